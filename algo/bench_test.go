@@ -127,3 +127,30 @@ func BenchmarkPlainSort(b *testing.B) {
 		parallel(len(x), func(lo, hi int) { slices.Sort(y[lo:hi]) })
 	}
 }
+
+const benchBins = 256
+
+func BenchmarkHistogram(b *testing.B) {
+	x, bins := upload(b, random[float32](benchLength, 1<<16)), upload(b, make([]uint32, benchBins))
+	benchmark(b, 4*benchLength, func(s *gpu.Stream) error { return HistogramEven(s, 0, 1<<16, bins, x) })
+}
+
+func BenchmarkPlainHistogram(b *testing.B) {
+	x := random[float32](benchLength, 1<<16)
+	b.SetBytes(4 * benchLength)
+	for b.Loop() {
+		var parts [2][benchBins]uint32
+		parallel(len(x), func(lo, hi int) {
+			bins := &parts[min(lo, 1)]
+			for _, v := range x[lo:hi] {
+				if i := v * (benchBins / float32(1<<16)); i >= 0 && i < benchBins {
+					bins[int(i)]++
+				}
+			}
+		})
+		for i, n := range parts[1] {
+			parts[0][i] += n
+		}
+		sink = float32(parts[0][0])
+	}
+}

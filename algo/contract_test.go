@@ -33,6 +33,9 @@ func calls(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Stream, wo
 		"SortAxis": func(s *gpu.Stream, w ...*gpu.Workspace) error {
 			return SortAxis(s, Radix{}, Axis{2, n / 2, 1}, y, w...)
 		},
+		"SortSegments": func(s *gpu.Stream, w ...*gpu.Workspace) error {
+			return SortSegments(s, Radix{}, y, ends, w...)
+		},
 		"Select": func(s *gpu.Stream, w ...*gpu.Workspace) error { return Select(s, nonZero, y, count, x, w...) },
 		"Partition": func(s *gpu.Stream, w ...*gpu.Workspace) error {
 			return Partition(s, nonZero, y, rejected, count, x, w...)
@@ -115,6 +118,8 @@ func TestBadArguments(t *testing.T) {
 		{SortRadix(s, Radix{Bits: 8}, five), "algo: SortRadix: r: bits 0 to 8 of floating-point keys; all 32 bits of them count"},
 		{SortRadix(s, Radix{FirstBit: 30, Bits: 3}, gputest.Alloc[int32](t, d, 3)), "algo: SortRadix: r: bits 30 to 33 of keys of 32 bits"},
 		{SortAxis(s, Radix{}, Axis{2, 2, 1}, five), "algo: SortAxis: keys: 5 elements, but 2x[2]x1 are 4"},
+		{SortSegments[float32](s, Radix{}, nil, nil), "algo: SortSegments: keys: the buffer is nil"},
+		{SortSegments(s, Radix{}, five, nil), "algo: SortSegments: ends: no elements; want one more than there are segments"},
 		{SortAxis[float32](s, Radix{}, Axis{2, 2, 1}, nil), "algo: SortAxis: keys: the buffer is nil"},
 		{SortAxis(s, Radix{Bits: 8}, Axis{5, 1, 1}, five), "algo: SortAxis: r: bits 0 to 8 of floating-point keys; all 32 bits of them count"},
 		{TopK(s, Radix{}, five, four), "algo: TopK: dst: 5 elements, but src has 4"},

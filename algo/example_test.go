@@ -116,6 +116,19 @@ func ExampleSortAxis() {
 	// Output: [1 2 3 4 5 6]
 }
 
+func ExampleSortSegments() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []float32{3, 1, 2, 6, 5, 4}))
+	defer x.Close()
+	ends := must(gpu.Upload(s, []int32{0, 3, 3, 5})) // 3 keys, none, and 2
+	defer ends.Close()
+
+	check(algo.SortSegments(s, algo.Radix{}, x, ends))
+	fmt.Println(read(s, x))
+	// Output: [1 2 3 5 6 4]
+}
+
 func ExampleTopKIndices() {
 	dev, s := open()
 	defer dev.Close()

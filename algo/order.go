@@ -23,8 +23,18 @@ type Less[T any] struct {
 	Kernels *LessKernels
 	Bind    func(*gpu.Launch) // passes the bound parameters
 
-	least func(*gpu.Launch) // is Bind for the search of the least element, unless nil
+	least   func(*gpu.Launch) // is Bind for the search of the least element, unless nil
+	numbers direction         // of numbers in their own order
 }
+
+// direction says whether an order is that of numbers.
+type direction uint8
+
+const (
+	otherOrder direction = iota
+	upward
+	downward
+)
 
 // LessKernels are the kernels of a [Less].
 type LessKernels struct {
@@ -48,11 +58,11 @@ func Ascending[T Number]() Less[T] {
 	var zero T
 	switch any(zero).(type) {
 	case uint32, uint64:
-		return Less[T]{Kernels: orderKernels[T](), Bind: bindUnsigned}
+		return Less[T]{Kernels: orderKernels[T](), Bind: bindUnsigned, numbers: upward}
 	case float32, float64:
-		return Less[T]{Kernels: orderKernels[T](), Bind: bindAscending, least: bindAscendingNaN}
+		return Less[T]{Kernels: orderKernels[T](), Bind: bindAscending, least: bindAscendingNaN, numbers: upward}
 	default:
-		return Less[T]{Kernels: orderKernels[T](), Bind: bindAscending}
+		return Less[T]{Kernels: orderKernels[T](), Bind: bindAscending, numbers: upward}
 	}
 }
 
@@ -62,11 +72,11 @@ func Descending[T Number]() Less[T] {
 	var zero T
 	switch any(zero).(type) {
 	case uint32, uint64:
-		return Less[T]{Kernels: orderKernels[T](), Bind: bindUnsignedDescending}
+		return Less[T]{Kernels: orderKernels[T](), Bind: bindUnsignedDescending, numbers: downward}
 	case float32, float64:
-		return Less[T]{Kernels: orderKernels[T](), Bind: bindDescending, least: bindDescendingNaN}
+		return Less[T]{Kernels: orderKernels[T](), Bind: bindDescending, least: bindDescendingNaN, numbers: downward}
 	default:
-		return Less[T]{Kernels: orderKernels[T](), Bind: bindDescending}
+		return Less[T]{Kernels: orderKernels[T](), Bind: bindDescending, numbers: downward}
 	}
 }
 
@@ -111,14 +121,14 @@ func orderedIntegers[T int32 | int64](a, b T, how uint32) bool {
 
 //quern:op Less instantiate=float32,float64
 func orderedFloats[T float32 | float64](a, b T, how uint32) bool {
-	x, y := a, b
+	x, y, number := a, b, a
 	if how&descending != 0 {
 		x, y = b, a
 	}
 	if how&nanFirst != 0 {
-		a, b = b, a
+		number = b
 	}
-	return x < y || a == a && b != b
+	return number == number && !(y <= x) // x < y, or one of them is NaN, but not number
 }
 
 // maxSorted is how many elements can be sorted with values: their positions have 32 bits.

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "c2a1f6cc4f735309c315df3de06e2604eb913792873d23feb411ea00dfd0f4fa",
+	Sum:     "9a863446739f7a9fb13cc424a94ce93c7c3eeba1e60ec9d73c112e2041eb8d9a",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -52,6 +52,12 @@ type (
 	quern_gen_is_stale__run_go_generate__histogramValuesParts_uint16 func(t kernel.Thread, part int, bins int, in []uint16, counts []uint32)
 	quern_gen_is_stale__run_go_generate__histogramValuesParts_int32  func(t kernel.Thread, part int, bins int, in []int32, counts []uint32)
 	quern_gen_is_stale__run_go_generate__histogramValuesParts_int64  func(t kernel.Thread, part int, bins int, in []int64, counts []uint32)
+	quern_gen_is_stale__run_go_generate__minMaxOfParts_int32         func(t kernel.Thread, part int, swap bool, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__minMaxOfParts_int64         func(t kernel.Thread, part int, swap bool, in []int64, out []int64)
+	quern_gen_is_stale__run_go_generate__minMaxOfParts_uint32        func(t kernel.Thread, part int, swap bool, in []uint32, out []uint32)
+	quern_gen_is_stale__run_go_generate__minMaxOfParts_uint64        func(t kernel.Thread, part int, swap bool, in []uint64, out []uint64)
+	quern_gen_is_stale__run_go_generate__minMaxOfParts_float32       func(t kernel.Thread, part int, swap bool, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__minMaxOfParts_float64       func(t kernel.Thread, part int, swap bool, in []float64, out []float64)
 	quern_gen_is_stale__run_go_generate__momentsOfParts_int32        func(t kernel.Thread, part int, in []int32, out []Moments)
 	quern_gen_is_stale__run_go_generate__Moments                     struct {
 		Count int64
@@ -134,6 +140,13 @@ type (
 	quern_gen_is_stale__run_go_generate__scatter_uint16          func(t kernel.Thread, words int, at []uint32, in []uint16, out []uint16)
 	quern_gen_is_stale__run_go_generate__scatter_uint32          func(t kernel.Thread, words int, at []uint32, in []uint32, out []uint32)
 	quern_gen_is_stale__run_go_generate__scatter_uint64          func(t kernel.Thread, words int, at []uint32, in []uint64, out []uint64)
+	quern_gen_is_stale__run_go_generate__sortRegisters_uint32    func(t kernel.Thread, o digitOrder[uint32], n uint32, inner uint32, shift uint32, keys []uint32)
+	quern_gen_is_stale__run_go_generate__sortRegisters_uint64    func(t kernel.Thread, o digitOrder[uint64], n uint32, inner uint32, shift uint32, keys []uint64)
+	quern_gen_is_stale__run_go_generate__segmentsOf              func(t kernel.Thread, ends []int32, at []uint32, segments []uint32)
+	quern_gen_is_stale__run_go_generate__placeSegments_uint8     func(t kernel.Thread, ends []int32, at []uint32, in []uint8, out []uint8)
+	quern_gen_is_stale__run_go_generate__placeSegments_uint16    func(t kernel.Thread, ends []int32, at []uint32, in []uint16, out []uint16)
+	quern_gen_is_stale__run_go_generate__placeSegments_uint32    func(t kernel.Thread, ends []int32, at []uint32, in []uint32, out []uint32)
+	quern_gen_is_stale__run_go_generate__placeSegments_uint64    func(t kernel.Thread, ends []int32, at []uint32, in []uint64, out []uint64)
 	quern_gen_is_stale__run_go_generate__limitCount_uint32       func(t kernel.Thread, o digitOrder[uint32], bits uint32, l limitLevel, keys []uint32, limit []uint64, counts []uint32)
 	quern_gen_is_stale__run_go_generate__limitLevel              struct {
 		Shift uint32
@@ -198,6 +211,12 @@ var (
 	quern_histogramValuesParts_uint16 quern_gen_is_stale__run_go_generate__histogramValuesParts_uint16          = histogramValuesParts[uint16]
 	quern_histogramValuesParts_int32  quern_gen_is_stale__run_go_generate__histogramValuesParts_int32           = histogramValuesParts[int32]
 	quern_histogramValuesParts_int64  quern_gen_is_stale__run_go_generate__histogramValuesParts_int64           = histogramValuesParts[int64]
+	quern_minMaxOfParts_int32         quern_gen_is_stale__run_go_generate__minMaxOfParts_int32                  = minMaxOfParts[int32]
+	quern_minMaxOfParts_int64         quern_gen_is_stale__run_go_generate__minMaxOfParts_int64                  = minMaxOfParts[int64]
+	quern_minMaxOfParts_uint32        quern_gen_is_stale__run_go_generate__minMaxOfParts_uint32                 = minMaxOfParts[uint32]
+	quern_minMaxOfParts_uint64        quern_gen_is_stale__run_go_generate__minMaxOfParts_uint64                 = minMaxOfParts[uint64]
+	quern_minMaxOfParts_float32       quern_gen_is_stale__run_go_generate__minMaxOfParts_float32                = minMaxOfParts[float32]
+	quern_minMaxOfParts_float64       quern_gen_is_stale__run_go_generate__minMaxOfParts_float64                = minMaxOfParts[float64]
 	quern_momentsOfParts_int32        quern_gen_is_stale__run_go_generate__momentsOfParts_int32                 = momentsOfParts[int32]
 	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__Moments)((*Moments)(nil))
 	quern_momentsOfParts_float32      quern_gen_is_stale__run_go_generate__momentsOfParts_float32               = momentsOfParts[float32]
@@ -255,6 +274,13 @@ var (
 	quern_scatter_uint16              quern_gen_is_stale__run_go_generate__scatter_uint16                       = scatter[uint16]
 	quern_scatter_uint32              quern_gen_is_stale__run_go_generate__scatter_uint32                       = scatter[uint32]
 	quern_scatter_uint64              quern_gen_is_stale__run_go_generate__scatter_uint64                       = scatter[uint64]
+	quern_sortRegisters_uint32        quern_gen_is_stale__run_go_generate__sortRegisters_uint32                 = sortRegisters[uint32]
+	quern_sortRegisters_uint64        quern_gen_is_stale__run_go_generate__sortRegisters_uint64                 = sortRegisters[uint64]
+	quern_segmentsOf                  quern_gen_is_stale__run_go_generate__segmentsOf                           = segmentsOf
+	quern_placeSegments_uint8         quern_gen_is_stale__run_go_generate__placeSegments_uint8                  = placeSegments[uint8]
+	quern_placeSegments_uint16        quern_gen_is_stale__run_go_generate__placeSegments_uint16                 = placeSegments[uint16]
+	quern_placeSegments_uint32        quern_gen_is_stale__run_go_generate__placeSegments_uint32                 = placeSegments[uint32]
+	quern_placeSegments_uint64        quern_gen_is_stale__run_go_generate__placeSegments_uint64                 = placeSegments[uint64]
 	quern_limitCount_uint32           quern_gen_is_stale__run_go_generate__limitCount_uint32                    = limitCount[uint32]
 	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__limitLevel)((*limitLevel)(nil))
 	quern_limitCount_uint64           quern_gen_is_stale__run_go_generate__limitCount_uint64                    = limitCount[uint64]
@@ -493,6 +519,44 @@ func LaunchHistogramValuesParts[T uint8 | uint16 | int32 | int64](s *gpu.Stream,
 	gpu.Arg(l, bins)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, counts)
+	return l.End()
+}
+
+var quernMinMaxOfParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "minMaxOfParts[int32]", Code: &quernPTX}}
+var quernMinMaxOfParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "minMaxOfParts[int64]", Code: &quernPTX}}
+var quernMinMaxOfParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "minMaxOfParts[uint32]", Code: &quernPTX}}
+var quernMinMaxOfParts_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "minMaxOfParts[uint64]", Code: &quernPTX}}
+var quernMinMaxOfParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "minMaxOfParts[float32]", Code: &quernPTX}}
+var quernMinMaxOfParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "minMaxOfParts[float64]", Code: &quernPTX}}
+
+// LaunchMinMaxOfParts runs minMaxOfParts on the grid g.
+//
+// minMaxOfParts writes the least and the greatest element of each part of in to out, in this order
+// unless swap is set. part is a multiple of [template.Vector].
+func LaunchMinMaxOfParts[T int32 | int64 | uint32 | uint64 | float32 | float64](s *gpu.Stream, g gpu.Grid, part int, swap bool, in, out *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *int32:
+		k = quernMinMaxOfParts_int32
+	case *int64:
+		k = quernMinMaxOfParts_int64
+	case *uint32:
+		k = quernMinMaxOfParts_uint32
+	case *uint64:
+		k = quernMinMaxOfParts_uint64
+	case *float32:
+		k = quernMinMaxOfParts_float32
+	case *float64:
+		k = quernMinMaxOfParts_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, part)
+	gpu.Arg(l, swap)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
 	return l.End()
 }
 
@@ -1056,6 +1120,84 @@ func LaunchScatter[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid
 	return l.End()
 }
 
+var quernSortRegisters_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortRegisters[uint32]", Code: &quernPTX}}
+var quernSortRegisters_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortRegisters[uint64]", Code: &quernPTX}}
+
+// LaunchSortRegisters runs sortRegisters on the grid g.
+//
+// sortRegisters sorts lines of n keys, each in the registers of 1<<shift lanes, which have laneKeys
+// keys each. The keys of a line are inner apart, as in sortLines. All bits of keys count.
+//
+// The order in which a network of comparisons leaves equal keys does not matter, unless their bits
+// differ: zeros and NaNs are then written again, in their old order.
+func LaunchSortRegisters[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[K], n, inner, shift uint32, keys *gpu.Buffer[K]) error {
+	var k *gpu.Kernel
+	switch interface{}((*K)(nil)).(type) {
+	case *uint32:
+		k = quernSortRegisters_uint32
+	case *uint64:
+		k = quernSortRegisters_uint64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, o)
+	gpu.Arg(l, n)
+	gpu.Arg(l, inner)
+	gpu.Arg(l, shift)
+	gpu.SliceArg(l, keys)
+	return l.End()
+}
+
+var quernSegmentsOf = &gpu.Kernel{Declared: compiled.Declaration{Name: "segmentsOf", Code: &quernPTX, Host: quernHostSegmentsOf, Plain: quernPlainSegmentsOf}}
+
+// LaunchSegmentsOf runs segmentsOf on the grid g.
+//
+// segmentsOf writes to segments how many of ends are not above the positions at.
+func LaunchSegmentsOf(s *gpu.Stream, g gpu.Grid, ends *gpu.Buffer[int32], at, segments *gpu.Buffer[uint32]) error {
+	l, err := quernSegmentsOf.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, ends)
+	gpu.SliceArg(l, at)
+	gpu.SliceArg(l, segments)
+	return l.End()
+}
+
+var quernPlaceSegments_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint8]", Code: &quernPTX, Host: quernHostPlaceSegments[uint8], Plain: quernPlainPlaceSegments[uint8]}}
+var quernPlaceSegments_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint16]", Code: &quernPTX, Host: quernHostPlaceSegments[uint16], Plain: quernPlainPlaceSegments[uint16]}}
+var quernPlaceSegments_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint32]", Code: &quernPTX, Host: quernHostPlaceSegments[uint32], Plain: quernPlainPlaceSegments[uint32]}}
+var quernPlaceSegments_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint64]", Code: &quernPTX, Host: quernHostPlaceSegments[uint64], Plain: quernPlainPlaceSegments[uint64]}}
+
+// LaunchPlaceSegments runs placeSegments on the grid g.
+//
+// placeSegments copies the keys at the positions at to out, one after another. Places before the
+// first segment and behind the last one keep what they have.
+func LaunchPlaceSegments[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, ends *gpu.Buffer[int32], at *gpu.Buffer[uint32], in, out *gpu.Buffer[W]) error {
+	var k *gpu.Kernel
+	switch interface{}((*W)(nil)).(type) {
+	case *uint8:
+		k = quernPlaceSegments_uint8
+	case *uint16:
+		k = quernPlaceSegments_uint16
+	case *uint32:
+		k = quernPlaceSegments_uint32
+	case *uint64:
+		k = quernPlaceSegments_uint64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, ends)
+	gpu.SliceArg(l, at)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 var quernLimitCount_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "limitCount[uint32]", Code: &quernPTX}}
 var quernLimitCount_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "limitCount[uint64]", Code: &quernPTX}}
 
@@ -1374,6 +1516,10 @@ var quernSameRunTiles_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "
 var quernSameRunTiles_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameRunTiles[int64]", Code: &quernPTX}}
 var quernSameRunTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameRunTiles[float32]", Code: &quernPTX}}
 var quernSameRunTiles_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameRunTiles[float64]", Code: &quernPTX}}
+var quernSameUniqueTiles_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameUniqueTiles[int32]", Code: &quernPTX}}
+var quernSameUniqueTiles_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameUniqueTiles[int64]", Code: &quernPTX}}
+var quernSameUniqueTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameUniqueTiles[float32]", Code: &quernPTX}}
+var quernSameUniqueTiles_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameUniqueTiles[float64]", Code: &quernPTX}}
 var quernSameRunParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameRunParts[int32]", Code: &quernPTX, Host: quernHostSameRunParts[int32]}}
 var quernSameRunParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameRunParts[int64]", Code: &quernPTX, Host: quernHostSameRunParts[int64]}}
 var quernSameRunParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameRunParts[float32]", Code: &quernPTX, Host: quernHostSameRunParts[float32]}}
@@ -1559,13 +1705,13 @@ func OpOrderedFloats[T float32 | float64](how uint32) Less[T] {
 	}}
 }
 
-var quernOpSame_int32 = EqualKernels{RunTiles: quernSameRunTiles_int32, RunParts: quernSameRunParts_int32}
+var quernOpSame_int32 = EqualKernels{RunTiles: quernSameRunTiles_int32, UniqueTiles: quernSameUniqueTiles_int32, RunParts: quernSameRunParts_int32}
 
-var quernOpSame_int64 = EqualKernels{RunTiles: quernSameRunTiles_int64, RunParts: quernSameRunParts_int64}
+var quernOpSame_int64 = EqualKernels{RunTiles: quernSameRunTiles_int64, UniqueTiles: quernSameUniqueTiles_int64, RunParts: quernSameRunParts_int64}
 
-var quernOpSame_float32 = EqualKernels{RunTiles: quernSameRunTiles_float32, RunParts: quernSameRunParts_float32}
+var quernOpSame_float32 = EqualKernels{RunTiles: quernSameRunTiles_float32, UniqueTiles: quernSameUniqueTiles_float32, RunParts: quernSameRunParts_float32}
 
-var quernOpSame_float64 = EqualKernels{RunTiles: quernSameRunTiles_float64, RunParts: quernSameRunParts_float64}
+var quernOpSame_float64 = EqualKernels{RunTiles: quernSameRunTiles_float64, UniqueTiles: quernSameUniqueTiles_float64, RunParts: quernSameRunParts_float64}
 
 // OpSame is same as an operator.
 //
@@ -1627,18 +1773,30 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 	var t22 int
 	t3s := host.Scratch[Compensated[T]](r, 2, r.BlockDim.Count())
 	shuffleDowns := host.Scratch[Compensated[T]](r, 3, r.BlockDim.Count())
-	givens := host.Scratch[T](r, 7, r.BlockDim.Count())
+	givens := host.Scratch[T](r, 13, r.BlockDim.Count())
 	shuffleDowns2 := host.Scratch[T](r, 4, r.BlockDim.Count())
-	givens2 := host.Scratch[T](r, 8, r.BlockDim.Count())
+	givens2 := host.Scratch[T](r, 14, r.BlockDim.Count())
 	shuffleDowns3 := host.Scratch[T](r, 5, r.BlockDim.Count())
-	vs2 := host.Scratch[Compensated[T]](r, 6, r.BlockDim.Count())
+	vs2 := host.Scratch[Compensated[T]](r, 12, r.BlockDim.Count())
 	partial := host.Shared[[8]Compensated[T]](r, 0)
+	vs3 := host.Scratch[Compensated[T]](r, 6, r.BlockDim.Count())
+	group2 := 8
+	results2 := host.Scratch[Compensated[T]](r, 7, r.BlockDim.Count())
+	var d2 int
+	var t23 int
+	t3s2 := host.Scratch[Compensated[T]](r, 8, r.BlockDim.Count())
+	shuffleDowns4 := host.Scratch[Compensated[T]](r, 9, r.BlockDim.Count())
+	givens3 := host.Scratch[T](r, 15, r.BlockDim.Count())
+	shuffleDowns5 := host.Scratch[T](r, 10, r.BlockDim.Count())
+	givens4 := host.Scratch[T](r, 16, r.BlockDim.Count())
+	shuffleDowns6 := host.Scratch[T](r, 11, r.BlockDim.Count())
+	threads13 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first2 := blockX * part
 		count := min(part, len(in)-first2)
 		count3 := min(count, 256)
-		base := (count3 + 32 - 1) / 32
+		count4 := (count3 + 32 - 1) / 32
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1648,7 +1806,7 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:202*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -1657,57 +1815,135 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:205*/ d = 1
-			for ; d < 32; d *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
+			/*line :203:10000*/ d = 1
+			/*line :204:10000*/ for ; d < 32; d *= 2 {
+				/*line :205:10000*/ if r.Halted() {
+					/*line :203:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:206*/ t22 = d
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :204:10000*/ t22 = d
+				/*line :205:10000*/ for threadZ := range 1 {
+					/*line :206:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3SumCompensated[T](r, vs, first4, t3s, shuffleDowns, givens)
 					}
 				}
-				host.ShuffleDown(shuffleDowns2, givens, t22)
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t22)
+				/*line :212:10000*/ for threadZ := range 1 {
+					/*line :213:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4SumCompensated[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				host.ShuffleDown(shuffleDowns3, givens2, t22)
+				/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t22)
 				start := 2*d - 1
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :220:10000*/ for threadZ := range 1 {
+					/*line :221:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5SumCompensated[T](r, vs, first6, shuffleDowns, shuffleDowns3, d, group, count3, start)
 					}
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line :228:10000*/ for threadZ := range 1 {
+				/*line :229:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6SumCompensated[T](r, vs, first7, results)
 				}
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line :235:10000*/ for threadZ := range 1 {
+			/*line :236:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7SumCompensated[T](r, results, first8, vs2, partial)
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first9 := (threadZ*1 + threadY) * 256
-				quernRow8SumCompensated[T](r, vs2, first9, base, partial, out, blockX)
+		/*line :242:10000*/ for first9 := 0; first9 < threads13; first9 += 32 {
+			lanes := min(32, threads13-first9)
+			/*line :190:10000*/ if first9>>5 == 0 {
+//line :191:10000
+				{
+					at, n, startX := first9, lanes, first9
+					_, _, _ = at, n, startX
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					quernRow8SumCompensated[T](r, vs3, at, n, partial, startX)
+				}
+				/*line :201:10000*/ switch {
+//line :202:10000
+				default:
+					/*line :200:10000*/ if group2 == 1 {
+//line :201:10000
+						{
+							at, n, startX := first9, lanes, first9
+							_, _, _ = at, n, startX
+							quernRow9SumCompensated[T](r, vs3, at, n, results2)
+						}
+						/*line :206:10000*/ break
+					}
+					/*line :203:10000*/ d2 = 1
+					/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
+						/*line :205:10000*/ if r.Halted() {
+							/*line :203:10000*/ r.Halt()
+						}
+						/*line :204:10000*/ t23 = d2
+//line :205:10000
+						{
+							at, n, startX := first9, lanes, first9
+							_, _, _ = at, n, startX
+							quernRow10SumCompensated[T](r, vs3, at, n, t3s2, shuffleDowns4, givens3)
+						}
+						/*line :210:10000*/ host.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], t23)
+//line :211:10000
+						{
+							at, n, startX := first9, lanes, first9
+							_, _, _ = at, n, startX
+							quernRow11SumCompensated[T](r, t3s2, at, n, shuffleDowns4, shuffleDowns5, givens4)
+						}
+						/*line :216:10000*/ host.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], t23)
+						start2 := 2*d2 - 1
+//line :218:10000
+						{
+							at, n, startX := first9, lanes, first9
+							_, _, _ = at, n, startX
+							threadY := 0 // no constant, by which Go would not divide
+							_ = threadY
+							threadZ := 0 // no constant, by which Go would not divide
+							_ = threadZ
+							r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+							quernRow12SumCompensated[T](r, vs3, at, n, shuffleDowns4, shuffleDowns6, d2, group2, count4, start2, startX)
+						}
+					}
+//line :229:10000
+					{
+						at, n, startX := first9, lanes, first9
+						_, _, _ = at, n, startX
+						quernRow13SumCompensated[T](r, vs3, at, n, results2)
+					}
+				}
+//line :235:10000
+				{
+					at, n, startX := first9, lanes, first9
+					_, _, _ = at, n, startX
+					quernRow14SumCompensated[T](r, results2, at, n, vs2)
+				}
+			}
+//line :241:10000
+			{
+				at, n, startX := first9, lanes, first9
+				_, _, _ = at, n, startX
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+				quernRow15SumCompensated[T](r, vs2, at, n, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:1710:1*/
+	} /*line quern_gen.go:1946:1*/
 }
 
 //go:noinline
@@ -1723,17 +1959,17 @@ func quernRow1SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 			sum = result0
 		}
 		/*line compensated.go:38*/ v := sum
-		/*line quern.dev/algo/internal/template/reduce.go:218*/ v2 := v
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v3 := v2
+		/*line quern.dev/algo/internal/template/reduce.go:216*/ v2 := v
+		/*line :185:10000*/ v3 := v2
 		vRow[threadX] = v3
-	} /*line quern_gen.go:1729:1*/
+	} /*line quern_gen.go:1965:1*/
 }
 
 //go:noinline
 func quernRow2SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first3 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first3:])
 	resultRow := (*[256]Compensated[T])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1736:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1972:1*/
 }
 
 //go:noinline
@@ -1744,14 +1980,14 @@ func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 	givenRow := (*[256]T)(givens[first4:])
 	for threadX := range 256 {
 		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ t12 := v3
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v3
 		t3 := t12
 		shuffleDown := Compensated[T]{}
 		given := t3.Sum
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:1754:1*/
+	} /*line quern_gen.go:1990:1*/
 }
 
 //go:noinline
@@ -1764,11 +2000,11 @@ func quernRow4SumCompensated[T float32 | float64](r *host.Run, t3s []Compensated
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ shuffleDown.Sum = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Sum = shuffleDown2
 		given2 := t3.Rest
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:1771:1*/
+	} /*line quern_gen.go:2007:1*/
 }
 
 //go:noinline
@@ -1783,24 +2019,24 @@ func quernRow5SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane := threadX & 31 & (group - 1)
 		count2 := count3 - threadX + threadX&31
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ shuffleDown.Rest = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Rest = shuffleDown3
 		other := shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:207*/ if d < group && lane+d < count2 && lane&start == 0 {
+		/*line :205:10000*/ if d < group && lane+d < count2 && lane&start == 0 {
 			t6 := v3
 			t7 := other
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ result02 := addCompensated[T](t6, t7)
+			/*line :206:10000*/ result02 := addCompensated[T](t6, t7)
 			v3 = result02
 		}
-		vRow[threadX] = v3
+		/*line :209:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:1796:1*/
+	} /*line quern_gen.go:2032:1*/
 }
 
 //go:noinline
 func quernRow6SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first7:])
 	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1803:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2039:1*/
 }
 
 //go:noinline
@@ -1815,30 +2051,115 @@ func quernRow7SumCompensated[T float32 | float64](r *host.Run, results []Compens
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:1818:1*/
+	} /*line quern_gen.go:2054:1*/
 }
 
 //go:noinline
-func quernRow8SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensated[T], first9 int, base int, partial *[8]Compensated[T], out []Compensated[T], blockX int) {
-	vRow2 := (*[256]Compensated[T])(vs2[first9:])
-	for threadX := range 256 {
+func quernRow8SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, partial *[8]Compensated[T], startX int) {
+	vRow3 := vs3[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		v4 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:190*/ if threadX == 0 {
-			for w := 1; w < base; w++ {
-				t13 := v4
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ t23 := partial[w]
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ result03 := addCompensated[T](t13, t23)
-				v4 = result03
-			}
+		/*line quern.dev/algo/internal/template/reduce.go:191*/ v5 := partial[lane2%8]
+		vRow3[lane2] = v5
+	} /*line quern_gen.go:2065:1*/
+}
+
+//go:noinline
+func quernRow9SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:2072:1*/
+}
+
+//go:noinline
+func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, t3s2 []Compensated[T], shuffleDowns4 []Compensated[T], givens3 []T) {
+	vRow3 := vs3[at:][:n]
+	t3Row2 := t3s2[at:][:n]
+	shuffleDownRow4 := shuffleDowns4[at:][:n]
+	givenRow3 := givens3[at:][:n]
+	for lane2 := range n {
+		v5 := vRow3[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ t13 := v5
+		t32 := t13
+		shuffleDown4 := Compensated[T]{}
+		given3 := t32.Sum
+		t3Row2[lane2] = t32
+		shuffleDownRow4[lane2] = shuffleDown4
+		givenRow3[lane2] = given3
+	} /*line quern_gen.go:2090:1*/
+}
+
+//go:noinline
+func quernRow11SumCompensated[T float32 | float64](r *host.Run, t3s2 []Compensated[T], at int, n int, shuffleDowns4 []Compensated[T], shuffleDowns5 []T, givens4 []T) {
+	t3Row2 := t3s2[at:][:n]
+	shuffleDownRow4 := shuffleDowns4[at:][:n]
+	shuffleDownRow5 := shuffleDowns5[at:][:n]
+	givenRow4 := givens4[at:][:n]
+	for lane2 := range n {
+		t32 := t3Row2[lane2]
+		shuffleDown4 := shuffleDownRow4[lane2]
+		shuffleDown5 := shuffleDownRow5[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.Sum = shuffleDown5
+		given4 := t32.Rest
+		shuffleDownRow4[lane2] = shuffleDown4
+		givenRow4[lane2] = given4
+	} /*line quern_gen.go:2107:1*/
+}
+
+//go:noinline
+func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, shuffleDowns4 []Compensated[T], shuffleDowns6 []T, d2 int, group2 int, count4 int, start2 int, startX int) {
+	vRow3 := vs3[at:][:n]
+	shuffleDownRow4 := shuffleDowns4[at:][:n]
+	shuffleDownRow6 := shuffleDowns6[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		v5 := vRow3[lane2]
+		shuffleDown4 := shuffleDownRow4[lane2]
+		shuffleDown6 := shuffleDownRow6[lane2]
+		lane3 := lane2 & (group2 - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.Rest = shuffleDown6
+		other2 := shuffleDown4
+		/*line :205:10000*/ if d2 < group2 && lane3+d2 < count4 && lane3&start2 == 0 {
+			t62 := v5
+			t72 := other2
+			/*line :206:10000*/ result03 := addCompensated[T](t62, t72)
+			v5 = result03
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:195*/ result2 := v4
-		/*line quern.dev/algo/internal/template/reduce.go:218*/ result3 := result2
+		/*line :209:10000*/ vRow3[lane2] = v5
+		shuffleDownRow4[lane2] = shuffleDown4
+	} /*line quern_gen.go:2132:1*/
+}
+
+//go:noinline
+func quernRow13SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:2139:1*/
+}
+
+//go:noinline
+func quernRow14SumCompensated[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, n int, vs2 []Compensated[T]) {
+	resultRow2 := results2[at:][:n]
+	vRow2 := vs2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:2146:1*/
+}
+
+//go:noinline
+func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensated[T], at int, n int, out []Compensated[T], blockX int, startX int) {
+	vRow2 := vs2[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		v4 := vRow2[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
+		/*line :216:10000*/ result3 := result2
 		/*line compensated.go:38*/ sum2 := result3
 		if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:1841:1*/
+	} /*line quern_gen.go:2162:1*/
 }
 
 func quernPlainAddParts(r *host.Run) {
@@ -1887,7 +2208,7 @@ func quernHostAddParts(r *host.Run) {
 				quernRow4AddParts(r, ns, width, base, counts)
 			}
 		}
-	} /*line quern_gen.go:1890:1*/
+	} /*line quern_gen.go:2211:1*/
 }
 
 //go:noinline
@@ -1909,7 +2230,7 @@ func quernRow1AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			n = 0
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:1912:1*/
+	} /*line quern_gen.go:2233:1*/
 }
 
 //go:noinline
@@ -1948,7 +2269,7 @@ func quernRow2AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start4+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:1951:1*/
+	} /*line quern_gen.go:2272:1*/
 }
 
 //go:noinline
@@ -1978,7 +2299,7 @@ func quernRow3AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start9+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:1981:1*/
+	} /*line quern_gen.go:2302:1*/
 }
 
 //go:noinline
@@ -2003,7 +2324,7 @@ func quernRow4AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 		if i < len(counts) {
 			/*line histogram_kernels.go:72*/ counts[i] = n
 		}
-	} /*line quern_gen.go:2006:1*/
+	} /*line quern_gen.go:2327:1*/
 }
 
 func quernPlainHistogramEvenParts[T float32 | float64](r *host.Run) {
@@ -2028,14 +2349,14 @@ func quernHostHistogramEvenParts[T float32 | float64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HistogramEvenParts[T](r, base, bins, counts, in, part, low, high, scale, width)
+				quernRow1HistogramEvenParts[T](r, base, bins, counts, in, part, low, scale, high, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base int, bins int, counts []uint32, in []T, part int, low T, high T, scale T, width int) {
+func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base int, bins int, counts []uint32, in []T, part int, low T, scale T, high T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
@@ -2043,37 +2364,25 @@ func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base int, bin
 		t2 := (p + 1) * bins
 		t5 := min(p*part, len(in))
 		t6 := min((p+1)*part, len(in))
-		switch {
-		default:
-			/*line histogram_kernels.go:48*/ if (p+1)*bins > len(counts) {
-				break
-			}
-			own := counts[t1:t2]
-			t3 := own
-			for i := 0; i < len(t3); i++ {
-				/*line histogram_kernels.go:52*/ t3[i] = 0
-			}
-			/*line histogram_kernels.go:53*/ t7 := in[t5:t6]
-			for i2 := 0; i2 < len(t7); i2++ {
-				/*line histogram_kernels.go:53*/ x := t7[i2]
-				/*line histogram_kernels.go:116*/ t12 := x
-				/*line histogram_kernels.go:116*/ result0 := quernFunc1HistogramEvenParts[T](t12, low, high, scale, bins)
-				result := result0
-				/*line histogram_kernels.go:54*/ b := result
-				if b >= 0 {
-					/*line histogram_kernels.go:55*/ own[b]++
-				}
+		/*line histogram_kernels.go:117*/ if (p+1)*bins > len(counts) {
+			continue
+		}
+		own := counts[t1:t2]
+		t3 := own
+		for i := 0; i < len(t3); i++ {
+			/*line histogram_kernels.go:121*/ t3[i] = 0
+		}
+		/*line histogram_kernels.go:122*/ t7 := in[t5:t6]
+		for i2 := 0; i2 < len(t7); i2++ {
+			/*line histogram_kernels.go:122*/ x := t7[i2]
+			/*line histogram_kernels.go:124*/ b := host.Int64[int]((x - low) * scale)
+			if x >= low && uint(b) < uint(len(own)) {
+				own[b]++
+			} else if x >= low && x <= high {
+				own[len(own)-1]++
 			}
 		}
-	} /*line quern_gen.go:2068:1*/
-}
-
-// quernFunc1HistogramEvenParts is algo.evenBin.
-func quernFunc1HistogramEvenParts[T float32 | float64](x T, low T, high T, scale T, bins int) int {
-	/*line histogram_kernels.go:77*/ if !(x >= low && x <= high) {
-		return -1
-	}
-	return min(host.Int64[int]((x-low)*scale), bins-1) /*line quern_gen.go:2076:1*/
+	} /*line quern_gen.go:2385:1*/
 }
 
 func quernPlainHistogramEdgesParts[T int32 | float32 | float64](r *host.Run) {
@@ -2128,7 +2437,7 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 					/*line histogram_kernels.go:53*/ r.Halt()
 				}
 				/*line histogram_kernels.go:53*/ x := t7[i2]
-				/*line histogram_kernels.go:126*/ t12 := x
+				/*line histogram_kernels.go:140*/ t12 := x
 				var result0 int
 				/*line histogram_kernels.go:87*/ if !(t12 >= edges[0] && t12 <= edges[last]) {
 					result0 = -1
@@ -2147,14 +2456,14 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 					}
 					result0 = low
 				}
-				/*line histogram_kernels.go:126*/ result := result0
+				/*line histogram_kernels.go:140*/ result := result0
 				/*line histogram_kernels.go:54*/ b := result
 				if b >= 0 {
 					/*line histogram_kernels.go:55*/ own[b]++
 				}
 			}
 		}
-	} /*line quern_gen.go:2157:1*/
+	} /*line quern_gen.go:2466:1*/
 }
 
 func quernPlainHistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run) {
@@ -2204,8 +2513,8 @@ func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run
 			/*line histogram_kernels.go:53*/ t7 := in[t5:t6]
 			for i2 := 0; i2 < len(t7); i2++ {
 				/*line histogram_kernels.go:53*/ x := t7[i2]
-				/*line histogram_kernels.go:136*/ t12 := x
-				/*line histogram_kernels.go:136*/ result0 := valueBin[T](t12, bins)
+				/*line histogram_kernels.go:150*/ t12 := x
+				/*line histogram_kernels.go:150*/ result0 := valueBin[T](t12, bins)
 				result := result0
 				/*line histogram_kernels.go:54*/ b := result
 				if b >= 0 {
@@ -2213,7 +2522,7 @@ func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:2216:1*/
+	} /*line quern_gen.go:2525:1*/
 }
 
 func quernPlainMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
@@ -2232,20 +2541,34 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 	var t2 int
 	t3s := host.Scratch[Moments](r, 2, r.BlockDim.Count())
 	shuffleDowns := host.Scratch[Moments](r, 3, r.BlockDim.Count())
-	givens := host.Scratch[int64](r, 8, r.BlockDim.Count())
+	givens := host.Scratch[int64](r, 15, r.BlockDim.Count())
 	shuffleDowns2 := host.Scratch[int64](r, 4, r.BlockDim.Count())
-	givens2 := host.Scratch[float64](r, 9, r.BlockDim.Count())
+	givens2 := host.Scratch[float64](r, 16, r.BlockDim.Count())
 	shuffleDowns3 := host.Scratch[float64](r, 5, r.BlockDim.Count())
-	givens3 := host.Scratch[float64](r, 10, r.BlockDim.Count())
+	givens3 := host.Scratch[float64](r, 17, r.BlockDim.Count())
 	shuffleDowns4 := host.Scratch[float64](r, 6, r.BlockDim.Count())
-	vs2 := host.Scratch[Moments](r, 7, r.BlockDim.Count())
+	vs2 := host.Scratch[Moments](r, 14, r.BlockDim.Count())
 	partial := host.Shared[[8]Moments](r, 0)
+	vs3 := host.Scratch[Moments](r, 7, r.BlockDim.Count())
+	group2 := 8
+	results2 := host.Scratch[Moments](r, 8, r.BlockDim.Count())
+	var d3 int
+	var t22 int
+	t3s2 := host.Scratch[Moments](r, 9, r.BlockDim.Count())
+	shuffleDowns5 := host.Scratch[Moments](r, 10, r.BlockDim.Count())
+	givens4 := host.Scratch[int64](r, 18, r.BlockDim.Count())
+	shuffleDowns6 := host.Scratch[int64](r, 11, r.BlockDim.Count())
+	givens5 := host.Scratch[float64](r, 19, r.BlockDim.Count())
+	shuffleDowns7 := host.Scratch[float64](r, 12, r.BlockDim.Count())
+	givens6 := host.Scratch[float64](r, 20, r.BlockDim.Count())
+	shuffleDowns8 := host.Scratch[float64](r, 13, r.BlockDim.Count())
+	threads17 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first2 := blockX * part
 		count := min(part, len(in)-first2)
 		count4 := min(count, 256)
-		base := (count4 + 32 - 1) / 32
+		count5 := (count4 + 32 - 1) / 32
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -2255,7 +2578,7 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:202*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -2264,64 +2587,149 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:205*/ d2 = 1
-			for ; d2 < 32; d2 *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
+			/*line :203:10000*/ d2 = 1
+			/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
+				/*line :205:10000*/ if r.Halted() {
+					/*line :203:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:206*/ t2 = d2
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :204:10000*/ t2 = d2
+				/*line :205:10000*/ for threadZ := range 1 {
+					/*line :206:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3MomentsOfParts[T](r, vs, first4, t3s, shuffleDowns, givens)
 					}
 				}
-				host.ShuffleDown(shuffleDowns2, givens, t2)
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t2)
+				/*line :212:10000*/ for threadZ := range 1 {
+					/*line :213:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4MomentsOfParts[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				host.ShuffleDown(shuffleDowns3, givens2, t2)
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t2)
+				/*line :219:10000*/ for threadZ := range 1 {
+					/*line :220:10000*/ for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5MomentsOfParts[T](r, t3s, first6, shuffleDowns, shuffleDowns3, givens3)
 					}
 				}
-				host.ShuffleDown(shuffleDowns4, givens3, t2)
+				/*line :225:10000*/ host.ShuffleDown(shuffleDowns4, givens3, t2)
 				start := 2*d2 - 1
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :227:10000*/ for threadZ := range 1 {
+					/*line :228:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first7 := (threadZ*1 + threadY) * 256
 						quernRow6MomentsOfParts[T](r, vs, first7, shuffleDowns, shuffleDowns4, d2, group, count4, start)
 					}
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line :235:10000*/ for threadZ := range 1 {
+				/*line :236:10000*/ for threadY := range 1 {
 					first8 := (threadZ*1 + threadY) * 256
 					quernRow7MomentsOfParts[T](r, vs, first8, results)
 				}
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line :242:10000*/ for threadZ := range 1 {
+			/*line :243:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first9 := (threadZ*1 + threadY) * 256
 				quernRow8MomentsOfParts[T](r, results, first9, vs2, partial)
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first10 := (threadZ*1 + threadY) * 256
-				quernRow9MomentsOfParts[T](r, vs2, first10, base, partial, out, blockX)
+		/*line :249:10000*/ for first10 := 0; first10 < threads17; first10 += 32 {
+			lanes := min(32, threads17-first10)
+			/*line :190:10000*/ if first10>>5 == 0 {
+//line :191:10000
+				{
+					at, n2, startX := first10, lanes, first10
+					_, _, _ = at, n2, startX
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					quernRow9MomentsOfParts[T](r, vs3, at, n2, partial, startX)
+				}
+				/*line :201:10000*/ switch {
+//line :202:10000
+				default:
+					/*line :200:10000*/ if group2 == 1 {
+//line :201:10000
+						{
+							at, n2, startX := first10, lanes, first10
+							_, _, _ = at, n2, startX
+							quernRow10MomentsOfParts[T](r, vs3, at, n2, results2)
+						}
+						/*line :206:10000*/ break
+					}
+					/*line :203:10000*/ d3 = 1
+					/*line :204:10000*/ for ; d3 < 32; d3 *= 2 {
+						/*line :205:10000*/ if r.Halted() {
+							/*line :203:10000*/ r.Halt()
+						}
+						/*line :204:10000*/ t22 = d3
+//line :205:10000
+						{
+							at, n2, startX := first10, lanes, first10
+							_, _, _ = at, n2, startX
+							quernRow11MomentsOfParts[T](r, vs3, at, n2, t3s2, shuffleDowns5, givens4)
+						}
+						/*line :210:10000*/ host.ShuffleDown(shuffleDowns6[first10:][:lanes], givens4[first10:][:lanes], t22)
+//line :211:10000
+						{
+							at, n2, startX := first10, lanes, first10
+							_, _, _ = at, n2, startX
+							quernRow12MomentsOfParts[T](r, t3s2, at, n2, shuffleDowns5, shuffleDowns6, givens5)
+						}
+						/*line :216:10000*/ host.ShuffleDown(shuffleDowns7[first10:][:lanes], givens5[first10:][:lanes], t22)
+//line :217:10000
+						{
+							at, n2, startX := first10, lanes, first10
+							_, _, _ = at, n2, startX
+							quernRow13MomentsOfParts[T](r, t3s2, at, n2, shuffleDowns5, shuffleDowns7, givens6)
+						}
+						/*line :222:10000*/ host.ShuffleDown(shuffleDowns8[first10:][:lanes], givens6[first10:][:lanes], t22)
+						start2 := 2*d3 - 1
+//line :224:10000
+						{
+							at, n2, startX := first10, lanes, first10
+							_, _, _ = at, n2, startX
+							threadY := 0 // no constant, by which Go would not divide
+							_ = threadY
+							threadZ := 0 // no constant, by which Go would not divide
+							_ = threadZ
+							r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+							quernRow14MomentsOfParts[T](r, vs3, at, n2, shuffleDowns5, shuffleDowns8, d3, group2, count5, start2, startX)
+						}
+					}
+//line :235:10000
+					{
+						at, n2, startX := first10, lanes, first10
+						_, _, _ = at, n2, startX
+						quernRow15MomentsOfParts[T](r, vs3, at, n2, results2)
+					}
+				}
+//line :241:10000
+				{
+					at, n2, startX := first10, lanes, first10
+					_, _, _ = at, n2, startX
+					quernRow16MomentsOfParts[T](r, results2, at, n2, vs2)
+				}
+			}
+//line :247:10000
+			{
+				at, n2, startX := first10, lanes, first10
+				_, _, _ = at, n2, startX
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+				quernRow17MomentsOfParts[T](r, vs2, at, n2, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2324:1*/
+	} /*line quern_gen.go:2732:1*/
 }
 
 //go:noinline
@@ -2331,61 +2739,57 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		row := (*[256]T)(in[first2:])
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
-			/*line moments.go:51:10000*/ m := Moments{}
-			/*line moments.go:52:10000*/ if threadX < count {
-				/*line moments.go:53:10000*/ origin := float64(row[threadX])
-//line moments.go:54:10000
+			/*line moments.go:51*/ m := Moments{}
+			if threadX < count {
+				origin := float64(row[threadX])
 				var sum float64
-//line moments.go:55:10000
 				var squares float64
-				/*line moments.go:55:10000*/ n := 0
-				/*line moments.go:56:10000*/ for j := threadX; j < count; j += 256 {
-					/*line moments.go:57:10000*/ d := float64(in[first2+j]) - origin
-					/*line moments.go:58:10000*/ sum += d
-					/*line moments.go:59:10000*/ squares += d * d
-					/*line moments.go:60*/ n++
+				/*line moments.go:55*/ n := 0
+				for j := threadX; j < count; j += 256 {
+					d := float64(in[first2+j]) - origin
+					sum += d
+					squares += d * d
+					n++
 				}
 				mean := sum / float64(n)
 				m = Moments{Count: int64(n), Mean: origin + mean, M2: squares - sum*mean}
 			}
 			v := m
-			/*line quern.dev/algo/internal/template/reduce.go:218*/ v2 := v
-			/*line quern.dev/algo/internal/template/reduce.go:185*/ v3 := v2
+			/*line quern.dev/algo/internal/template/reduce.go:216*/ v2 := v
+			/*line :185:10000*/ v3 := v2
 			vRow[threadX] = v3
 		}
-		return
+		/*line :188:10000*/ return
 	}
-	for threadX := range 256 {
+	/*line :190:10000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line moments.go:51:10000*/ m := Moments{}
-		/*line moments.go:52:10000*/ if threadX < count {
-			/*line moments.go:53:10000*/ origin := float64(in[first2+threadX])
-//line moments.go:54:10000
+		/*line moments.go:51*/ m := Moments{}
+		if threadX < count {
+			origin := float64(in[first2+threadX])
 			var sum float64
-//line moments.go:55:10000
 			var squares float64
-			/*line moments.go:55:10000*/ n := 0
-			/*line moments.go:56:10000*/ for j := threadX; j < count; j += 256 {
-				/*line moments.go:57:10000*/ d := float64(in[first2+j]) - origin
-				/*line moments.go:58:10000*/ sum += d
-				/*line moments.go:59:10000*/ squares += d * d
-				/*line moments.go:60*/ n++
+			/*line moments.go:55*/ n := 0
+			for j := threadX; j < count; j += 256 {
+				d := float64(in[first2+j]) - origin
+				sum += d
+				squares += d * d
+				n++
 			}
 			mean := sum / float64(n)
 			m = Moments{Count: int64(n), Mean: origin + mean, M2: squares - sum*mean}
 		}
 		v := m
-		/*line quern.dev/algo/internal/template/reduce.go:218*/ v2 := v
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v3 := v2
+		/*line quern.dev/algo/internal/template/reduce.go:216*/ v2 := v
+		/*line :185:10000*/ v3 := v2
 		vRow[threadX] = v3
-	} /*line quern_gen.go:2381:1*/
+	} /*line quern_gen.go:2785:1*/
 }
 
 //go:noinline
 func quernRow2MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first3 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first3:])
 	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2388:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2792:1*/
 }
 
 //go:noinline
@@ -2396,14 +2800,14 @@ func quernRow3MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 	givenRow := (*[256]int64)(givens[first4:])
 	for threadX := range 256 {
 		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ t1 := v3
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ t1 := v3
 		t3 := t1
 		shuffleDown := Moments{}
 		given := t3.Count
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:2406:1*/
+	} /*line quern_gen.go:2810:1*/
 }
 
 //go:noinline
@@ -2416,11 +2820,11 @@ func quernRow4MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ shuffleDown.Count = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Count = shuffleDown2
 		given2 := t3.Mean
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:2423:1*/
+	} /*line quern_gen.go:2827:1*/
 }
 
 //go:noinline
@@ -2433,11 +2837,11 @@ func quernRow5MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ shuffleDown.Mean = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Mean = shuffleDown3
 		given3 := t3.M2
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:2440:1*/
+	} /*line quern_gen.go:2844:1*/
 }
 
 //go:noinline
@@ -2452,24 +2856,24 @@ func quernRow6MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := threadX & 31 & (group - 1)
 		count3 := count4 - threadX + threadX&31
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ shuffleDown.M2 = shuffleDown4
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.M2 = shuffleDown4
 		other := shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:207*/ if d2 < group && lane+d2 < count3 && lane&start == 0 {
+		/*line :205:10000*/ if d2 < group && lane+d2 < count3 && lane&start == 0 {
 			t7 := v3
 			t8 := other
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ result0 := mergeMoments(t7, t8)
+			/*line :206:10000*/ result0 := mergeMoments(t7, t8)
 			v3 = result0
 		}
-		vRow[threadX] = v3
+		/*line :209:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:2465:1*/
+	} /*line quern_gen.go:2869:1*/
 }
 
 //go:noinline
 func quernRow7MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first8 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first8:])
 	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2472:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2876:1*/
 }
 
 //go:noinline
@@ -2484,30 +2888,132 @@ func quernRow8MomentsOfParts[T int32 | float32 | float64](r *host.Run, results [
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:2487:1*/
+	} /*line quern_gen.go:2891:1*/
 }
 
 //go:noinline
-func quernRow9MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs2 []Moments, first10 int, base int, partial *[8]Moments, out []Moments, blockX int) {
-	vRow2 := (*[256]Moments)(vs2[first10:])
-	for threadX := range 256 {
+func quernRow9MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, n2 int, partial *[8]Moments, startX int) {
+	vRow3 := vs3[at:][:n2]
+	for lane2 := range n2 {
+		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		v4 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:190*/ if threadX == 0 {
-			for w := 1; w < base; w++ {
-				t12 := v4
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ t22 := partial[w]
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ result02 := mergeMoments(t12, t22)
-				v4 = result02
-			}
+		/*line quern.dev/algo/internal/template/reduce.go:191*/ v5 := partial[lane2%8]
+		vRow3[lane2] = v5
+	} /*line quern_gen.go:2902:1*/
+}
+
+//go:noinline
+func quernRow10MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, n2 int, results2 []Moments) {
+	vRow3 := vs3[at:][:n2]
+	resultRow2 := results2[at:][:n2]
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:2909:1*/
+}
+
+//go:noinline
+func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, n2 int, t3s2 []Moments, shuffleDowns5 []Moments, givens4 []int64) {
+	vRow3 := vs3[at:][:n2]
+	t3Row2 := t3s2[at:][:n2]
+	shuffleDownRow5 := shuffleDowns5[at:][:n2]
+	givenRow4 := givens4[at:][:n2]
+	for lane2 := range n2 {
+		v5 := vRow3[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v5
+		t32 := t12
+		shuffleDown5 := Moments{}
+		given4 := t32.Count
+		t3Row2[lane2] = t32
+		shuffleDownRow5[lane2] = shuffleDown5
+		givenRow4[lane2] = given4
+	} /*line quern_gen.go:2927:1*/
+}
+
+//go:noinline
+func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []Moments, at int, n2 int, shuffleDowns5 []Moments, shuffleDowns6 []int64, givens5 []float64) {
+	t3Row2 := t3s2[at:][:n2]
+	shuffleDownRow5 := shuffleDowns5[at:][:n2]
+	shuffleDownRow6 := shuffleDowns6[at:][:n2]
+	givenRow5 := givens5[at:][:n2]
+	for lane2 := range n2 {
+		t32 := t3Row2[lane2]
+		shuffleDown5 := shuffleDownRow5[lane2]
+		shuffleDown6 := shuffleDownRow6[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.Count = shuffleDown6
+		given5 := t32.Mean
+		shuffleDownRow5[lane2] = shuffleDown5
+		givenRow5[lane2] = given5
+	} /*line quern_gen.go:2944:1*/
+}
+
+//go:noinline
+func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []Moments, at int, n2 int, shuffleDowns5 []Moments, shuffleDowns7 []float64, givens6 []float64) {
+	t3Row2 := t3s2[at:][:n2]
+	shuffleDownRow5 := shuffleDowns5[at:][:n2]
+	shuffleDownRow7 := shuffleDowns7[at:][:n2]
+	givenRow6 := givens6[at:][:n2]
+	for lane2 := range n2 {
+		t32 := t3Row2[lane2]
+		shuffleDown5 := shuffleDownRow5[lane2]
+		shuffleDown7 := shuffleDownRow7[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.Mean = shuffleDown7
+		given6 := t32.M2
+		shuffleDownRow5[lane2] = shuffleDown5
+		givenRow6[lane2] = given6
+	} /*line quern_gen.go:2961:1*/
+}
+
+//go:noinline
+func quernRow14MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, n2 int, shuffleDowns5 []Moments, shuffleDowns8 []float64, d3 int, group2 int, count5 int, start2 int, startX int) {
+	vRow3 := vs3[at:][:n2]
+	shuffleDownRow5 := shuffleDowns5[at:][:n2]
+	shuffleDownRow8 := shuffleDowns8[at:][:n2]
+	for lane2 := range n2 {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		v5 := vRow3[lane2]
+		shuffleDown5 := shuffleDownRow5[lane2]
+		shuffleDown8 := shuffleDownRow8[lane2]
+		lane3 := lane2 & (group2 - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.M2 = shuffleDown8
+		other2 := shuffleDown5
+		/*line :205:10000*/ if d3 < group2 && lane3+d3 < count5 && lane3&start2 == 0 {
+			t72 := v5
+			t82 := other2
+			/*line :206:10000*/ result02 := mergeMoments(t72, t82)
+			v5 = result02
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:195*/ result2 := v4
-		/*line quern.dev/algo/internal/template/reduce.go:218*/ result3 := result2
+		/*line :209:10000*/ vRow3[lane2] = v5
+		shuffleDownRow5[lane2] = shuffleDown5
+	} /*line quern_gen.go:2986:1*/
+}
+
+//go:noinline
+func quernRow15MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, n2 int, results2 []Moments) {
+	vRow3 := vs3[at:][:n2]
+	resultRow2 := results2[at:][:n2]
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:2993:1*/
+}
+
+//go:noinline
+func quernRow16MomentsOfParts[T int32 | float32 | float64](r *host.Run, results2 []Moments, at int, n2 int, vs2 []Moments) {
+	resultRow2 := results2[at:][:n2]
+	vRow2 := vs2[at:][:n2]
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:3000:1*/
+}
+
+//go:noinline
+func quernRow17MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs2 []Moments, at int, n2 int, out []Moments, blockX int, startX int) {
+	vRow2 := vs2[at:][:n2]
+	for lane2 := range n2 {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		v4 := vRow2[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
+		/*line :216:10000*/ result3 := result2
 		/*line moments.go:65*/ m2 := result3
 		if threadX == 0 {
-			out[blockX] = m2 /*line quern_gen.go:2508:1*/
+			out[blockX] = m2
 		}
-	}
+	} /*line quern_gen.go:3016:1*/
 }
 
 func quernPlainCountFlags(r *host.Run) {
@@ -2547,15 +3053,15 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 			t2 := min((p+1)*part, len(flags))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/select.go:153*/ if p+1 >= len(before) {
+				/*line quern.dev/algo/internal/template/select.go:161*/ if p+1 >= len(before) {
 					break
 				}
 				var n uint32
 				t3 := flags[t1:t2]
 				for i := 0; i < len(t3); i++ {
-					/*line quern.dev/algo/internal/template/select.go:157*/ x := t3[i]
+					/*line :165:20000*/ x := t3[i]
 					/*line select_kernels.go:19*/ result := x != 0
-					/*line quern.dev/algo/internal/template/select.go:158*/ if result {
+					/*line quern.dev/algo/internal/template/select.go:166*/ if result {
 						n++
 					}
 				}
@@ -2571,21 +3077,22 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 		t2 := min((p+1)*part, len(flags))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/select.go:153*/ if p+1 >= len(before) {
+			/*line :161:20000*/ if p+1 >= len(before) {
 				break
 			}
+//line :164:20000
 			var n uint32
 			t3 := flags[t1:t2]
-			for i := 0; i < len(t3); i++ {
-				/*line quern.dev/algo/internal/template/select.go:157*/ x := t3[i]
+			/*line :166:20000*/ for i := 0; i < len(t3); i++ {
+				/*line :165:20000*/ x := t3[i]
 				/*line select_kernels.go:19*/ result := x != 0
-				/*line quern.dev/algo/internal/template/select.go:158*/ if result {
+				/*line quern.dev/algo/internal/template/select.go:166*/ if result {
 					n++
 				}
 			}
 			before[p+1] = n
 		}
-	} /*line quern_gen.go:2588:1*/
+	} /*line quern_gen.go:3095:1*/
 }
 
 func quernPlainKeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -2632,18 +3139,18 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 				/*line select_kernels.go:31*/ n := int(row[threadX])
 				x := in[t1:t2]
 				t7 := flags[t1:t2]
-				/*line select_kernels.go:34:20000*/ for i := 0; i < len(t7); i++ {
+				for i := 0; i < len(t7); i++ {
 					/*line select_kernels.go:33*/ f := t7[i]
-					/*line select_kernels.go:34:20000*/ if f != 0 {
-						/*line select_kernels.go:35:20000*/ kept[n] = x[i]
-						/*line select_kernels.go:36:20000*/ n++ /*line quern_gen.go:2639:1*/
+					if f != 0 {
+						kept[n] = x[i]
+						n++
 					}
 				}
 			}
-			/*line select_kernels.go:40:20000*/ return /*line quern_gen.go:2643:1*/
+			return
 		}
 	}
-	/*line select_kernels.go:43*/ for threadX := range width {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		t1 := min(p*part, len(in))
@@ -2654,14 +3161,14 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 		/*line select_kernels.go:31*/ n := int(before[p])
 		x := in[t1:t2]
 		t7 := flags[t1:t2]
-		/*line select_kernels.go:34:20000*/ for i := 0; i < len(t7); i++ {
+		for i := 0; i < len(t7); i++ {
 			/*line select_kernels.go:33*/ f := t7[i]
-			/*line select_kernels.go:34:20000*/ if f != 0 {
-				/*line select_kernels.go:35:20000*/ kept[n] = x[i]
-				/*line select_kernels.go:36:20000*/ n++ /*line quern_gen.go:2661:1*/
+			if f != 0 {
+				kept[n] = x[i]
+				n++
 			}
 		}
-	}
+	} /*line quern_gen.go:3171:1*/
 }
 
 func quernPlainPlaceCounts(r *host.Run) {
@@ -2697,32 +3204,31 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 		if 0 < len(before) && 0 < len(count) {
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
-//line select_kernels.go:49:20000
+//line select_kernels.go:49
 				var sum uint32
-				/*line select_kernels.go:50:20000*/ before[0] = 0
-				/*line select_kernels.go:51:20000*/ for i := 1; i < len(before); i++ {
-					/*line select_kernels.go:52:20000*/ sum += before[i]
-					/*line select_kernels.go:53:20000*/ before[i] = sum /*line quern_gen.go:2705:1*/
+				before[0] = 0
+				/*line select_kernels.go:51:30000*/ for i := 1; i < len(before); i++ {
+					sum += before[i]
+					before[i] = sum
 				}
-				/*line select_kernels.go:55:20000*/ count[0] = int(sum) /*line quern_gen.go:2707:1*/
+				/*line select_kernels.go:55:30000*/ count[0] = int(sum)
 			}
-			/*line select_kernels.go:57:20000*/ return /*line quern_gen.go:2709:1*/
+			/*line select_kernels.go:57*/ return
 		}
 	}
-	/*line select_kernels.go:60:20000*/ for threadX := range width {
-		/*line select_kernels.go:61:20000*/ r.ThreadIdx.X = threadX
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
 		/*line select_kernels.go:46*/ if base+threadX > 0 {
-			continue /*line quern_gen.go:2715:1*/
+			continue
 		}
-//line select_kernels.go:49:20000
 		var sum uint32
-		/*line select_kernels.go:50:20000*/ before[0] = 0
-		/*line select_kernels.go:51:20000*/ for i := 1; i < len(before); i++ {
-			/*line select_kernels.go:52:20000*/ sum += before[i]
-			/*line select_kernels.go:53:20000*/ before[i] = sum /*line quern_gen.go:2722:1*/
+		before[0] = 0
+		/*line select_kernels.go:51:30000*/ for i := 1; i < len(before); i++ {
+			sum += before[i]
+			before[i] = sum
 		}
-		/*line select_kernels.go:55:20000*/ count[0] = int(sum) /*line quern_gen.go:2724:1*/
-	}
+		/*line select_kernels.go:55:30000*/ count[0] = int(sum)
+	} /*line quern_gen.go:3231:1*/
 }
 
 func quernPlainCountParts_uint32(r *host.Run) {
@@ -2774,7 +3280,7 @@ func quernRow1CountParts_uint32(r *host.Run, o digitOrder[uint32], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:2777:1*/
+	} /*line quern_gen.go:3283:1*/
 }
 
 func quernPlainCountParts_uint64(r *host.Run) {
@@ -2826,7 +3332,7 @@ func quernRow1CountParts_uint64(r *host.Run, o digitOrder[uint64], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:2829:1*/
+	} /*line quern_gen.go:3335:1*/
 }
 
 func quernPlainPlaceParts(r *host.Run) {
@@ -2892,7 +3398,7 @@ func quernRow1PlaceParts(r *host.Run, base int, parts int, counts []uint32, widt
 				at += n
 			}
 		}
-	} /*line quern_gen.go:2895:1*/
+	} /*line quern_gen.go:3401:1*/
 }
 
 func quernPlainMoveParts[T uint32 | uint64](r *host.Run) {
@@ -2947,7 +3453,7 @@ func quernRow1MoveParts[T uint32 | uint64](r *host.Run, o digitOrder[T], base in
 			/*line sort_kernels.go:574*/ out[at[d]] = k
 			at[d]++
 		}
-	} /*line quern_gen.go:2950:1*/
+	} /*line quern_gen.go:3456:1*/
 }
 
 func quernPlainMovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run) {
@@ -3006,7 +3512,7 @@ func quernRow1MovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run, o dig
 			outValues[at[d]] = v[i]
 			at[d]++
 		}
-	} /*line quern_gen.go:3009:1*/
+	} /*line quern_gen.go:3515:1*/
 }
 
 func quernPlainSortLineParts_uint32(r *host.Run) {
@@ -3046,7 +3552,7 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, 
 		r.ThreadIdx.X = threadX
 		line := base + threadX
 		/*line sort_kernels.go:602*/ o2 := o
-		/*line sort_kernels.go:604*/ plane := line / inner
+		/*line sort_kernels.go:604*/ plane := host.Div(line, inner)
 		first := plane*n*inner + line - plane*inner
 		if n == 0 || first+size >= len(keys) || len(spare) != len(keys) {
 			continue
@@ -3119,7 +3625,7 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, 
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:3122:1*/
+	} /*line quern_gen.go:3628:1*/
 }
 
 func quernPlainSortLineParts_uint64(r *host.Run) {
@@ -3159,7 +3665,7 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, 
 		r.ThreadIdx.X = threadX
 		line := base + threadX
 		/*line sort_kernels.go:602*/ o2 := o
-		/*line sort_kernels.go:604*/ plane := line / inner
+		/*line sort_kernels.go:604*/ plane := host.Div(line, inner)
 		first := plane*n*inner + line - plane*inner
 		if n == 0 || first+size >= len(keys) || len(spare) != len(keys) {
 			continue
@@ -3232,7 +3738,7 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, 
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:3235:1*/
+	} /*line quern_gen.go:3741:1*/
 }
 
 func quernPlainLinesOf(r *host.Run) {
@@ -3286,7 +3792,7 @@ func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []u
 			plane := at[i] / size
 			lines[i] = plane*inner + (at[i]-plane*n*inner)%inner
 		}
-	} /*line quern_gen.go:3289:1*/
+	} /*line quern_gen.go:3795:1*/
 }
 
 func quernPlainPlaceLines_uint8(r *host.Run) {
@@ -3342,7 +3848,7 @@ func quernRow1PlaceLines_uint8(r *host.Run, base int, out []uint8, at []uint32, 
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:3345:1*/
+	} /*line quern_gen.go:3851:1*/
 }
 
 func quernPlainPlaceLines_uint16(r *host.Run) {
@@ -3398,7 +3904,7 @@ func quernRow1PlaceLines_uint16(r *host.Run, base int, out []uint16, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:3401:1*/
+	} /*line quern_gen.go:3907:1*/
 }
 
 func quernPlainPlaceLines_uint32(r *host.Run) {
@@ -3454,7 +3960,7 @@ func quernRow1PlaceLines_uint32(r *host.Run, base int, out []uint32, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:3457:1*/
+	} /*line quern_gen.go:3963:1*/
 }
 
 func quernPlainPlaceLines_uint64(r *host.Run) {
@@ -3510,7 +4016,7 @@ func quernRow1PlaceLines_uint64(r *host.Run, base int, out []uint64, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:3513:1*/
+	} /*line quern_gen.go:4019:1*/
 }
 
 func quernPlainNumbers(r *host.Run) {
@@ -3557,7 +4063,7 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 		/*line sort_kernels.go:679*/ if i < len(out) {
 			out[i] = uint32(i)
 		}
-	} /*line quern_gen.go:3560:1*/
+	} /*line quern_gen.go:4066:1*/
 }
 
 func quernPlainWiden[T uint8 | uint16](r *host.Run) {
@@ -3605,7 +4111,7 @@ func quernRow1Widen[T uint8 | uint16](r *host.Run, base int, keys []T, words []u
 		/*line sort_kernels.go:688*/ if i < len(keys) {
 			words[i] = uint32(keys[i])
 		}
-	} /*line quern_gen.go:3608:1*/
+	} /*line quern_gen.go:4114:1*/
 }
 
 func quernPlainNarrow[T uint8 | uint16](r *host.Run) {
@@ -3653,7 +4159,7 @@ func quernRow1Narrow[T uint8 | uint16](r *host.Run, base int, keys []T, words []
 		/*line sort_kernels.go:697*/ if i < len(keys) {
 			keys[i] = T(words[i])
 		}
-	} /*line quern_gen.go:3656:1*/
+	} /*line quern_gen.go:4162:1*/
 }
 
 func quernPlainGather_uint8(r *host.Run) {
@@ -3693,7 +4199,7 @@ func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[i/words])*words+i%words]
+				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 			}
 			return
 		}
@@ -3702,9 +4208,9 @@ func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[i/words])*words+i%words]
+			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:3707:1*/
+	} /*line quern_gen.go:4213:1*/
 }
 
 func quernPlainGather_uint16(r *host.Run) {
@@ -3744,7 +4250,7 @@ func quernRow1Gather_uint16(r *host.Run, base int, out []uint16, in []uint16, at
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[i/words])*words+i%words]
+				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 			}
 			return
 		}
@@ -3753,9 +4259,9 @@ func quernRow1Gather_uint16(r *host.Run, base int, out []uint16, in []uint16, at
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[i/words])*words+i%words]
+			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:3758:1*/
+	} /*line quern_gen.go:4264:1*/
 }
 
 func quernPlainGather_uint32(r *host.Run) {
@@ -3795,7 +4301,7 @@ func quernRow1Gather_uint32(r *host.Run, base int, out []uint32, in []uint32, at
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[i/words])*words+i%words]
+				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 			}
 			return
 		}
@@ -3804,9 +4310,9 @@ func quernRow1Gather_uint32(r *host.Run, base int, out []uint32, in []uint32, at
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[i/words])*words+i%words]
+			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:3809:1*/
+	} /*line quern_gen.go:4315:1*/
 }
 
 func quernPlainGather_uint64(r *host.Run) {
@@ -3846,7 +4352,7 @@ func quernRow1Gather_uint64(r *host.Run, base int, out []uint64, in []uint64, at
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[i/words])*words+i%words]
+				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 			}
 			return
 		}
@@ -3855,9 +4361,9 @@ func quernRow1Gather_uint64(r *host.Run, base int, out []uint64, in []uint64, at
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[i/words])*words+i%words]
+			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:3860:1*/
+	} /*line quern_gen.go:4366:1*/
 }
 
 func quernPlainScatter_uint8(r *host.Run) {
@@ -3897,7 +4403,7 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in []uint8, out []uint8, at [
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[i/words])*words+i%words] = row[threadX]
+				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -3906,9 +4412,9 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in []uint8, out []uint8, at [
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line sort_kernels.go:720*/ if i < len(in) {
-			out[int(at[i/words])*words+i%words] = in[i]
+			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:3911:1*/
+	} /*line quern_gen.go:4417:1*/
 }
 
 func quernPlainScatter_uint16(r *host.Run) {
@@ -3948,7 +4454,7 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in []uint16, out []uint16, a
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[i/words])*words+i%words] = row[threadX]
+				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -3957,9 +4463,9 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in []uint16, out []uint16, a
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line sort_kernels.go:720*/ if i < len(in) {
-			out[int(at[i/words])*words+i%words] = in[i]
+			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:3962:1*/
+	} /*line quern_gen.go:4468:1*/
 }
 
 func quernPlainScatter_uint32(r *host.Run) {
@@ -3999,7 +4505,7 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in []uint32, out []uint32, a
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[i/words])*words+i%words] = row[threadX]
+				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -4008,9 +4514,9 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in []uint32, out []uint32, a
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line sort_kernels.go:720*/ if i < len(in) {
-			out[int(at[i/words])*words+i%words] = in[i]
+			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4013:1*/
+	} /*line quern_gen.go:4519:1*/
 }
 
 func quernPlainScatter_uint64(r *host.Run) {
@@ -4050,7 +4556,7 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in []uint64, out []uint64, a
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[i/words])*words+i%words] = row[threadX]
+				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -4059,9 +4565,143 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in []uint64, out []uint64, a
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line sort_kernels.go:720*/ if i < len(in) {
-			out[int(at[i/words])*words+i%words] = in[i]
+			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4064:1*/
+	} /*line quern_gen.go:4570:1*/
+}
+
+func quernPlainSegmentsOf(r *host.Run) {
+	v0, v1, v2 := host.Slice[int32](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_segmentsOf(t, v0, v1, v2) })
+}
+
+func quernHostSegmentsOf(r *host.Run) {
+	ends := host.Slice[int32](r, 0)
+	at := host.Slice[uint32](r, 1)
+	segments := host.Slice[uint32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	t1 := len(ends)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1SegmentsOf(r, base, at, segments, t1, ends, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1SegmentsOf(r *host.Run, base int, at []uint32, segments []uint32, t1 int, ends []int32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(at)-base, len(segments)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(at)-base && count <= len(segments)-base {
+			row := at[base:][:count]
+			row2 := segments[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				/*line sort_segments_kernels.go:13*/ position := int32(row[threadX])
+				low := 0
+				for high := t1; low < high; {
+					if r.Halted() {
+						/*line :15:40000*/ r.Halt()
+					}
+					/*line :16:40000*/ mid := int(uint(low+high) / 2)
+					/*line :16:40000*/ if ends[mid] <= position {
+						low = mid + 1
+//line :18:40000
+					} else {
+						/*line :19:40000*/ high = mid
+					}
+				}
+				/*line :22:40000*/ row2[threadX] = uint32(low)
+			}
+			/*line :24:40000*/ return
+		}
+	}
+	/*line :27:40000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line :10:40000*/ if i >= len(at) || i >= len(segments) {
+			continue
+		}
+		/*line :13:40000*/ position := int32(at[i])
+		low := 0
+		/*line :15:40000*/ for high := t1; low < high; {
+			/*line :16:40000*/ if r.Halted() {
+				/*line :15:40000*/ r.Halt()
+			}
+			/*line :16:40000*/ mid := int(uint(low+high) / 2)
+			/*line :16:40000*/ if ends[mid] <= position {
+				low = mid + 1
+//line :18:40000
+			} else {
+				/*line :19:40000*/ high = mid
+			}
+		}
+		/*line :22:40000*/ segments[i] = uint32(low)
+	} /*line quern_gen.go:4650:1*/
+}
+
+func quernPlainPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[uint32](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
+	host.Plain(r, func(t kernel.Thread) { placeSegments[T](t, v0, v1, v2, v3) })
+}
+
+func quernHostPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	ends := host.Slice[int32](r, 0)
+	at := host.Slice[uint32](r, 1)
+	in := host.Slice[T](r, 2)
+	out := host.Slice[T](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1PlaceSegments[T](r, base, out, at, ends, in, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1PlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, out []T, at []uint32, ends []int32, in []T, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(at)-base, len(out)-base, width)
+		if count <= 0 {
+			return
+		}
+		if 0 < len(ends) && len(ends)-1 >= 0 && len(ends)-1 < len(ends) && base >= 0 && count <= len(out)-base && count <= len(at)-base {
+			row := out[base:][:count]
+			row2 := at[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+				/*line sort_segments_kernels.go:30*/ if i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
+					row[threadX] = in[row2[threadX]]
+				}
+			}
+			/*line :34:40000*/ return
+		}
+	}
+	/*line :37:40000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line :30:40000*/ if i < len(out) && i < len(at) && i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
+			out[i] = in[at[i]]
+		}
+	} /*line quern_gen.go:4704:1*/
 }
 
 func quernPlainCopyFirst(r *host.Run) {
@@ -4107,7 +4747,7 @@ func quernRow1CopyFirst(r *host.Run, base int, out []uint32, in []uint32, width 
 		/*line topk_kernels.go:101*/ if i < len(out) && i < len(in) {
 			out[i] = in[i]
 		}
-	} /*line quern_gen.go:4110:1*/
+	} /*line quern_gen.go:4750:1*/
 }
 
 func quernHostAddCompensatedReduceParts[T float32 | float64](r *host.Run) {
@@ -4124,12 +4764,25 @@ func quernHostAddCompensatedReduceParts[T float32 | float64](r *host.Run) {
 	var t23 int
 	t3s := host.Scratch[Compensated[T]](r, 4, r.BlockDim.Count())
 	shuffleDowns := host.Scratch[Compensated[T]](r, 5, r.BlockDim.Count())
-	givens := host.Scratch[T](r, 9, r.BlockDim.Count())
+	givens := host.Scratch[T](r, 16, r.BlockDim.Count())
 	shuffleDowns2 := host.Scratch[T](r, 6, r.BlockDim.Count())
-	givens2 := host.Scratch[T](r, 10, r.BlockDim.Count())
+	givens2 := host.Scratch[T](r, 17, r.BlockDim.Count())
 	shuffleDowns3 := host.Scratch[T](r, 7, r.BlockDim.Count())
-	vs2 := host.Scratch[Compensated[T]](r, 8, r.BlockDim.Count())
+	vs2 := host.Scratch[Compensated[T]](r, 15, r.BlockDim.Count())
 	partial := host.Shared[[8]Compensated[T]](r, 0)
+	counts3 := host.Scratch[int](r, 8, r.BlockDim.Count())
+	vs3 := host.Scratch[Compensated[T]](r, 9, r.BlockDim.Count())
+	group2 := 8
+	results2 := host.Scratch[Compensated[T]](r, 10, r.BlockDim.Count())
+	var d2 int
+	var t25 int
+	t3s2 := host.Scratch[Compensated[T]](r, 11, r.BlockDim.Count())
+	shuffleDowns4 := host.Scratch[Compensated[T]](r, 12, r.BlockDim.Count())
+	givens3 := host.Scratch[T](r, 18, r.BlockDim.Count())
+	shuffleDowns5 := host.Scratch[T](r, 13, r.BlockDim.Count())
+	givens4 := host.Scratch[T](r, 19, r.BlockDim.Count())
+	shuffleDowns6 := host.Scratch[T](r, 14, r.BlockDim.Count())
+	threads16 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first := blockX * part
@@ -4142,80 +4795,158 @@ func quernHostAddCompensatedReduceParts[T float32 | float64](r *host.Run) {
 		base4 := 4*first + 4*vectors
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45:30000*/ if count <= 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:46:30000*/ break /*line quern_gen.go:4146:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:48:30000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:49:30000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:50:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ quernRow1AddCompensatedReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4) /*line quern_gen.go:4152:1*/
+			/*line :48:10000*/ for threadZ := range 1 {
+				/*line :49:10000*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow1AddCompensatedReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ switch {
-//line quern.dev/algo/internal/template/reduce.go:56:30000
+			/*line :55:10000*/ switch {
+//line :56:10000
 			default:
-				/*line quern.dev/algo/internal/template/reduce.go:202*/ if group == 1 {
-					for threadZ := range 1 {
-						for threadY := range 1 {
+				/*line :200:10000*/ if group == 1 {
+					/*line :201:10000*/ for threadZ := range 1 {
+						/*line :202:10000*/ for threadY := range 1 {
 							first3 := (threadZ*1 + threadY) * 256
 							quernRow2AddCompensatedReduceParts[T](r, vs, first3, results)
 						}
 					}
-					break
+					/*line :207:10000*/ break
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:205*/ d = 1
-				for ; d < 32; d *= 2 {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
+				/*line :203:10000*/ d = 1
+				/*line :204:10000*/ for ; d < 32; d *= 2 {
+					/*line :205:10000*/ if r.Halted() {
+						/*line :203:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:206*/ t23 = d
-					for threadZ := range 1 {
-						for threadY := range 1 {
+					/*line :204:10000*/ t23 = d
+					/*line :205:10000*/ for threadZ := range 1 {
+						/*line :206:10000*/ for threadY := range 1 {
 							first4 := (threadZ*1 + threadY) * 256
 							quernRow3AddCompensatedReduceParts[T](r, vs, first4, t3s, shuffleDowns, givens)
 						}
 					}
-					host.ShuffleDown(shuffleDowns2, givens, t23)
-					for threadZ := range 1 {
-						for threadY := range 1 {
+					/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t23)
+					/*line :212:10000*/ for threadZ := range 1 {
+						/*line :213:10000*/ for threadY := range 1 {
 							first5 := (threadZ*1 + threadY) * 256
 							quernRow4AddCompensatedReduceParts[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
 						}
 					}
-					host.ShuffleDown(shuffleDowns3, givens2, t23)
+					/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t23)
 					start := 2*d - 1
-					for threadZ := range 1 {
-						for threadY := range 1 {
+					/*line :220:10000*/ for threadZ := range 1 {
+						/*line :221:10000*/ for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first6 := (threadZ*1 + threadY) * 256
 							quernRow5AddCompensatedReduceParts[T](r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
 						}
 					}
 				}
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :228:10000*/ for threadZ := range 1 {
+					/*line :229:10000*/ for threadY := range 1 {
 						first7 := (threadZ*1 + threadY) * 256
 						quernRow6AddCompensatedReduceParts[T](r, vs, first7, results)
 					}
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line :235:10000*/ for threadZ := range 1 {
+				/*line :236:10000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first8 := (threadZ*1 + threadY) * 256
 					quernRow7AddCompensatedReduceParts[T](r, results, first8, vs2, partial)
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first9 := (threadZ*1 + threadY) * 256
-					quernRow8AddCompensatedReduceParts[T](r, counts, first9, vs2, partial, out, blockX)
+			/*line :242:10000*/ for first9 := 0; first9 < threads16; first9 += 32 {
+				lanes := min(32, threads16-first9)
+				/*line :190:10000*/ if first9>>5 == 0 {
+//line :191:10000
+					{
+						at, n, startX := first9, lanes, first9
+						_, _, _ = at, n, startX
+						threadY := 0 // no constant, by which Go would not divide
+						_ = threadY
+						threadZ := 0 // no constant, by which Go would not divide
+						_ = threadZ
+						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+						quernRow8AddCompensatedReduceParts[T](r, counts, at, n, counts3, vs3, partial, startX)
+					}
+					/*line :201:10000*/ switch {
+//line :202:10000
+					default:
+						/*line :200:10000*/ if group2 == 1 {
+//line :201:10000
+							{
+								at, n, startX := first9, lanes, first9
+								_, _, _ = at, n, startX
+								quernRow9AddCompensatedReduceParts[T](r, vs3, at, n, results2)
+							}
+							/*line :206:10000*/ break
+						}
+						/*line :203:10000*/ d2 = 1
+						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
+							/*line :205:10000*/ if r.Halted() {
+								/*line :203:10000*/ r.Halt()
+							}
+							/*line :204:10000*/ t25 = d2
+//line :205:10000
+							{
+								at, n, startX := first9, lanes, first9
+								_, _, _ = at, n, startX
+								quernRow10AddCompensatedReduceParts[T](r, vs3, at, n, t3s2, shuffleDowns4, givens3)
+							}
+							/*line :210:10000*/ host.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], t25)
+//line :211:10000
+							{
+								at, n, startX := first9, lanes, first9
+								_, _, _ = at, n, startX
+								quernRow11AddCompensatedReduceParts[T](r, t3s2, at, n, shuffleDowns4, shuffleDowns5, givens4)
+							}
+							/*line :216:10000*/ host.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], t25)
+							start2 := 2*d2 - 1
+//line :218:10000
+							{
+								at, n, startX := first9, lanes, first9
+								_, _, _ = at, n, startX
+								threadY := 0 // no constant, by which Go would not divide
+								_ = threadY
+								threadZ := 0 // no constant, by which Go would not divide
+								_ = threadZ
+								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+								quernRow12AddCompensatedReduceParts[T](r, counts3, at, n, vs3, shuffleDowns4, shuffleDowns6, d2, group2, start2, startX)
+							}
+						}
+//line :229:10000
+						{
+							at, n, startX := first9, lanes, first9
+							_, _, _ = at, n, startX
+							quernRow13AddCompensatedReduceParts[T](r, vs3, at, n, results2)
+						}
+					}
+//line :235:10000
+					{
+						at, n, startX := first9, lanes, first9
+						_, _, _ = at, n, startX
+						quernRow14AddCompensatedReduceParts[T](r, results2, at, n, vs2)
+					}
+				}
+//line :241:10000
+				{
+					at, n, startX := first9, lanes, first9
+					_, _, _ = at, n, startX
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					quernRow15AddCompensatedReduceParts[T](r, vs2, at, n, out, blockX, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:4218:1*/
+	} /*line quern_gen.go:4949:1*/
 }
 
 //go:noinline
@@ -4229,189 +4960,189 @@ func quernRow1AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts
 			r.ThreadIdx.X = threadX
 			t2 := first + threadX
 			j2 := base + threadX
-			/*line quern.dev/algo/internal/template/reduce.go:50:30000*/ sum := Compensated[T]{}
-			/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t2*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t2*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t2*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t2*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+			/*line quern.dev/algo/internal/template/reduce.go:50*/ sum := Compensated[T]{}
+			/*line :51:10000*/ if threadX < vectors {
+				/*line :22:10000*/ v_0 := in[t2*4]
+				/*line :22:10000*/ v_1 := in[t2*4+1]
+				/*line :22:10000*/ v_2 := in[t2*4+2]
+				/*line :22:10000*/ v_3 := in[t2*4+3]
+				/*line :24:10000*/ v_02 := v_0
 				v_12 := v_1
 				v_22 := v_2
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-				/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ v_03 := v_02
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ v_13 := v_12
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ v_23 := v_22
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_33 := v_32
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ t4 := v_03
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t5 := v_13
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result0 := addCompensated[T](t4, t5)
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t7 := result0
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t8 := v_23
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t9 := v_33
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result02 := addCompensated[T](t8, t9)
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t11 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result03 := addCompensated[T](t7, t11)
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ sum = result03
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ r.Halt() /*line quern_gen.go:4258:1*/
+				v_32 := v_3
+				/*line :52:10000*/ v_03 := v_02
+				v_13 := v_12
+				v_23 := v_22
+				v_33 := v_32
+				/*line :53:10000*/ t4 := v_03
+				t5 := v_13
+				/*line :53:10000*/ result0 := addCompensated[T](t4, t5)
+				t7 := result0
+				t8 := v_23
+				t9 := v_33
+				/*line :53:10000*/ result02 := addCompensated[T](t8, t9)
+				t11 := result02
+				/*line :53:10000*/ result03 := addCompensated[T](t7, t11)
+				sum = result03
+				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
+					/*line :55:10000*/ if r.Halted() {
+						/*line :54:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t14 := first + j
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t14*4]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t14*4+1]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t14*4+2]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t14*4+3]
-					/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+					/*line :55:10000*/ t14 := first + j
+					/*line :22:10000*/ v_04 := in[t14*4]
+					/*line :22:10000*/ v_14 := in[t14*4+1]
+					/*line :22:10000*/ v_24 := in[t14*4+2]
+					/*line :22:10000*/ v_34 := in[t14*4+3]
+					/*line :24:10000*/ v_05 := v_04
 					v_15 := v_14
 					v_25 := v_24
-					/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_06 := v_05
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ v_16 := v_15
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ v_26 := v_25
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ v_36 := v_35
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t16 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t17 := v_06
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t18 := v_16
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result04 := addCompensated[T](t17, t18)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t20 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t21 := v_26
-					/*line quern.dev/algo/internal/template/reduce.go:59:30000*/ t22 := v_36
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result05 := addCompensated[T](t21, t22)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t24 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result06 := addCompensated[T](t20, t24)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t26 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result07 := addCompensated[T](t16, t26)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ sum = result07 /*line quern_gen.go:4285:1*/
+					v_35 := v_34
+					/*line :55:10000*/ v_06 := v_05
+					v_16 := v_15
+					v_26 := v_25
+					v_36 := v_35
+					/*line :56:10000*/ t16 := sum
+					t17 := v_06
+					t18 := v_16
+					/*line :56:10000*/ result04 := addCompensated[T](t17, t18)
+					t20 := result04
+					t21 := v_26
+					t22 := v_36
+					/*line :56:10000*/ result05 := addCompensated[T](t21, t22)
+					t24 := result05
+					/*line :56:10000*/ result06 := addCompensated[T](t20, t24)
+					t26 := result06
+					/*line :56:10000*/ result07 := addCompensated[T](t16, t26)
+					sum = result07
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:60:30000*/ if j2 < count {
-				/*line quern.dev/algo/internal/template/reduce.go:61:30000*/ v := row[threadX]
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ if threadX < vectors {
-					/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ t28 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ t29 := v
-					/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ result08 := addCompensated[T](t28, t29)
-					/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ sum = result08
-//line quern.dev/algo/internal/template/reduce.go:64:30000
+			/*line :60:10000*/ if j2 < count {
+				v := row[threadX]
+				/*line :62:10000*/ if threadX < vectors {
+					/*line :62:10000*/ t28 := sum
+					t29 := v
+					/*line :62:10000*/ result08 := addCompensated[T](t28, t29)
+					sum = result08
+//line :64:10000
 				} else {
-					/*line quern.dev/algo/internal/template/reduce.go:64:30000*/ sum = v /*line quern_gen.go:4297:1*/
+					/*line :64:10000*/ sum = v
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:67:30000*/ active := base3
-			/*line quern.dev/algo/internal/template/reduce.go:68:30000*/ if vectors == 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:69:30000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:70:30000
+			/*line :67:10000*/ active := base3
+			/*line :68:10000*/ if vectors == 0 {
+				active = count
+//line :70:10000
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:70:30000*/ if left > active {
-					/*line quern.dev/algo/internal/template/reduce.go:71:30000*/ active = left /*line quern_gen.go:4306:1*/
+				/*line :70:10000*/ if left > active {
+					active = left
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ count2 := active
-			/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ v2 := sum
-			/*line quern.dev/algo/internal/template/reduce.go:185*/ count3 := count2 - threadX + threadX&31
+			/*line :73:10000*/ count2 := active
+			v2 := sum
+			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
 			v3 := v2
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
 			vRow[threadX] = v3
 		}
-		return
+		/*line :191:10000*/ return
 	}
-	for threadX := range 256 {
+	/*line :193:10000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		t2 := first + threadX
 		j2 := base + threadX
-		/*line quern.dev/algo/internal/template/reduce.go:50:30000*/ sum := Compensated[T]{}
-		/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ if threadX < vectors {
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t2*4]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t2*4+1]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t2*4+2]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t2*4+3]
-			/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+		/*line :50:10000*/ sum := Compensated[T]{}
+		/*line :51:10000*/ if threadX < vectors {
+			/*line :22:10000*/ v_0 := in[t2*4]
+			/*line :22:10000*/ v_1 := in[t2*4+1]
+			/*line :22:10000*/ v_2 := in[t2*4+2]
+			/*line :22:10000*/ v_3 := in[t2*4+3]
+			/*line :24:10000*/ v_02 := v_0
 			v_12 := v_1
 			v_22 := v_2
-			/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-			/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ v_03 := v_02
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ v_13 := v_12
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ v_23 := v_22
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_33 := v_32
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ t4 := v_03
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t5 := v_13
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result0 := addCompensated[T](t4, t5)
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t7 := result0
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t8 := v_23
-			/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t9 := v_33
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result02 := addCompensated[T](t8, t9)
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t11 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result03 := addCompensated[T](t7, t11)
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ sum = result03
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ r.Halt() /*line quern_gen.go:4349:1*/
+			v_32 := v_3
+			/*line :52:10000*/ v_03 := v_02
+			v_13 := v_12
+			v_23 := v_22
+			v_33 := v_32
+			/*line :53:10000*/ t4 := v_03
+			t5 := v_13
+			/*line :53:10000*/ result0 := addCompensated[T](t4, t5)
+			t7 := result0
+			t8 := v_23
+			t9 := v_33
+			/*line :53:10000*/ result02 := addCompensated[T](t8, t9)
+			t11 := result02
+			/*line :53:10000*/ result03 := addCompensated[T](t7, t11)
+			sum = result03
+			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
+				/*line :55:10000*/ if r.Halted() {
+					/*line :54:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t14 := first + j
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t14*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t14*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t14*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t14*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+				/*line :55:10000*/ t14 := first + j
+				/*line :22:10000*/ v_04 := in[t14*4]
+				/*line :22:10000*/ v_14 := in[t14*4+1]
+				/*line :22:10000*/ v_24 := in[t14*4+2]
+				/*line :22:10000*/ v_34 := in[t14*4+3]
+				/*line :24:10000*/ v_05 := v_04
 				v_15 := v_14
 				v_25 := v_24
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_06 := v_05
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ v_16 := v_15
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ v_26 := v_25
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ v_36 := v_35
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t16 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t17 := v_06
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t18 := v_16
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result04 := addCompensated[T](t17, t18)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t20 := result04
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t21 := v_26
-				/*line quern.dev/algo/internal/template/reduce.go:59:30000*/ t22 := v_36
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result05 := addCompensated[T](t21, t22)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t24 := result05
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result06 := addCompensated[T](t20, t24)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t26 := result06
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result07 := addCompensated[T](t16, t26)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ sum = result07 /*line quern_gen.go:4376:1*/
+				v_35 := v_34
+				/*line :55:10000*/ v_06 := v_05
+				v_16 := v_15
+				v_26 := v_25
+				v_36 := v_35
+				/*line :56:10000*/ t16 := sum
+				t17 := v_06
+				t18 := v_16
+				/*line :56:10000*/ result04 := addCompensated[T](t17, t18)
+				t20 := result04
+				t21 := v_26
+				t22 := v_36
+				/*line :56:10000*/ result05 := addCompensated[T](t21, t22)
+				t24 := result05
+				/*line :56:10000*/ result06 := addCompensated[T](t20, t24)
+				t26 := result06
+				/*line :56:10000*/ result07 := addCompensated[T](t16, t26)
+				sum = result07
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:60:30000*/ if j2 < count {
-			/*line quern.dev/algo/internal/template/reduce.go:61:30000*/ v := in[base2+j2]
-			/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ t28 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ t29 := v
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ result08 := addCompensated[T](t28, t29)
-				/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ sum = result08
-//line quern.dev/algo/internal/template/reduce.go:64:30000
+		/*line :60:10000*/ if j2 < count {
+			v := in[base2+j2]
+			/*line :62:10000*/ if threadX < vectors {
+				/*line :62:10000*/ t28 := sum
+				t29 := v
+				/*line :62:10000*/ result08 := addCompensated[T](t28, t29)
+				sum = result08
+//line :64:10000
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:64:30000*/ sum = v /*line quern_gen.go:4388:1*/
+				/*line :64:10000*/ sum = v
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:67:30000*/ active := base3
-		/*line quern.dev/algo/internal/template/reduce.go:68:30000*/ if vectors == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:69:30000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:70:30000
+		/*line :67:10000*/ active := base3
+		/*line :68:10000*/ if vectors == 0 {
+			active = count
+//line :70:10000
 		} else {
-			/*line quern.dev/algo/internal/template/reduce.go:70:30000*/ if left > active {
-				/*line quern.dev/algo/internal/template/reduce.go:71:30000*/ active = left /*line quern_gen.go:4397:1*/
+			/*line :70:10000*/ if left > active {
+				active = left
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ count2 := active
-		/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ v2 := sum
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ count3 := count2 - threadX + threadX&31
+		/*line :73:10000*/ count2 := active
+		v2 := sum
+		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
 		v3 := v2
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:4407:1*/
+	} /*line quern_gen.go:5138:1*/
 }
 
 //go:noinline
 func quernRow2AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []Compensated[T], first3 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first3:])
 	resultRow := (*[256]Compensated[T])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:4414:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5145:1*/
 }
 
 //go:noinline
@@ -4422,14 +5153,14 @@ func quernRow3AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []C
 	givenRow := (*[256]T)(givens[first4:])
 	for threadX := range 256 {
 		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ t1 := v3
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ t1 := v3
 		t3 := t1
 		shuffleDown := Compensated[T]{}
 		given := t3.Sum
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:4432:1*/
+	} /*line quern_gen.go:5163:1*/
 }
 
 //go:noinline
@@ -4442,11 +5173,11 @@ func quernRow4AddCompensatedReduceParts[T float32 | float64](r *host.Run, t3s []
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ shuffleDown.Sum = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Sum = shuffleDown2
 		given2 := t3.Rest
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:4449:1*/
+	} /*line quern_gen.go:5180:1*/
 }
 
 //go:noinline
@@ -4462,24 +5193,24 @@ func quernRow5AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ shuffleDown.Rest = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Rest = shuffleDown3
 		other := shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:207*/ if d < group && lane+d < count3 && lane&start == 0 {
+		/*line :205:10000*/ if d < group && lane+d < count3 && lane&start == 0 {
 			t6 := v3
 			t72 := other
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ result09 := addCompensated[T](t6, t72)
+			/*line :206:10000*/ result09 := addCompensated[T](t6, t72)
 			v3 = result09
 		}
-		vRow[threadX] = v3
+		/*line :209:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:4475:1*/
+	} /*line quern_gen.go:5206:1*/
 }
 
 //go:noinline
 func quernRow6AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first7:])
 	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:4482:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5213:1*/
 }
 
 //go:noinline
@@ -4494,32 +5225,121 @@ func quernRow7AddCompensatedReduceParts[T float32 | float64](r *host.Run, result
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:4497:1*/
+	} /*line quern_gen.go:5228:1*/
 }
 
 //go:noinline
-func quernRow8AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts []int, first9 int, vs2 []Compensated[T], partial *[8]Compensated[T], out []Compensated[T], blockX int) {
-	countRow := (*[256]int)(counts[first9:])
-	vRow2 := (*[256]Compensated[T])(vs2[first9:])
-	for threadX := range 256 {
+func quernRow8AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []Compensated[T], partial *[8]Compensated[T], startX int) {
+	countRow := counts[at:][:n]
+	countRow3 := counts3[at:][:n]
+	vRow3 := vs3[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		count2 := countRow[threadX]
-		v4 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:190*/ if threadX == 0 {
-			for w := 1; w < (count2+32-1)/32; w++ {
-				t12 := v4
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ t25 := partial[w]
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ result010 := addCompensated[T](t12, t25)
-				v4 = result010
-			}
+		count2 := countRow[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
+		/*line :191:10000*/ v5 := partial[lane2%8]
+		countRow3[lane2] = count5
+		vRow3[lane2] = v5
+	} /*line quern_gen.go:5244:1*/
+}
+
+//go:noinline
+func quernRow9AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:5251:1*/
+}
+
+//go:noinline
+func quernRow10AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, t3s2 []Compensated[T], shuffleDowns4 []Compensated[T], givens3 []T) {
+	vRow3 := vs3[at:][:n]
+	t3Row2 := t3s2[at:][:n]
+	shuffleDownRow4 := shuffleDowns4[at:][:n]
+	givenRow3 := givens3[at:][:n]
+	for lane2 := range n {
+		v5 := vRow3[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v5
+		t32 := t12
+		shuffleDown4 := Compensated[T]{}
+		given3 := t32.Sum
+		t3Row2[lane2] = t32
+		shuffleDownRow4[lane2] = shuffleDown4
+		givenRow3[lane2] = given3
+	} /*line quern_gen.go:5269:1*/
+}
+
+//go:noinline
+func quernRow11AddCompensatedReduceParts[T float32 | float64](r *host.Run, t3s2 []Compensated[T], at int, n int, shuffleDowns4 []Compensated[T], shuffleDowns5 []T, givens4 []T) {
+	t3Row2 := t3s2[at:][:n]
+	shuffleDownRow4 := shuffleDowns4[at:][:n]
+	shuffleDownRow5 := shuffleDowns5[at:][:n]
+	givenRow4 := givens4[at:][:n]
+	for lane2 := range n {
+		t32 := t3Row2[lane2]
+		shuffleDown4 := shuffleDownRow4[lane2]
+		shuffleDown5 := shuffleDownRow5[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.Sum = shuffleDown5
+		given4 := t32.Rest
+		shuffleDownRow4[lane2] = shuffleDown4
+		givenRow4[lane2] = given4
+	} /*line quern_gen.go:5286:1*/
+}
+
+//go:noinline
+func quernRow12AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts3 []int, at int, n int, vs3 []Compensated[T], shuffleDowns4 []Compensated[T], shuffleDowns6 []T, d2 int, group2 int, start2 int, startX int) {
+	countRow3 := counts3[at:][:n]
+	vRow3 := vs3[at:][:n]
+	shuffleDownRow4 := shuffleDowns4[at:][:n]
+	shuffleDownRow6 := shuffleDowns6[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		count5 := countRow3[lane2]
+		v5 := vRow3[lane2]
+		shuffleDown4 := shuffleDownRow4[lane2]
+		shuffleDown6 := shuffleDownRow6[lane2]
+		lane3 := lane2 & (group2 - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.Rest = shuffleDown6
+		other2 := shuffleDown4
+		/*line :205:10000*/ if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
+			t62 := v5
+			t73 := other2
+			/*line :206:10000*/ result010 := addCompensated[T](t62, t73)
+			v5 = result010
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:195*/ result2 := v4
-		/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ sum2 := result2
-		/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ if threadX == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:75:30000*/ out[blockX] = sum2 /*line quern_gen.go:4519:1*/
+		/*line :209:10000*/ vRow3[lane2] = v5
+		shuffleDownRow4[lane2] = shuffleDown4
+	} /*line quern_gen.go:5313:1*/
+}
+
+//go:noinline
+func quernRow13AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:5320:1*/
+}
+
+//go:noinline
+func quernRow14AddCompensatedReduceParts[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, n int, vs2 []Compensated[T]) {
+	resultRow2 := results2[at:][:n]
+	vRow2 := vs2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:5327:1*/
+}
+
+//go:noinline
+func quernRow15AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs2 []Compensated[T], at int, n int, out []Compensated[T], blockX int, startX int) {
+	vRow2 := vs2[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		v4 := vRow2[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
+		/*line :73:10000*/ sum2 := result2
+		/*line :74:10000*/ if threadX == 0 {
+			out[blockX] = sum2
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:77:30000*/ vRow2[threadX] = v4 /*line quern_gen.go:4521:1*/
-	}
+	} /*line quern_gen.go:5342:1*/
 }
 
 func quernHostMergeMomentsReduceParts(r *host.Run) {
@@ -4536,14 +5356,29 @@ func quernHostMergeMomentsReduceParts(r *host.Run) {
 	var t23 int
 	t3s := host.Scratch[Moments](r, 4, r.BlockDim.Count())
 	shuffleDowns := host.Scratch[Moments](r, 5, r.BlockDim.Count())
-	givens := host.Scratch[int64](r, 10, r.BlockDim.Count())
+	givens := host.Scratch[int64](r, 18, r.BlockDim.Count())
 	shuffleDowns2 := host.Scratch[int64](r, 6, r.BlockDim.Count())
-	givens2 := host.Scratch[float64](r, 11, r.BlockDim.Count())
+	givens2 := host.Scratch[float64](r, 19, r.BlockDim.Count())
 	shuffleDowns3 := host.Scratch[float64](r, 7, r.BlockDim.Count())
-	givens3 := host.Scratch[float64](r, 12, r.BlockDim.Count())
+	givens3 := host.Scratch[float64](r, 20, r.BlockDim.Count())
 	shuffleDowns4 := host.Scratch[float64](r, 8, r.BlockDim.Count())
-	vs2 := host.Scratch[Moments](r, 9, r.BlockDim.Count())
+	vs2 := host.Scratch[Moments](r, 17, r.BlockDim.Count())
 	partial := host.Shared[[8]Moments](r, 0)
+	counts3 := host.Scratch[int](r, 9, r.BlockDim.Count())
+	vs3 := host.Scratch[Moments](r, 10, r.BlockDim.Count())
+	group2 := 8
+	results2 := host.Scratch[Moments](r, 11, r.BlockDim.Count())
+	var d2 int
+	var t25 int
+	t3s2 := host.Scratch[Moments](r, 12, r.BlockDim.Count())
+	shuffleDowns5 := host.Scratch[Moments](r, 13, r.BlockDim.Count())
+	givens4 := host.Scratch[int64](r, 21, r.BlockDim.Count())
+	shuffleDowns6 := host.Scratch[int64](r, 14, r.BlockDim.Count())
+	givens5 := host.Scratch[float64](r, 22, r.BlockDim.Count())
+	shuffleDowns7 := host.Scratch[float64](r, 15, r.BlockDim.Count())
+	givens6 := host.Scratch[float64](r, 23, r.BlockDim.Count())
+	shuffleDowns8 := host.Scratch[float64](r, 16, r.BlockDim.Count())
+	threads18 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first := blockX * part
@@ -4556,87 +5391,172 @@ func quernHostMergeMomentsReduceParts(r *host.Run) {
 		base4 := 4*first + 4*vectors
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45:30000*/ if count <= 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:46:30000*/ break /*line quern_gen.go:4560:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:48:30000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:49:30000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:50:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ quernRow1MergeMomentsReduceParts(r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4) /*line quern_gen.go:4566:1*/
+			/*line :48:10000*/ for threadZ := range 1 {
+				/*line :49:10000*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow1MergeMomentsReduceParts(r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ switch {
-//line quern.dev/algo/internal/template/reduce.go:56:30000
+			/*line :55:10000*/ switch {
+//line :56:10000
 			default:
-				/*line quern.dev/algo/internal/template/reduce.go:202*/ if group == 1 {
-					for threadZ := range 1 {
-						for threadY := range 1 {
+				/*line :200:10000*/ if group == 1 {
+					/*line :201:10000*/ for threadZ := range 1 {
+						/*line :202:10000*/ for threadY := range 1 {
 							first3 := (threadZ*1 + threadY) * 256
 							quernRow2MergeMomentsReduceParts(r, vs, first3, results)
 						}
 					}
-					break
+					/*line :207:10000*/ break
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:205*/ d = 1
-				for ; d < 32; d *= 2 {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
+				/*line :203:10000*/ d = 1
+				/*line :204:10000*/ for ; d < 32; d *= 2 {
+					/*line :205:10000*/ if r.Halted() {
+						/*line :203:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:206*/ t23 = d
-					for threadZ := range 1 {
-						for threadY := range 1 {
+					/*line :204:10000*/ t23 = d
+					/*line :205:10000*/ for threadZ := range 1 {
+						/*line :206:10000*/ for threadY := range 1 {
 							first4 := (threadZ*1 + threadY) * 256
 							quernRow3MergeMomentsReduceParts(r, vs, first4, t3s, shuffleDowns, givens)
 						}
 					}
-					host.ShuffleDown(shuffleDowns2, givens, t23)
-					for threadZ := range 1 {
-						for threadY := range 1 {
+					/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t23)
+					/*line :212:10000*/ for threadZ := range 1 {
+						/*line :213:10000*/ for threadY := range 1 {
 							first5 := (threadZ*1 + threadY) * 256
 							quernRow4MergeMomentsReduceParts(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
 						}
 					}
-					host.ShuffleDown(shuffleDowns3, givens2, t23)
-					for threadZ := range 1 {
-						for threadY := range 1 {
+					/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t23)
+					/*line :219:10000*/ for threadZ := range 1 {
+						/*line :220:10000*/ for threadY := range 1 {
 							first6 := (threadZ*1 + threadY) * 256
 							quernRow5MergeMomentsReduceParts(r, t3s, first6, shuffleDowns, shuffleDowns3, givens3)
 						}
 					}
-					host.ShuffleDown(shuffleDowns4, givens3, t23)
+					/*line :225:10000*/ host.ShuffleDown(shuffleDowns4, givens3, t23)
 					start := 2*d - 1
-					for threadZ := range 1 {
-						for threadY := range 1 {
+					/*line :227:10000*/ for threadZ := range 1 {
+						/*line :228:10000*/ for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first7 := (threadZ*1 + threadY) * 256
 							quernRow6MergeMomentsReduceParts(r, counts2, first7, vs, shuffleDowns, shuffleDowns4, d, group, start)
 						}
 					}
 				}
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :235:10000*/ for threadZ := range 1 {
+					/*line :236:10000*/ for threadY := range 1 {
 						first8 := (threadZ*1 + threadY) * 256
 						quernRow7MergeMomentsReduceParts(r, vs, first8, results)
 					}
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line :242:10000*/ for threadZ := range 1 {
+				/*line :243:10000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first9 := (threadZ*1 + threadY) * 256
 					quernRow8MergeMomentsReduceParts(r, results, first9, vs2, partial)
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first10 := (threadZ*1 + threadY) * 256
-					quernRow9MergeMomentsReduceParts(r, counts, first10, vs2, partial, out, blockX)
+			/*line :249:10000*/ for first10 := 0; first10 < threads18; first10 += 32 {
+				lanes := min(32, threads18-first10)
+				/*line :190:10000*/ if first10>>5 == 0 {
+//line :191:10000
+					{
+						at, n, startX := first10, lanes, first10
+						_, _, _ = at, n, startX
+						threadY := 0 // no constant, by which Go would not divide
+						_ = threadY
+						threadZ := 0 // no constant, by which Go would not divide
+						_ = threadZ
+						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+						quernRow9MergeMomentsReduceParts(r, counts, at, n, counts3, vs3, partial, startX)
+					}
+					/*line :201:10000*/ switch {
+//line :202:10000
+					default:
+						/*line :200:10000*/ if group2 == 1 {
+//line :201:10000
+							{
+								at, n, startX := first10, lanes, first10
+								_, _, _ = at, n, startX
+								quernRow10MergeMomentsReduceParts(r, vs3, at, n, results2)
+							}
+							/*line :206:10000*/ break
+						}
+						/*line :203:10000*/ d2 = 1
+						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
+							/*line :205:10000*/ if r.Halted() {
+								/*line :203:10000*/ r.Halt()
+							}
+							/*line :204:10000*/ t25 = d2
+//line :205:10000
+							{
+								at, n, startX := first10, lanes, first10
+								_, _, _ = at, n, startX
+								quernRow11MergeMomentsReduceParts(r, vs3, at, n, t3s2, shuffleDowns5, givens4)
+							}
+							/*line :210:10000*/ host.ShuffleDown(shuffleDowns6[first10:][:lanes], givens4[first10:][:lanes], t25)
+//line :211:10000
+							{
+								at, n, startX := first10, lanes, first10
+								_, _, _ = at, n, startX
+								quernRow12MergeMomentsReduceParts(r, t3s2, at, n, shuffleDowns5, shuffleDowns6, givens5)
+							}
+							/*line :216:10000*/ host.ShuffleDown(shuffleDowns7[first10:][:lanes], givens5[first10:][:lanes], t25)
+//line :217:10000
+							{
+								at, n, startX := first10, lanes, first10
+								_, _, _ = at, n, startX
+								quernRow13MergeMomentsReduceParts(r, t3s2, at, n, shuffleDowns5, shuffleDowns7, givens6)
+							}
+							/*line :222:10000*/ host.ShuffleDown(shuffleDowns8[first10:][:lanes], givens6[first10:][:lanes], t25)
+							start2 := 2*d2 - 1
+//line :224:10000
+							{
+								at, n, startX := first10, lanes, first10
+								_, _, _ = at, n, startX
+								threadY := 0 // no constant, by which Go would not divide
+								_ = threadY
+								threadZ := 0 // no constant, by which Go would not divide
+								_ = threadZ
+								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+								quernRow14MergeMomentsReduceParts(r, counts3, at, n, vs3, shuffleDowns5, shuffleDowns8, d2, group2, start2, startX)
+							}
+						}
+//line :235:10000
+						{
+							at, n, startX := first10, lanes, first10
+							_, _, _ = at, n, startX
+							quernRow15MergeMomentsReduceParts(r, vs3, at, n, results2)
+						}
+					}
+//line :241:10000
+					{
+						at, n, startX := first10, lanes, first10
+						_, _, _ = at, n, startX
+						quernRow16MergeMomentsReduceParts(r, results2, at, n, vs2)
+					}
+				}
+//line :247:10000
+				{
+					at, n, startX := first10, lanes, first10
+					_, _, _ = at, n, startX
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					quernRow17MergeMomentsReduceParts(r, vs2, at, n, out, blockX, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:4639:1*/
+	} /*line quern_gen.go:5559:1*/
 }
 
 //go:noinline
@@ -4650,189 +5570,189 @@ func quernRow1MergeMomentsReduceParts(r *host.Run, counts []int, first2 int, cou
 			r.ThreadIdx.X = threadX
 			t2 := first + threadX
 			j2 := base + threadX
-			/*line quern.dev/algo/internal/template/reduce.go:50:30000*/ sum := Moments{}
-			/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t2*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t2*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t2*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t2*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+			/*line quern.dev/algo/internal/template/reduce.go:50*/ sum := Moments{}
+			/*line :51:10000*/ if threadX < vectors {
+				/*line :22:10000*/ v_0 := in[t2*4]
+				/*line :22:10000*/ v_1 := in[t2*4+1]
+				/*line :22:10000*/ v_2 := in[t2*4+2]
+				/*line :22:10000*/ v_3 := in[t2*4+3]
+				/*line :24:10000*/ v_02 := v_0
 				v_12 := v_1
 				v_22 := v_2
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-				/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ v_03 := v_02
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ v_13 := v_12
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ v_23 := v_22
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_33 := v_32
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ t4 := v_03
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t5 := v_13
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result0 := mergeMoments(t4, t5)
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t7 := result0
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t8 := v_23
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t9 := v_33
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result02 := mergeMoments(t8, t9)
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t11 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result03 := mergeMoments(t7, t11)
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ sum = result03
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ r.Halt() /*line quern_gen.go:4679:1*/
+				v_32 := v_3
+				/*line :52:10000*/ v_03 := v_02
+				v_13 := v_12
+				v_23 := v_22
+				v_33 := v_32
+				/*line :53:10000*/ t4 := v_03
+				t5 := v_13
+				/*line :53:10000*/ result0 := mergeMoments(t4, t5)
+				t7 := result0
+				t8 := v_23
+				t9 := v_33
+				/*line :53:10000*/ result02 := mergeMoments(t8, t9)
+				t11 := result02
+				/*line :53:10000*/ result03 := mergeMoments(t7, t11)
+				sum = result03
+				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
+					/*line :55:10000*/ if r.Halted() {
+						/*line :54:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t14 := first + j
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t14*4]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t14*4+1]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t14*4+2]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t14*4+3]
-					/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+					/*line :55:10000*/ t14 := first + j
+					/*line :22:10000*/ v_04 := in[t14*4]
+					/*line :22:10000*/ v_14 := in[t14*4+1]
+					/*line :22:10000*/ v_24 := in[t14*4+2]
+					/*line :22:10000*/ v_34 := in[t14*4+3]
+					/*line :24:10000*/ v_05 := v_04
 					v_15 := v_14
 					v_25 := v_24
-					/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_06 := v_05
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ v_16 := v_15
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ v_26 := v_25
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ v_36 := v_35
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t16 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t17 := v_06
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t18 := v_16
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result04 := mergeMoments(t17, t18)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t20 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t21 := v_26
-					/*line quern.dev/algo/internal/template/reduce.go:59:30000*/ t22 := v_36
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result05 := mergeMoments(t21, t22)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t24 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result06 := mergeMoments(t20, t24)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t26 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result07 := mergeMoments(t16, t26)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ sum = result07 /*line quern_gen.go:4706:1*/
+					v_35 := v_34
+					/*line :55:10000*/ v_06 := v_05
+					v_16 := v_15
+					v_26 := v_25
+					v_36 := v_35
+					/*line :56:10000*/ t16 := sum
+					t17 := v_06
+					t18 := v_16
+					/*line :56:10000*/ result04 := mergeMoments(t17, t18)
+					t20 := result04
+					t21 := v_26
+					t22 := v_36
+					/*line :56:10000*/ result05 := mergeMoments(t21, t22)
+					t24 := result05
+					/*line :56:10000*/ result06 := mergeMoments(t20, t24)
+					t26 := result06
+					/*line :56:10000*/ result07 := mergeMoments(t16, t26)
+					sum = result07
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:60:30000*/ if j2 < count {
-				/*line quern.dev/algo/internal/template/reduce.go:61:30000*/ v := row[threadX]
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ if threadX < vectors {
-					/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ t28 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ t29 := v
-					/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ result08 := mergeMoments(t28, t29)
-					/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ sum = result08
-//line quern.dev/algo/internal/template/reduce.go:64:30000
+			/*line :60:10000*/ if j2 < count {
+				v := row[threadX]
+				/*line :62:10000*/ if threadX < vectors {
+					/*line :62:10000*/ t28 := sum
+					t29 := v
+					/*line :62:10000*/ result08 := mergeMoments(t28, t29)
+					sum = result08
+//line :64:10000
 				} else {
-					/*line quern.dev/algo/internal/template/reduce.go:64:30000*/ sum = v /*line quern_gen.go:4718:1*/
+					/*line :64:10000*/ sum = v
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:67:30000*/ active := base3
-			/*line quern.dev/algo/internal/template/reduce.go:68:30000*/ if vectors == 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:69:30000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:70:30000
+			/*line :67:10000*/ active := base3
+			/*line :68:10000*/ if vectors == 0 {
+				active = count
+//line :70:10000
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:70:30000*/ if left > active {
-					/*line quern.dev/algo/internal/template/reduce.go:71:30000*/ active = left /*line quern_gen.go:4727:1*/
+				/*line :70:10000*/ if left > active {
+					active = left
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ count2 := active
-			/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ v2 := sum
-			/*line quern.dev/algo/internal/template/reduce.go:185*/ count3 := count2 - threadX + threadX&31
+			/*line :73:10000*/ count2 := active
+			v2 := sum
+			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
 			v3 := v2
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
 			vRow[threadX] = v3
 		}
-		return
+		/*line :191:10000*/ return
 	}
-	for threadX := range 256 {
+	/*line :193:10000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		t2 := first + threadX
 		j2 := base + threadX
-		/*line quern.dev/algo/internal/template/reduce.go:50:30000*/ sum := Moments{}
-		/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ if threadX < vectors {
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t2*4]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t2*4+1]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t2*4+2]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t2*4+3]
-			/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+		/*line :50:10000*/ sum := Moments{}
+		/*line :51:10000*/ if threadX < vectors {
+			/*line :22:10000*/ v_0 := in[t2*4]
+			/*line :22:10000*/ v_1 := in[t2*4+1]
+			/*line :22:10000*/ v_2 := in[t2*4+2]
+			/*line :22:10000*/ v_3 := in[t2*4+3]
+			/*line :24:10000*/ v_02 := v_0
 			v_12 := v_1
 			v_22 := v_2
-			/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-			/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ v_03 := v_02
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ v_13 := v_12
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ v_23 := v_22
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_33 := v_32
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ t4 := v_03
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t5 := v_13
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result0 := mergeMoments(t4, t5)
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t7 := result0
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t8 := v_23
-			/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t9 := v_33
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result02 := mergeMoments(t8, t9)
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t11 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result03 := mergeMoments(t7, t11)
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ sum = result03
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ r.Halt() /*line quern_gen.go:4770:1*/
+			v_32 := v_3
+			/*line :52:10000*/ v_03 := v_02
+			v_13 := v_12
+			v_23 := v_22
+			v_33 := v_32
+			/*line :53:10000*/ t4 := v_03
+			t5 := v_13
+			/*line :53:10000*/ result0 := mergeMoments(t4, t5)
+			t7 := result0
+			t8 := v_23
+			t9 := v_33
+			/*line :53:10000*/ result02 := mergeMoments(t8, t9)
+			t11 := result02
+			/*line :53:10000*/ result03 := mergeMoments(t7, t11)
+			sum = result03
+			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
+				/*line :55:10000*/ if r.Halted() {
+					/*line :54:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t14 := first + j
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t14*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t14*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t14*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t14*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+				/*line :55:10000*/ t14 := first + j
+				/*line :22:10000*/ v_04 := in[t14*4]
+				/*line :22:10000*/ v_14 := in[t14*4+1]
+				/*line :22:10000*/ v_24 := in[t14*4+2]
+				/*line :22:10000*/ v_34 := in[t14*4+3]
+				/*line :24:10000*/ v_05 := v_04
 				v_15 := v_14
 				v_25 := v_24
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_06 := v_05
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ v_16 := v_15
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ v_26 := v_25
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ v_36 := v_35
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t16 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t17 := v_06
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t18 := v_16
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result04 := mergeMoments(t17, t18)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t20 := result04
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t21 := v_26
-				/*line quern.dev/algo/internal/template/reduce.go:59:30000*/ t22 := v_36
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result05 := mergeMoments(t21, t22)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t24 := result05
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result06 := mergeMoments(t20, t24)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t26 := result06
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result07 := mergeMoments(t16, t26)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ sum = result07 /*line quern_gen.go:4797:1*/
+				v_35 := v_34
+				/*line :55:10000*/ v_06 := v_05
+				v_16 := v_15
+				v_26 := v_25
+				v_36 := v_35
+				/*line :56:10000*/ t16 := sum
+				t17 := v_06
+				t18 := v_16
+				/*line :56:10000*/ result04 := mergeMoments(t17, t18)
+				t20 := result04
+				t21 := v_26
+				t22 := v_36
+				/*line :56:10000*/ result05 := mergeMoments(t21, t22)
+				t24 := result05
+				/*line :56:10000*/ result06 := mergeMoments(t20, t24)
+				t26 := result06
+				/*line :56:10000*/ result07 := mergeMoments(t16, t26)
+				sum = result07
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:60:30000*/ if j2 < count {
-			/*line quern.dev/algo/internal/template/reduce.go:61:30000*/ v := in[base2+j2]
-			/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ t28 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ t29 := v
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ result08 := mergeMoments(t28, t29)
-				/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ sum = result08
-//line quern.dev/algo/internal/template/reduce.go:64:30000
+		/*line :60:10000*/ if j2 < count {
+			v := in[base2+j2]
+			/*line :62:10000*/ if threadX < vectors {
+				/*line :62:10000*/ t28 := sum
+				t29 := v
+				/*line :62:10000*/ result08 := mergeMoments(t28, t29)
+				sum = result08
+//line :64:10000
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:64:30000*/ sum = v /*line quern_gen.go:4809:1*/
+				/*line :64:10000*/ sum = v
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:67:30000*/ active := base3
-		/*line quern.dev/algo/internal/template/reduce.go:68:30000*/ if vectors == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:69:30000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:70:30000
+		/*line :67:10000*/ active := base3
+		/*line :68:10000*/ if vectors == 0 {
+			active = count
+//line :70:10000
 		} else {
-			/*line quern.dev/algo/internal/template/reduce.go:70:30000*/ if left > active {
-				/*line quern.dev/algo/internal/template/reduce.go:71:30000*/ active = left /*line quern_gen.go:4818:1*/
+			/*line :70:10000*/ if left > active {
+				active = left
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ count2 := active
-		/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ v2 := sum
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ count3 := count2 - threadX + threadX&31
+		/*line :73:10000*/ count2 := active
+		v2 := sum
+		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
 		v3 := v2
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:4828:1*/
+	} /*line quern_gen.go:5748:1*/
 }
 
 //go:noinline
 func quernRow2MergeMomentsReduceParts(r *host.Run, vs []Moments, first3 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first3:])
 	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:4835:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5755:1*/
 }
 
 //go:noinline
@@ -4843,14 +5763,14 @@ func quernRow3MergeMomentsReduceParts(r *host.Run, vs []Moments, first4 int, t3s
 	givenRow := (*[256]int64)(givens[first4:])
 	for threadX := range 256 {
 		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ t1 := v3
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ t1 := v3
 		t3 := t1
 		shuffleDown := Moments{}
 		given := t3.Count
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:4853:1*/
+	} /*line quern_gen.go:5773:1*/
 }
 
 //go:noinline
@@ -4863,11 +5783,11 @@ func quernRow4MergeMomentsReduceParts(r *host.Run, t3s []Moments, first5 int, sh
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ shuffleDown.Count = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Count = shuffleDown2
 		given2 := t3.Mean
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:4870:1*/
+	} /*line quern_gen.go:5790:1*/
 }
 
 //go:noinline
@@ -4880,11 +5800,11 @@ func quernRow5MergeMomentsReduceParts(r *host.Run, t3s []Moments, first6 int, sh
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ shuffleDown.Mean = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Mean = shuffleDown3
 		given3 := t3.M2
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:4887:1*/
+	} /*line quern_gen.go:5807:1*/
 }
 
 //go:noinline
@@ -4900,24 +5820,24 @@ func quernRow6MergeMomentsReduceParts(r *host.Run, counts2 []int, first7 int, vs
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ shuffleDown.M2 = shuffleDown4
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.M2 = shuffleDown4
 		other := shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:207*/ if d < group && lane+d < count3 && lane&start == 0 {
+		/*line :205:10000*/ if d < group && lane+d < count3 && lane&start == 0 {
 			t72 := v3
 			t82 := other
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ result09 := mergeMoments(t72, t82)
+			/*line :206:10000*/ result09 := mergeMoments(t72, t82)
 			v3 = result09
 		}
-		vRow[threadX] = v3
+		/*line :209:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:4913:1*/
+	} /*line quern_gen.go:5833:1*/
 }
 
 //go:noinline
 func quernRow7MergeMomentsReduceParts(r *host.Run, vs []Moments, first8 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first8:])
 	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:4920:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5840:1*/
 }
 
 //go:noinline
@@ -4932,32 +5852,138 @@ func quernRow8MergeMomentsReduceParts(r *host.Run, results []Moments, first9 int
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:4935:1*/
+	} /*line quern_gen.go:5855:1*/
 }
 
 //go:noinline
-func quernRow9MergeMomentsReduceParts(r *host.Run, counts []int, first10 int, vs2 []Moments, partial *[8]Moments, out []Moments, blockX int) {
-	countRow := (*[256]int)(counts[first10:])
-	vRow2 := (*[256]Moments)(vs2[first10:])
-	for threadX := range 256 {
+func quernRow9MergeMomentsReduceParts(r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []Moments, partial *[8]Moments, startX int) {
+	countRow := counts[at:][:n]
+	countRow3 := counts3[at:][:n]
+	vRow3 := vs3[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		count2 := countRow[threadX]
-		v4 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:190*/ if threadX == 0 {
-			for w := 1; w < (count2+32-1)/32; w++ {
-				t12 := v4
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ t25 := partial[w]
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ result010 := mergeMoments(t12, t25)
-				v4 = result010
-			}
+		count2 := countRow[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
+		/*line :191:10000*/ v5 := partial[lane2%8]
+		countRow3[lane2] = count5
+		vRow3[lane2] = v5
+	} /*line quern_gen.go:5871:1*/
+}
+
+//go:noinline
+func quernRow10MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, n int, results2 []Moments) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:5878:1*/
+}
+
+//go:noinline
+func quernRow11MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, n int, t3s2 []Moments, shuffleDowns5 []Moments, givens4 []int64) {
+	vRow3 := vs3[at:][:n]
+	t3Row2 := t3s2[at:][:n]
+	shuffleDownRow5 := shuffleDowns5[at:][:n]
+	givenRow4 := givens4[at:][:n]
+	for lane2 := range n {
+		v5 := vRow3[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v5
+		t32 := t12
+		shuffleDown5 := Moments{}
+		given4 := t32.Count
+		t3Row2[lane2] = t32
+		shuffleDownRow5[lane2] = shuffleDown5
+		givenRow4[lane2] = given4
+	} /*line quern_gen.go:5896:1*/
+}
+
+//go:noinline
+func quernRow12MergeMomentsReduceParts(r *host.Run, t3s2 []Moments, at int, n int, shuffleDowns5 []Moments, shuffleDowns6 []int64, givens5 []float64) {
+	t3Row2 := t3s2[at:][:n]
+	shuffleDownRow5 := shuffleDowns5[at:][:n]
+	shuffleDownRow6 := shuffleDowns6[at:][:n]
+	givenRow5 := givens5[at:][:n]
+	for lane2 := range n {
+		t32 := t3Row2[lane2]
+		shuffleDown5 := shuffleDownRow5[lane2]
+		shuffleDown6 := shuffleDownRow6[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.Count = shuffleDown6
+		given5 := t32.Mean
+		shuffleDownRow5[lane2] = shuffleDown5
+		givenRow5[lane2] = given5
+	} /*line quern_gen.go:5913:1*/
+}
+
+//go:noinline
+func quernRow13MergeMomentsReduceParts(r *host.Run, t3s2 []Moments, at int, n int, shuffleDowns5 []Moments, shuffleDowns7 []float64, givens6 []float64) {
+	t3Row2 := t3s2[at:][:n]
+	shuffleDownRow5 := shuffleDowns5[at:][:n]
+	shuffleDownRow7 := shuffleDowns7[at:][:n]
+	givenRow6 := givens6[at:][:n]
+	for lane2 := range n {
+		t32 := t3Row2[lane2]
+		shuffleDown5 := shuffleDownRow5[lane2]
+		shuffleDown7 := shuffleDownRow7[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.Mean = shuffleDown7
+		given6 := t32.M2
+		shuffleDownRow5[lane2] = shuffleDown5
+		givenRow6[lane2] = given6
+	} /*line quern_gen.go:5930:1*/
+}
+
+//go:noinline
+func quernRow14MergeMomentsReduceParts(r *host.Run, counts3 []int, at int, n int, vs3 []Moments, shuffleDowns5 []Moments, shuffleDowns8 []float64, d2 int, group2 int, start2 int, startX int) {
+	countRow3 := counts3[at:][:n]
+	vRow3 := vs3[at:][:n]
+	shuffleDownRow5 := shuffleDowns5[at:][:n]
+	shuffleDownRow8 := shuffleDowns8[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		count5 := countRow3[lane2]
+		v5 := vRow3[lane2]
+		shuffleDown5 := shuffleDownRow5[lane2]
+		shuffleDown8 := shuffleDownRow8[lane2]
+		lane3 := lane2 & (group2 - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.M2 = shuffleDown8
+		other2 := shuffleDown5
+		/*line :205:10000*/ if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
+			t73 := v5
+			t83 := other2
+			/*line :206:10000*/ result010 := mergeMoments(t73, t83)
+			v5 = result010
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:195*/ result2 := v4
-		/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ sum2 := result2
-		/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ if threadX == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:75:30000*/ out[blockX] = sum2 /*line quern_gen.go:4957:1*/
+		/*line :209:10000*/ vRow3[lane2] = v5
+		shuffleDownRow5[lane2] = shuffleDown5
+	} /*line quern_gen.go:5957:1*/
+}
+
+//go:noinline
+func quernRow15MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, n int, results2 []Moments) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:5964:1*/
+}
+
+//go:noinline
+func quernRow16MergeMomentsReduceParts(r *host.Run, results2 []Moments, at int, n int, vs2 []Moments) {
+	resultRow2 := results2[at:][:n]
+	vRow2 := vs2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:5971:1*/
+}
+
+//go:noinline
+func quernRow17MergeMomentsReduceParts(r *host.Run, vs2 []Moments, at int, n int, out []Moments, blockX int, startX int) {
+	vRow2 := vs2[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		v4 := vRow2[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
+		/*line :73:10000*/ sum2 := result2
+		/*line :74:10000*/ if threadX == 0 {
+			out[blockX] = sum2
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:77:30000*/ vRow2[threadX] = v4 /*line quern_gen.go:4959:1*/
-	}
+	} /*line quern_gen.go:5986:1*/
 }
 
 func quernHostExtremeIntegerReduceParts[T int32 | int64](r *host.Run) {
@@ -4975,8 +6001,17 @@ func quernHostExtremeIntegerReduceParts[T int32 | int64](r *host.Run) {
 	var t210 int
 	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
 	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
-	vs2 := host.Scratch[T](r, 6, r.BlockDim.Count())
+	vs2 := host.Scratch[T](r, 11, r.BlockDim.Count())
 	partial := host.Shared[[8]T](r, 0)
+	counts3 := host.Scratch[int](r, 6, r.BlockDim.Count())
+	vs3 := host.Scratch[T](r, 7, r.BlockDim.Count())
+	group2 := 8
+	results2 := host.Scratch[T](r, 8, r.BlockDim.Count())
+	var d2 int
+	var t212 int
+	t1s2 := host.Scratch[T](r, 9, r.BlockDim.Count())
+	shuffleDowns2 := host.Scratch[T](r, 10, r.BlockDim.Count())
+	threads12 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first := blockX * part
@@ -4989,73 +6024,144 @@ func quernHostExtremeIntegerReduceParts[T int32 | int64](r *host.Run) {
 		base4 := 4*first + 4*vectors
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45:30000*/ if count <= 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:46:30000*/ break /*line quern_gen.go:4993:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:48:30000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:49:30000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:50:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ quernRow1ExtremeIntegerReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, quernbound0, base, count, base2, base3, left, base4) /*line quern_gen.go:4999:1*/
+			/*line :48:10000*/ for threadZ := range 1 {
+				/*line :49:10000*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow1ExtremeIntegerReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, quernbound0, base, count, base2, base3, left, base4)
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ switch {
-//line quern.dev/algo/internal/template/reduce.go:56:30000
+			/*line :55:10000*/ switch {
+//line :56:10000
 			default:
-				/*line quern.dev/algo/internal/template/reduce.go:202*/ if group == 1 {
-					for threadZ := range 1 {
-						for threadY := range 1 {
+				/*line :200:10000*/ if group == 1 {
+					/*line :201:10000*/ for threadZ := range 1 {
+						/*line :202:10000*/ for threadY := range 1 {
 							first3 := (threadZ*1 + threadY) * 256
 							quernRow2ExtremeIntegerReduceParts[T](r, vs, first3, results)
 						}
 					}
-					break
+					/*line :207:10000*/ break
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:205*/ d = 1
-				for ; d < 32; d *= 2 {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
+				/*line :203:10000*/ d = 1
+				/*line :204:10000*/ for ; d < 32; d *= 2 {
+					/*line :205:10000*/ if r.Halted() {
+						/*line :203:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:206*/ t210 = d
-					for threadZ := range 1 {
-						for threadY := range 1 {
+					/*line :204:10000*/ t210 = d
+					/*line :205:10000*/ for threadZ := range 1 {
+						/*line :206:10000*/ for threadY := range 1 {
 							first4 := (threadZ*1 + threadY) * 256
 							quernRow3ExtremeIntegerReduceParts[T](r, vs, first4, t1s)
 						}
 					}
-					host.ShuffleDown(shuffleDowns, t1s, t210)
+					/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
 					start := 2*d - 1
-					for threadZ := range 1 {
-						for threadY := range 1 {
+					/*line :213:10000*/ for threadZ := range 1 {
+						/*line :214:10000*/ for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
 							quernRow4ExtremeIntegerReduceParts[T](r, counts2, first5, vs, shuffleDowns, d, group, start, quernbound0)
 						}
 					}
 				}
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :221:10000*/ for threadZ := range 1 {
+					/*line :222:10000*/ for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5ExtremeIntegerReduceParts[T](r, vs, first6, results)
 					}
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line :228:10000*/ for threadZ := range 1 {
+				/*line :229:10000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6ExtremeIntegerReduceParts[T](r, results, first7, vs2, partial)
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first8 := (threadZ*1 + threadY) * 256
-					quernRow7ExtremeIntegerReduceParts[T](r, counts, first8, vs2, partial, quernbound0, out, blockX)
+			/*line :235:10000*/ for first8 := 0; first8 < threads12; first8 += 32 {
+				lanes := min(32, threads12-first8)
+				/*line :190:10000*/ if first8>>5 == 0 {
+//line :191:10000
+					{
+						at, n, startX := first8, lanes, first8
+						_, _, _ = at, n, startX
+						threadY := 0 // no constant, by which Go would not divide
+						_ = threadY
+						threadZ := 0 // no constant, by which Go would not divide
+						_ = threadZ
+						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+						quernRow7ExtremeIntegerReduceParts[T](r, counts, at, n, counts3, vs3, partial, startX)
+					}
+					/*line :201:10000*/ switch {
+//line :202:10000
+					default:
+						/*line :200:10000*/ if group2 == 1 {
+//line :201:10000
+							{
+								at, n, startX := first8, lanes, first8
+								_, _, _ = at, n, startX
+								quernRow8ExtremeIntegerReduceParts[T](r, vs3, at, n, results2)
+							}
+							/*line :206:10000*/ break
+						}
+						/*line :203:10000*/ d2 = 1
+						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
+							/*line :205:10000*/ if r.Halted() {
+								/*line :203:10000*/ r.Halt()
+							}
+							/*line :204:10000*/ t212 = d2
+//line :205:10000
+							{
+								at, n, startX := first8, lanes, first8
+								_, _, _ = at, n, startX
+								quernRow9ExtremeIntegerReduceParts[T](r, vs3, at, n, t1s2)
+							}
+							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t212)
+							start2 := 2*d2 - 1
+//line :212:10000
+							{
+								at, n, startX := first8, lanes, first8
+								_, _, _ = at, n, startX
+								threadY := 0 // no constant, by which Go would not divide
+								_ = threadY
+								threadZ := 0 // no constant, by which Go would not divide
+								_ = threadZ
+								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+								quernRow10ExtremeIntegerReduceParts[T](r, counts3, at, n, vs3, shuffleDowns2, d2, group2, start2, quernbound0, startX)
+							}
+						}
+//line :223:10000
+						{
+							at, n, startX := first8, lanes, first8
+							_, _, _ = at, n, startX
+							quernRow11ExtremeIntegerReduceParts[T](r, vs3, at, n, results2)
+						}
+					}
+//line :229:10000
+					{
+						at, n, startX := first8, lanes, first8
+						_, _, _ = at, n, startX
+						quernRow12ExtremeIntegerReduceParts[T](r, results2, at, n, vs2)
+					}
+				}
+//line :235:10000
+				{
+					at, n, startX := first8, lanes, first8
+					_, _, _ = at, n, startX
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					quernRow13ExtremeIntegerReduceParts[T](r, vs2, at, n, out, blockX, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:5058:1*/
+	} /*line quern_gen.go:6164:1*/
 }
 
 //go:noinline
@@ -5069,244 +6175,240 @@ func quernRow1ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts []i
 			r.ThreadIdx.X = threadX
 			t2 := first + threadX
 			j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50:30000
+//line quern.dev/algo/internal/template/reduce.go:50
 			var sum T
-			/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t2*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t2*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t2*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t2*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+			/*line :51:10000*/ if threadX < vectors {
+				/*line :22:10000*/ v_0 := in[t2*4]
+				/*line :22:10000*/ v_1 := in[t2*4+1]
+				/*line :22:10000*/ v_2 := in[t2*4+2]
+				/*line :22:10000*/ v_3 := in[t2*4+3]
+				/*line :24:10000*/ v_02 := v_0
 				v_12 := v_1
 				v_22 := v_2
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-				/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ v_03 := v_02
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ v_13 := v_12
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ v_23 := v_22
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_33 := v_32
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ quernv0 := v_03
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ quernv1 := v_13
+				v_32 := v_3
+				/*line :52:10000*/ v_03 := v_02
+				v_13 := v_12
+				v_23 := v_22
+				v_33 := v_32
+				/*line :53:10000*/ quernv0 := v_03
+				quernv1 := v_13
 				/*line operator.go:140*/ t1 := quernv0
 				t22 := quernv1
 				/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ quernv02 := result
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ quernv03 := v_23
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ quernv12 := v_33
+				/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv02 := result
+				quernv03 := v_23
+				quernv12 := v_33
 				/*line operator.go:140*/ t12 := quernv03
 				t23 := quernv12
 				/*line operator.go:140*/ result02 := extremeInteger[T](t12, t23, quernbound0)
 				result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ quernv13 := result2
+				/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv13 := result2
 				/*line operator.go:140*/ t13 := quernv02
 				t24 := quernv13
 				/*line operator.go:140*/ result03 := extremeInteger[T](t13, t24, quernbound0)
 				result3 := result03
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ sum = result3
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ r.Halt() /*line quern_gen.go:5108:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:53*/ sum = result3
+				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
+					/*line :55:10000*/ if r.Halted() {
+						/*line :54:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t5 := first + j
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t5*4]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t5*4+1]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t5*4+2]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t5*4+3]
-					/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+					/*line :55:10000*/ t5 := first + j
+					/*line :22:10000*/ v_04 := in[t5*4]
+					/*line :22:10000*/ v_14 := in[t5*4+1]
+					/*line :22:10000*/ v_24 := in[t5*4+2]
+					/*line :22:10000*/ v_34 := in[t5*4+3]
+					/*line :24:10000*/ v_05 := v_04
 					v_15 := v_14
 					v_25 := v_24
-					/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_06 := v_05
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ v_16 := v_15
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ v_26 := v_25
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ v_36 := v_35
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv04 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ quernv05 := v_06
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ quernv14 := v_16
+					v_35 := v_34
+					/*line :55:10000*/ v_06 := v_05
+					v_16 := v_15
+					v_26 := v_25
+					v_36 := v_35
+					/*line :56:10000*/ quernv04 := sum
+					quernv05 := v_06
+					quernv14 := v_16
 					/*line operator.go:140*/ t14 := quernv05
 					t25 := quernv14
 					/*line operator.go:140*/ result04 := extremeInteger[T](t14, t25, quernbound0)
 					result4 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv06 := result4
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ quernv07 := v_26
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ quernv15 := v_36
+					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv06 := result4
+					quernv07 := v_26
+					quernv15 := v_36
 					/*line operator.go:140*/ t15 := quernv07
 					t26 := quernv15
 					/*line operator.go:140*/ result05 := extremeInteger[T](t15, t26, quernbound0)
 					result5 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv16 := result5
+					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv16 := result5
 					/*line operator.go:140*/ t16 := quernv06
 					t27 := quernv16
 					/*line operator.go:140*/ result06 := extremeInteger[T](t16, t27, quernbound0)
 					result6 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv17 := result6
+					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv17 := result6
 					/*line operator.go:140*/ t17 := quernv04
 					t28 := quernv17
 					/*line operator.go:140*/ result07 := extremeInteger[T](t17, t28, quernbound0)
 					result7 := result07
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ sum = result7 /*line quern_gen.go:5147:1*/
+					/*line quern.dev/algo/internal/template/reduce.go:56*/ sum = result7
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:60:30000*/ if j2 < count {
-				/*line quern.dev/algo/internal/template/reduce.go:61:30000*/ v := row[threadX]
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ if threadX < vectors {
-					/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ quernv08 := sum
+			/*line :60:10000*/ if j2 < count {
+				v := row[threadX]
+				/*line :62:10000*/ if threadX < vectors {
+					/*line :62:10000*/ quernv08 := sum
 					/*line operator.go:140*/ t18 := quernv08
 					t29 := v
 					/*line operator.go:140*/ result08 := extremeInteger[T](t18, t29, quernbound0)
 					result8 := result08
-					/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ sum = result8
-//line quern.dev/algo/internal/template/reduce.go:63:30000
+					/*line quern.dev/algo/internal/template/reduce.go:62*/ sum = result8
 				} else {
-					/*line quern.dev/algo/internal/template/reduce.go:64:30000*/ sum = v /*line quern_gen.go:5161:1*/
+					sum = v
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:67:30000*/ active := base3
-			/*line quern.dev/algo/internal/template/reduce.go:68:30000*/ if vectors == 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:69:30000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:70:30000
+			active := base3
+			if vectors == 0 {
+				active = count
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:70:30000*/ if left > active {
-					/*line quern.dev/algo/internal/template/reduce.go:71:30000*/ active = left /*line quern_gen.go:5170:1*/
+				/*line :70:10000*/ if left > active {
+					active = left
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ count2 := active
-			/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ v2 := sum
-			/*line quern.dev/algo/internal/template/reduce.go:185*/ count3 := count2 - threadX + threadX&31
+			/*line :73:10000*/ count2 := active
+			v2 := sum
+			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
 			v3 := v2
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
 			vRow[threadX] = v3
 		}
-		return
+		/*line :191:10000*/ return
 	}
-	for threadX := range 256 {
+	/*line :193:10000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		t2 := first + threadX
 		j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50:30000
+//line :50:10000
 		var sum T
-		/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ if threadX < vectors {
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t2*4]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t2*4+1]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t2*4+2]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t2*4+3]
-			/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+		/*line :51:10000*/ if threadX < vectors {
+			/*line :22:10000*/ v_0 := in[t2*4]
+			/*line :22:10000*/ v_1 := in[t2*4+1]
+			/*line :22:10000*/ v_2 := in[t2*4+2]
+			/*line :22:10000*/ v_3 := in[t2*4+3]
+			/*line :24:10000*/ v_02 := v_0
 			v_12 := v_1
 			v_22 := v_2
-			/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-			/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ v_03 := v_02
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ v_13 := v_12
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ v_23 := v_22
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_33 := v_32
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ quernv0 := v_03
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ quernv1 := v_13
+			v_32 := v_3
+			/*line :52:10000*/ v_03 := v_02
+			v_13 := v_12
+			v_23 := v_22
+			v_33 := v_32
+			/*line :53:10000*/ quernv0 := v_03
+			quernv1 := v_13
 			/*line operator.go:140*/ t1 := quernv0
 			t22 := quernv1
 			/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 			result := result0
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ quernv02 := result
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ quernv03 := v_23
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ quernv12 := v_33
+			/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv02 := result
+			quernv03 := v_23
+			quernv12 := v_33
 			/*line operator.go:140*/ t12 := quernv03
 			t23 := quernv12
 			/*line operator.go:140*/ result02 := extremeInteger[T](t12, t23, quernbound0)
 			result2 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ quernv13 := result2
+			/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv13 := result2
 			/*line operator.go:140*/ t13 := quernv02
 			t24 := quernv13
 			/*line operator.go:140*/ result03 := extremeInteger[T](t13, t24, quernbound0)
 			result3 := result03
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ sum = result3
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ r.Halt() /*line quern_gen.go:5223:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:53*/ sum = result3
+			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
+				/*line :55:10000*/ if r.Halted() {
+					/*line :54:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t5 := first + j
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t5*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t5*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t5*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t5*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+				/*line :55:10000*/ t5 := first + j
+				/*line :22:10000*/ v_04 := in[t5*4]
+				/*line :22:10000*/ v_14 := in[t5*4+1]
+				/*line :22:10000*/ v_24 := in[t5*4+2]
+				/*line :22:10000*/ v_34 := in[t5*4+3]
+				/*line :24:10000*/ v_05 := v_04
 				v_15 := v_14
 				v_25 := v_24
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_06 := v_05
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ v_16 := v_15
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ v_26 := v_25
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ v_36 := v_35
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv04 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ quernv05 := v_06
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ quernv14 := v_16
+				v_35 := v_34
+				/*line :55:10000*/ v_06 := v_05
+				v_16 := v_15
+				v_26 := v_25
+				v_36 := v_35
+				/*line :56:10000*/ quernv04 := sum
+				quernv05 := v_06
+				quernv14 := v_16
 				/*line operator.go:140*/ t14 := quernv05
 				t25 := quernv14
 				/*line operator.go:140*/ result04 := extremeInteger[T](t14, t25, quernbound0)
 				result4 := result04
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv06 := result4
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ quernv07 := v_26
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ quernv15 := v_36
+				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv06 := result4
+				quernv07 := v_26
+				quernv15 := v_36
 				/*line operator.go:140*/ t15 := quernv07
 				t26 := quernv15
 				/*line operator.go:140*/ result05 := extremeInteger[T](t15, t26, quernbound0)
 				result5 := result05
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv16 := result5
+				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv16 := result5
 				/*line operator.go:140*/ t16 := quernv06
 				t27 := quernv16
 				/*line operator.go:140*/ result06 := extremeInteger[T](t16, t27, quernbound0)
 				result6 := result06
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv17 := result6
+				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv17 := result6
 				/*line operator.go:140*/ t17 := quernv04
 				t28 := quernv17
 				/*line operator.go:140*/ result07 := extremeInteger[T](t17, t28, quernbound0)
 				result7 := result07
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ sum = result7 /*line quern_gen.go:5262:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:56*/ sum = result7
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:60:30000*/ if j2 < count {
-			/*line quern.dev/algo/internal/template/reduce.go:61:30000*/ v := in[base2+j2]
-			/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ quernv08 := sum
+		/*line :60:10000*/ if j2 < count {
+			v := in[base2+j2]
+			/*line :62:10000*/ if threadX < vectors {
+				/*line :62:10000*/ quernv08 := sum
 				/*line operator.go:140*/ t18 := quernv08
 				t29 := v
 				/*line operator.go:140*/ result08 := extremeInteger[T](t18, t29, quernbound0)
 				result8 := result08
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ sum = result8
-//line quern.dev/algo/internal/template/reduce.go:63:30000
+				/*line quern.dev/algo/internal/template/reduce.go:62*/ sum = result8
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:64:30000*/ sum = v /*line quern_gen.go:5276:1*/
+				sum = v
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:67:30000*/ active := base3
-		/*line quern.dev/algo/internal/template/reduce.go:68:30000*/ if vectors == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:69:30000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:70:30000
+		active := base3
+		if vectors == 0 {
+			active = count
 		} else {
-			/*line quern.dev/algo/internal/template/reduce.go:70:30000*/ if left > active {
-				/*line quern.dev/algo/internal/template/reduce.go:71:30000*/ active = left /*line quern_gen.go:5285:1*/
+			/*line :70:10000*/ if left > active {
+				active = left
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ count2 := active
-		/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ v2 := sum
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ count3 := count2 - threadX + threadX&31
+		/*line :73:10000*/ count2 := active
+		v2 := sum
+		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
 		v3 := v2
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:5295:1*/
+	} /*line quern_gen.go:6397:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5302:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6404:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:206*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:5309:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6411:1*/
 }
 
 //go:noinline
@@ -5320,24 +6422,24 @@ func quernRow4ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts2 []
 		v3 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
 			quernv09 := v3
 			/*line operator.go:140*/ t19 := quernv09
 			t211 := other
 			/*line operator.go:140*/ result09 := extremeInteger[T](t19, t211, quernbound0)
 			result9 := result09
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ v3 = result9
+			/*line quern.dev/algo/internal/template/reduce.go:206*/ v3 = result9
 		}
 		vRow[threadX] = v3
-	} /*line quern_gen.go:5333:1*/
+	} /*line quern_gen.go:6435:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5340:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6442:1*/
 }
 
 //go:noinline
@@ -5352,35 +6454,91 @@ func quernRow6ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, results []
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:5355:1*/
+	} /*line quern_gen.go:6457:1*/
 }
 
 //go:noinline
-func quernRow7ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts []int, first8 int, vs2 []T, partial *[8]T, quernbound0 T, out []T, blockX int) {
-	countRow := (*[256]int)(counts[first8:])
-	vRow2 := (*[256]T)(vs2[first8:])
-	for threadX := range 256 {
+func quernRow7ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
+	countRow := counts[at:][:n]
+	countRow3 := counts3[at:][:n]
+	vRow3 := vs3[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		count2 := countRow[threadX]
-		v4 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:190*/ if threadX == 0 {
-			for w := 1; w < (count2+32-1)/32; w++ {
-				quernv010 := v4
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ quernv18 := partial[w]
-				/*line operator.go:140*/ t110 := quernv010
-				t212 := quernv18
-				/*line operator.go:140*/ result010 := extremeInteger[T](t110, t212, quernbound0)
-				result11 := result010
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ v4 = result11
-			}
+		count2 := countRow[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
+		/*line :191:10000*/ v5 := partial[lane2%8]
+		countRow3[lane2] = count5
+		vRow3[lane2] = v5
+	} /*line quern_gen.go:6473:1*/
+}
+
+//go:noinline
+func quernRow8ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:6480:1*/
+}
+
+//go:noinline
+func quernRow9ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
+	vRow3 := vs3[at:][:n]
+	t1Row2 := t1s2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:6487:1*/
+}
+
+//go:noinline
+func quernRow10ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts3 []int, at int, n int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, quernbound0 T, startX int) {
+	countRow3 := counts3[at:][:n]
+	vRow3 := vs3[at:][:n]
+	shuffleDownRow2 := shuffleDowns2[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		count5 := countRow3[lane2]
+		v5 := vRow3[lane2]
+		shuffleDown2 := shuffleDownRow2[lane2]
+		lane3 := lane2 & (group2 - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other2 := shuffleDown2
+		if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
+			quernv010 := v5
+			/*line operator.go:140*/ t110 := quernv010
+			t213 := other2
+			/*line operator.go:140*/ result010 := extremeInteger[T](t110, t213, quernbound0)
+			result11 := result010
+			/*line quern.dev/algo/internal/template/reduce.go:206*/ v5 = result11
 		}
-		result12 := v4
-		/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ sum2 := result12
-		/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ if threadX == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:75:30000*/ out[blockX] = sum2 /*line quern_gen.go:5380:1*/
+		vRow3[lane2] = v5
+	} /*line quern_gen.go:6512:1*/
+}
+
+//go:noinline
+func quernRow11ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:6519:1*/
+}
+
+//go:noinline
+func quernRow12ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
+	resultRow2 := results2[at:][:n]
+	vRow2 := vs2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:6526:1*/
+}
+
+//go:noinline
+func quernRow13ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs2 []T, at int, n int, out []T, blockX int, startX int) {
+	vRow2 := vs2[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		v4 := vRow2[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:193*/ result12 := v4
+		/*line :73:10000*/ sum2 := result12
+		/*line :74:10000*/ if threadX == 0 {
+			out[blockX] = sum2
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:77:30000*/ vRow2[threadX] = v4 /*line quern_gen.go:5382:1*/
-	}
+	} /*line quern_gen.go:6541:1*/
 }
 
 func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
@@ -5394,18 +6552,16 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 	tos := host.Scratch[int](r, 0, r.BlockDim.Count())
 	var width int
 	c := int(1)
-	lanes := host.Scratch[int](r, 1, r.BlockDim.Count())
-	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 3, r.BlockDim.Count())
+	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
+	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
 	size := n % 4
 	size2 := part % 4
 	size3 := n / 4
-	lanes2 := host.Scratch[int](r, 5, r.BlockDim.Count())
-	results := host.Scratch[T](r, 4, r.BlockDim.Count())
+	results := host.Scratch[T](r, 3, r.BlockDim.Count())
 	var d int
 	var t210 int
-	t1s := host.Scratch[T](r, 6, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 7, r.BlockDim.Count())
+	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -5417,69 +6573,63 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line quern.dev/algo/internal/template/reduce.go:87:30000*/ width = c << group
-		/*line quern.dev/algo/internal/template/reduce.go:88:30000*/ for threadZ := range 1 {
-			/*line quern.dev/algo/internal/template/reduce.go:89:30000*/ for threadY := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:90:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line quern.dev/algo/internal/template/reduce.go:91:30000*/ first2 := (threadZ*1 + threadY) * 256
-				/*line quern.dev/algo/internal/template/reduce.go:92:30000*/ quernRow2ExtremeIntegerReduceRows[T](r, tos, first2, lanes, counts, vs, width, parts, part, n, out, size, size2, size3, in, quernbound0) /*line quern_gen.go:5425:1*/
-			}
-		}
-		/*line quern.dev/algo/internal/template/reduce.go:95:30000*/ switch {
-//line quern.dev/algo/internal/template/reduce.go:96:30000
-		default:
-			/*line quern.dev/algo/internal/template/reduce.go:97:30000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:98:30000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:99:30000*/ first4 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernRow3ExtremeIntegerReduceRows[T](r, lanes2, first4, width) /*line quern_gen.go:5434:1*/
-				}
-			}
-			/*line quern.dev/algo/internal/template/reduce.go:202*/ if width == 1 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4ExtremeIntegerReduceRows[T](r, vs, first5, results)
-					}
-				}
-				break
-			}
-			/*line quern.dev/algo/internal/template/reduce.go:205*/ d = 1
-			for ; d < 32; d *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
-				}
-				/*line quern.dev/algo/internal/template/reduce.go:206*/ t210 = d
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5ExtremeIntegerReduceRows[T](r, vs, first6, t1s)
-					}
-				}
-				host.ShuffleDown(shuffleDowns, t1s, t210)
-				start := 2*d - 1
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first7 := (threadZ*1 + threadY) * 256
-						quernRow6ExtremeIntegerReduceRows[T](r, counts, first7, vs, lanes2, shuffleDowns, d, width, start, quernbound0)
-					}
-				}
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first8 := (threadZ*1 + threadY) * 256
-					quernRow7ExtremeIntegerReduceRows[T](r, vs, first8, results)
-				}
-			}
-		}
+		/*line quern.dev/algo/internal/template/reduce.go:87*/ width = c << group
 		for threadZ := range 1 {
-			for threadY := range 1 {
+			/*line :89:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first9 := (threadZ*1 + threadY) * 256
-				quernRow8ExtremeIntegerReduceRows[T](r, tos, first9, lanes, results, out)
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow2ExtremeIntegerReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in, quernbound0)
 			}
 		}
-	} /*line quern_gen.go:5482:1*/
+		/*line :95:10000*/ switch {
+//line :96:10000
+		default:
+			/*line :200:10000*/ if width == 1 {
+				/*line :201:10000*/ for threadZ := range 1 {
+					/*line :202:10000*/ for threadY := range 1 {
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow3ExtremeIntegerReduceRows[T](r, vs, first4, results)
+					}
+				}
+				/*line :207:10000*/ break
+			}
+			/*line :203:10000*/ d = 1
+			/*line :204:10000*/ for ; d < 32; d *= 2 {
+				/*line :205:10000*/ if r.Halted() {
+					/*line :203:10000*/ r.Halt()
+				}
+				/*line :204:10000*/ t210 = d
+				/*line :205:10000*/ for threadZ := range 1 {
+					/*line :206:10000*/ for threadY := range 1 {
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow4ExtremeIntegerReduceRows[T](r, vs, first5, t1s)
+					}
+				}
+				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
+				start := 2*d - 1
+				/*line :213:10000*/ for threadZ := range 1 {
+					/*line :214:10000*/ for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first6 := (threadZ*1 + threadY) * 256
+						quernRow5ExtremeIntegerReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start, quernbound0)
+					}
+				}
+			}
+			/*line :221:10000*/ for threadZ := range 1 {
+				/*line :222:10000*/ for threadY := range 1 {
+					first7 := (threadZ*1 + threadY) * 256
+					quernRow6ExtremeIntegerReduceRows[T](r, vs, first7, results)
+				}
+			}
+		}
+		/*line :228:10000*/ for threadZ := range 1 {
+			/*line :229:10000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first8 := (threadZ*1 + threadY) * 256
+				quernRow7ExtremeIntegerReduceRows[T](r, tos, first8, results, out, width)
+			}
+		}
+	} /*line quern_gen.go:6632:1*/
 }
 
 //go:noinline
@@ -5488,91 +6638,90 @@ func quernRow1ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
-		/*line quern.dev/algo/internal/template/reduce.go:87:30000*/ toRow[threadX] = to /*line quern_gen.go:5491:1*/
-	}
+		toRow[threadX] = to
+	} /*line quern_gen.go:6642:1*/
 }
 
 //go:noinline
-func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, first2 int, lanes []int, counts []int, vs []T, width int, parts int, part int, n int, out []T, size int, size2 int, size3 int, in []T, quernbound0 T) {
+func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, first2 int, counts []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T, quernbound0 T) {
 	toRow := (*[256]int)(tos[first2:])
-	laneRow := (*[256]int)(lanes[first2:])
 	countRow := (*[256]int)(counts[first2:])
 	vRow := (*[256]T)(vs[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:88:30000*/ lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:89:30000*/ t1 := to
-		/*line quern.dev/algo/internal/template/reduce.go:90:30000*/ row := t1
-		/*line quern.dev/algo/internal/template/reduce.go:91:30000*/ first3 := 0
-		/*line quern.dev/algo/internal/template/reduce.go:90:30000*/ if parts > 1 {
-			/*line quern.dev/algo/internal/template/reduce.go:91:30000*/ row = to / parts
-			/*line quern.dev/algo/internal/template/reduce.go:92:30000*/ first3 = (to - row*parts) * part /*line quern_gen.go:5510:1*/
+		lane := threadX & 31 & (width - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:89*/ t1 := to
+		row := t1
+		first3 := 0
+		/*line :90:10000*/ if parts > 1 {
+			row = host.Div(to, parts)
+			first3 = (to - row*parts) * part
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:94:30000*/ count := min(part, n-first3)
-		/*line quern.dev/algo/internal/template/reduce.go:95:30000*/ if to >= len(out) {
-			/*line quern.dev/algo/internal/template/reduce.go:96:30000*/ count = 0 /*line quern_gen.go:5514:1*/
+		/*line :94:10000*/ count := min(part, n-first3)
+		/*line :95:10000*/ if to >= len(out) {
+			count = 0
 		}
-//line quern.dev/algo/internal/template/reduce.go:98:30000
+//line :98:10000
 		var sum T
-		/*line quern.dev/algo/internal/template/reduce.go:99:30000*/ active := min(count, width)
-		/*line quern.dev/algo/internal/template/reduce.go:100*/ if size == 0 && size2 == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:101:30000*/ t2 := row*size3 + first3/4
-			/*line quern.dev/algo/internal/template/reduce.go:102:30000*/ t3 := count / 4
-			/*line quern.dev/algo/internal/template/reduce.go:103:30000*/ at := t2
-			/*line quern.dev/algo/internal/template/reduce.go:104:30000*/ vectors := t3
-			/*line quern.dev/algo/internal/template/reduce.go:102:30000*/ active = min(vectors, width)
-			/*line quern.dev/algo/internal/template/reduce.go:103:30000*/ if lane < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:104:30000*/ t5 := at + lane
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t5*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t5*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t5*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t5*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+		active := min(count, width)
+		/*line :100:10000*/ if size == 0 && size2 == 0 {
+			t2 := row*size3 + first3/4
+			t3 := count / 4
+			at := t2
+			vectors := t3
+			/*line :102:10000*/ active = min(vectors, width)
+			/*line :103:10000*/ if lane < vectors {
+				t5 := at + lane
+				/*line :22:10000*/ v_0 := in[t5*4]
+				/*line :22:10000*/ v_1 := in[t5*4+1]
+				/*line :22:10000*/ v_2 := in[t5*4+2]
+				/*line :22:10000*/ v_3 := in[t5*4+3]
+				/*line :24:10000*/ v_02 := v_0
 				v_12 := v_1
 				v_22 := v_2
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-				/*line quern.dev/algo/internal/template/reduce.go:104:30000*/ v_03 := v_02
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ v_13 := v_12
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ v_23 := v_22
-				/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ v_33 := v_32
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ quernv0 := v_03
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ quernv1 := v_13
+				v_32 := v_3
+				/*line :104:10000*/ v_03 := v_02
+				v_13 := v_12
+				v_23 := v_22
+				v_33 := v_32
+				/*line :105:10000*/ quernv0 := v_03
+				quernv1 := v_13
 				/*line operator.go:140*/ t12 := quernv0
 				t22 := quernv1
 				/*line operator.go:140*/ result0 := extremeInteger[T](t12, t22, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ quernv02 := result
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ quernv03 := v_23
-				/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ quernv12 := v_33
+				/*line quern.dev/algo/internal/template/reduce.go:105*/ quernv02 := result
+				quernv03 := v_23
+				quernv12 := v_33
 				/*line operator.go:140*/ t13 := quernv03
 				t23 := quernv12
 				/*line operator.go:140*/ result02 := extremeInteger[T](t13, t23, quernbound0)
 				result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ quernv13 := result2
+				/*line quern.dev/algo/internal/template/reduce.go:105*/ quernv13 := result2
 				/*line operator.go:140*/ t14 := quernv02
 				t24 := quernv13
 				/*line operator.go:140*/ result03 := extremeInteger[T](t14, t24, quernbound0)
 				result3 := result03
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ sum = result3
-				/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ for j := lane + width; j < vectors; j += width {
-					/*line quern.dev/algo/internal/template/reduce.go:108:30000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ r.Halt() /*line quern_gen.go:5560:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:105*/ sum = result3
+				/*line :107:10000*/ for j := lane + width; j < vectors; j += width {
+					/*line :108:10000*/ if r.Halted() {
+						/*line :107:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:108:30000*/ t8 := at + j
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t8*4]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t8*4+1]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t8*4+2]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t8*4+3]
-					/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+					/*line :108:10000*/ t8 := at + j
+					/*line :22:10000*/ v_04 := in[t8*4]
+					/*line :22:10000*/ v_14 := in[t8*4+1]
+					/*line :22:10000*/ v_24 := in[t8*4+2]
+					/*line :22:10000*/ v_34 := in[t8*4+3]
+					/*line :24:10000*/ v_05 := v_04
 					v_15 := v_14
 					v_25 := v_24
-					/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-					/*line quern.dev/algo/internal/template/reduce.go:108:30000*/ v_06 := v_05
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ v_16 := v_15
+					v_35 := v_34
+					/*line :108:10000*/ v_06 := v_05
+					v_16 := v_15
 					v_26 := v_25
 					v_36 := v_35
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv04 := sum
+					/*line :109:10000*/ quernv04 := sum
 					quernv05 := v_06
 					quernv14 := v_16
 					/*line operator.go:140*/ t15 := quernv05
@@ -5603,96 +6752,84 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 			at2 := row*n + first3
 			sum = in[at2+lane]
 			for j2 := lane + width; j2 < count; j2 += width {
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:115*/ r.Halt() /*line quern_gen.go:5607:1*/
+				if r.Halted() {
+					/*line :115:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ quernv08 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ quernv18 := in[at2+j2]
+				/*line :116:10000*/ quernv08 := sum
+				/*line :116:10000*/ quernv18 := in[at2+j2]
 				/*line operator.go:140*/ t19 := quernv08
 				t29 := quernv18
 				/*line operator.go:140*/ result08 := extremeInteger[T](t19, t29, quernbound0)
 				result8 := result08
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ sum = result8 /*line quern_gen.go:5615:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:116*/ sum = result8
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:119*/ count2 := active
+		count2 := active
 		v := sum
-		laneRow[threadX] = lane
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:5623:1*/
+	} /*line quern_gen.go:6771:1*/
 }
 
 //go:noinline
-func quernRow3ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, lanes2 []int, first4 int, width int) {
-	laneRow2 := (*[256]int)(lanes2[first4:])
-	for threadX := range 256 {
-		/*line quern.dev/algo/internal/template/reduce.go:201*/ lane2 := threadX & 31 & (width - 1)
-		laneRow2[threadX] = lane2
-	} /*line quern_gen.go:5632:1*/
+func quernRow3ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first4 int, results []T) {
+	vRow := (*[256]T)(vs[first4:])
+	resultRow := (*[256]T)(results[first4:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6778:1*/
 }
 
 //go:noinline
-func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first5 int, results []T) {
+func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
-	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5639:1*/
+	t1Row := (*[256]T)(t1s[first5:])
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6785:1*/
 }
 
 //go:noinline
-func quernRow5ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first6 int, t1s []T) {
+func quernRow5ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, counts []int, first6 int, vs []T, shuffleDowns []T, d int, width int, start int, quernbound0 T) {
+	countRow := (*[256]int)(counts[first6:])
 	vRow := (*[256]T)(vs[first6:])
-	t1Row := (*[256]T)(t1s[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:206*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:5646:1*/
-}
-
-//go:noinline
-func quernRow6ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, counts []int, first7 int, vs []T, lanes2 []int, shuffleDowns []T, d int, width int, start int, quernbound0 T) {
-	countRow := (*[256]int)(counts[first7:])
-	vRow := (*[256]T)(vs[first7:])
-	laneRow2 := (*[256]int)(lanes2[first7:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first7:])
+	shuffleDownRow := (*[256]T)(shuffleDowns[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
 		v := vRow[threadX]
-		lane2 := laneRow2[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ other := shuffleDown
+		lane2 := threadX & 31 & (width - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
 		if d < width && lane2+d < count2 && lane2&start == 0 {
 			quernv09 := v
 			/*line operator.go:140*/ t110 := quernv09
 			t211 := other
 			/*line operator.go:140*/ result09 := extremeInteger[T](t110, t211, quernbound0)
 			result9 := result09
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ v = result9
+			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result9
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:5671:1*/
+	} /*line quern_gen.go:6809:1*/
 }
 
 //go:noinline
-func quernRow7ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first8 int, results []T) {
-	vRow := (*[256]T)(vs[first8:])
+func quernRow6ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first7 int, results []T) {
+	vRow := (*[256]T)(vs[first7:])
+	resultRow := (*[256]T)(results[first7:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6816:1*/
+}
+
+//go:noinline
+func quernRow7ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, first8 int, results []T, out []T, width int) {
+	toRow := (*[256]int)(tos[first8:])
 	resultRow := (*[256]T)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5678:1*/
-}
-
-//go:noinline
-func quernRow8ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, first9 int, lanes []int, results []T, out []T) {
-	toRow := (*[256]int)(tos[first9:])
-	laneRow := (*[256]int)(lanes[first9:])
-	resultRow := (*[256]T)(results[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
-		lane := laneRow[threadX]
 		result10 := resultRow[threadX]
+		lane := threadX & 31 & (width - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:119*/ sum2 := result10
-		if to < len(out) && lane == 0 {
+		/*line :120:10000*/ if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:5695:1*/
+	} /*line quern_gen.go:6832:1*/
 }
 
 func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
@@ -5731,31 +6868,31 @@ func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, base int
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:134*/ if t1 >= width {
-				break /*line quern_gen.go:5734:1*/
+				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:139*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line quern.dev/algo/internal/template/reduce.go:140:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:139*/ r.Halt() /*line quern_gen.go:5738:1*/
+			/*line :139:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :140:10000*/ if r.Halted() {
+					/*line :139:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:140:30000*/ at := (z*n+first)*width + t1
-				/*line quern.dev/algo/internal/template/reduce.go:141:30000*/ sum := in[at]
-				/*line quern.dev/algo/internal/template/reduce.go:142*/ for y := first + 1; y < last; y++ {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:142*/ r.Halt()
+				/*line :140:10000*/ t2 := (z*n+first)*width + t1
+				/*line :140:10000*/ column := in[t2:]
+				sum := column[0]
+				/*line :143:10000*/ for y := 1; y < last-first; y++ {
+					/*line :144:10000*/ if r.Halted() {
+						/*line :143:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:143*/ at += width
-					quernv0 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:144*/ quernv1 := in[at]
+					/*line :144:10000*/ quernv0 := sum
+					/*line :144:10000*/ quernv1 := column[y*width]
 					/*line operator.go:140*/ t12 := quernv0
-					t2 := quernv1
-					/*line operator.go:140*/ result0 := extremeInteger[T](t12, t2, quernbound0)
+					t22 := quernv1
+					/*line operator.go:140*/ result0 := extremeInteger[T](t12, t22, quernbound0)
 					result := result0
 					/*line quern.dev/algo/internal/template/reduce.go:144*/ sum = result
 				}
 				out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:5758:1*/
+	} /*line quern_gen.go:6895:1*/
 }
 
 func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
@@ -5787,7 +6924,7 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:202*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -5796,43 +6933,43 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 				}
 				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:205*/ d = 1
-			for ; d < 32; d *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
+			/*line :203:10000*/ d = 1
+			/*line :204:10000*/ for ; d < 32; d *= 2 {
+				/*line :205:10000*/ if r.Halted() {
+					/*line :203:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:206*/ t23 = d
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :204:10000*/ t23 = d
+				/*line :205:10000*/ for threadZ := range 1 {
+					/*line :206:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3ExtremeIntegerReduceSegments[T](r, vs, first4, t1s)
 					}
 				}
-				host.ShuffleDown(shuffleDowns, t1s, t23)
+				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
 				start := 2*d - 1
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :213:10000*/ for threadZ := range 1 {
+					/*line :214:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4ExtremeIntegerReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start, quernbound0)
 					}
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line :221:10000*/ for threadZ := range 1 {
+				/*line :222:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5ExtremeIntegerReduceSegments[T](r, vs, first6, results)
 				}
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line :228:10000*/ for threadZ := range 1 {
+			/*line :229:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6ExtremeIntegerReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:5835:1*/
+	} /*line quern_gen.go:6972:1*/
 }
 
 //go:noinline
@@ -5845,54 +6982,54 @@ func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:157:30000*/ segment := (base + threadX) / group
-		/*line quern.dev/algo/internal/template/reduce.go:159:30000*/ first2 := 0
-		/*line quern.dev/algo/internal/template/reduce.go:160:30000*/ last := 0
-		/*line quern.dev/algo/internal/template/reduce.go:160:30000*/ if segment < len(out) {
-			/*line quern.dev/algo/internal/template/reduce.go:161:30000*/ t1 := int(ends[segment])
-			/*line quern.dev/algo/internal/template/reduce.go:161:30000*/ t2 := int(ends[segment+1])
-			/*line quern.dev/algo/internal/template/reduce.go:162:30000*/ first2 = t1
-			/*line quern.dev/algo/internal/template/reduce.go:163:30000*/ last = t2 /*line quern_gen.go:5855:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:157*/ segment := host.Div(base+threadX, group)
+		/*line :159:10000*/ first2 := 0
+		last := 0
+		/*line :160:10000*/ if segment < len(out) {
+			t1 := int(ends[segment])
+			/*line :161:10000*/ t2 := int(ends[segment+1])
+			first2 = t1
+			last = t2
 		}
-//line quern.dev/algo/internal/template/reduce.go:163:30000
+//line :163:10000
 		var sum T
-		/*line quern.dev/algo/internal/template/reduce.go:164:30000*/ if first2+lane < last {
-			/*line quern.dev/algo/internal/template/reduce.go:165:30000*/ sum = in[first2+lane]
-			/*line quern.dev/algo/internal/template/reduce.go:166:30000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:166:30000*/ r.Halt() /*line quern_gen.go:5863:1*/
+		/*line :164:10000*/ if first2+lane < last {
+			sum = in[first2+lane]
+			/*line :166:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :167:10000*/ if r.Halted() {
+					/*line :166:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ quernv0 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ quernv1 := in[j]
+				/*line :167:10000*/ quernv0 := sum
+				/*line :167:10000*/ quernv1 := in[j]
 				/*line operator.go:140*/ t12 := quernv0
 				t22 := quernv1
 				/*line operator.go:140*/ result0 := extremeInteger[T](t12, t22, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ sum = result /*line quern_gen.go:5871:1*/
+				/*line quern.dev/algo/internal/template/reduce.go:167*/ sum = result
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ count := min(last-first2, group)
-		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ v := sum
-		/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ segmentRow[threadX] = segment
-		/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ firstRow[threadX] = first2
-		/*line quern.dev/algo/internal/template/reduce.go:174*/ lastRow[threadX] = last
+		/*line :170:10000*/ count := min(last-first2, group)
+		v := sum
+		segmentRow[threadX] = segment
+		firstRow[threadX] = first2
+		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:5881:1*/
+	} /*line quern_gen.go:7018:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5888:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7025:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:206*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:5895:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7032:1*/
 }
 
 //go:noinline
@@ -5906,24 +7043,24 @@ func quernRow4ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, counts 
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
 			quernv02 := v
 			/*line operator.go:140*/ t13 := quernv02
 			t24 := other
 			/*line operator.go:140*/ result02 := extremeInteger[T](t13, t24, quernbound0)
 			result2 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ v = result2
+			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result2
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:5919:1*/
+	} /*line quern_gen.go:7056:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5926:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7063:1*/
 }
 
 //go:noinline
@@ -5939,14 +7076,14 @@ func quernRow6ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 		last := lastRow[threadX]
 		result3 := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ sum2 := result3
-		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ if segment < len(out) && lane == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ if first2 >= last {
-				/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ sum2 = empty /*line quern_gen.go:5945:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:170*/ sum2 := result3
+		if segment < len(out) && lane == 0 {
+			if first2 >= last {
+				sum2 = empty
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:175*/ out[segment] = sum2
+			/*line :175:10000*/ out[segment] = sum2
 		}
-	} /*line quern_gen.go:5949:1*/
+	} /*line quern_gen.go:7086:1*/
 }
 
 func quernHostExtremeIntegerRunScanParts[T int32 | int64](r *host.Run) {
@@ -5990,7 +7127,7 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 			last := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/runs.go:295*/ if launch == 1 {
+				/*line quern.dev/algo/internal/template/runs.go:369*/ if launch == 1 {
 					if same || p > 0 {
 						break
 					}
@@ -6005,97 +7142,102 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line quern.dev/algo/internal/template/runs.go:303*/ _ = counts[t2]
+						/*line :377:50000*/ _ = counts[t2]
 						t4 := i
-						/*line quern.dev/algo/internal/template/runs.go:303*/ _ = sums[t4]
+						/*line :377:50000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line quern.dev/algo/internal/template/runs.go:303*/ counts[t2] = t5
-						/*line quern.dev/algo/internal/template/runs.go:303*/ sums[t4] = t6
+						/*line :377:50000*/ counts[t2] = t5
+						/*line :377:50000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b.N == 0 {
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ quernv0 := a.V
-							/*line quern.dev/algo/internal/template/runs.go:223:40000*/ quernv1 := b.V
+						/*line :295:50000*/ if b.N == 0 {
+							quernv0 := a.V
+							quernv1 := b.V
 							/*line operator.go:140*/ t1 := quernv0
 							t22 := quernv1
 							/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 							result := result0
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ b.V = result /*line quern_gen.go:6024:1*/
+							/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 						}
-						/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b.N += a.N
-						/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result2 := b
-						/*line quern.dev/algo/internal/template/runs.go:304*/ all = result2
+						b.N += a.N
+						result2 := b
+						/*line :378:50000*/ all = result2
 					}
+					/*line :380:50000*/ break
+				}
+				/*line :382:50000*/ at := p * part
+				/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-				at := p * part
-				if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
-					break
-				}
+//line :386:50000
 				var so struct {
 					N uint32
 					V T
 				}
-				if launch == 2 {
-					so = struct {
+				/*line :390:50000*/ if launch == 2 {
+					/*line :391:50000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
+//line :395:50000
 				} else {
-					so = struct {
+					/*line :396:50000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					at++
+					/*line :400:50000*/ at++
 				}
-				/*line quern.dev/algo/internal/template/runs.go:320*/ for ; at < last; at += 4096 {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/runs.go:320*/ r.Halt()
+				/*line :394:50000*/ for ; at < last; at += 4096 {
+					/*line :395:50000*/ if r.Halted() {
+						/*line :394:50000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/runs.go:321*/ t7 := min(last-at, 4096)
-					for k := 0; k < t7; k++ {
-						/*line quern.dev/algo/internal/template/runs.go:322*/ i2 := at + k
+					/*line :395:50000*/ t7 := min(last-at, 4096)
+					/*line :396:50000*/ for k := 0; k < t7; k++ {
+						/*line :396:50000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line quern.dev/algo/internal/template/runs.go:325*/ b2 := struct {
+						/*line :399:50000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b2.N == 0 {
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ quernv02 := a2.V
-							/*line quern.dev/algo/internal/template/runs.go:223:40000*/ quernv12 := b2.V
+						/*line :295:50000*/ if b2.N == 0 {
+							quernv02 := a2.V
+							quernv12 := b2.V
 							/*line operator.go:140*/ t12 := quernv02
 							t23 := quernv12
 							/*line operator.go:140*/ result02 := extremeInteger[T](t12, t23, quernbound0)
 							result3 := result02
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ b2.V = result3 /*line quern_gen.go:6073:1*/
+							/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
 						}
-						/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b2.N += a2.N
-						/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result4 := b2
-						/*line quern.dev/algo/internal/template/runs.go:325*/ so = result4
-						/*line quern.dev/algo/internal/template/runs.go:327*/ if value {
-							if reduce {
-								if i2+1 == len(in) || heads[i2+1] != 0 {
+						b2.N += a2.N
+						result4 := b2
+						/*line :399:50000*/ so = result4
+						/*line :401:50000*/ if value {
+							/*line :402:50000*/ if reduce {
+								/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
+//line :406:50000
 							} else if !exclusive {
-								out[i2] = so.V
+								/*line :407:50000*/ out[i2] = so.V
+//line :408:50000
 							} else if h != 0 {
-								out[i2] = first
+								/*line :409:50000*/ out[i2] = first
+//line :410:50000
 							} else {
-								/*line operator.go:140*/ t24 := prior
+								/*line operator.go:140:60000*/ t24 := prior
 								/*line operator.go:140*/ result03 := extremeInteger[T](first, t24, quernbound0)
 								result5 := result03
-								/*line quern.dev/algo/internal/template/runs.go:337*/ out[i2] = result5
+								/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
 							}
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/runs.go:341*/ if launch == 0 {
+				/*line :415:50000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line quern.dev/algo/internal/template/runs.go:342*/ _ = row2[threadX]
+					/*line :416:50000*/ _ = row2[threadX]
 					t122 := so.N
 					t13 := so.V
 					row[threadX] = t122
@@ -6103,127 +7245,133 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 				}
 			}
 		}
-		return
+		/*line :424:50000*/ return
 	}
-	for threadX := range width {
+	/*line :426:50000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		switch {
+		/*line :430:50000*/ switch {
+//line :431:50000
 		default:
-			/*line quern.dev/algo/internal/template/runs.go:295*/ if launch == 1 {
-				if same || p > 0 {
+			/*line :369:50000*/ if launch == 1 {
+				/*line :370:50000*/ if same || p > 0 {
 					break
 				}
-				all := struct {
+				/*line :373:50000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				counts[0] = 0
-				for i := 1; i < len(sums); i++ {
-					own := struct {
+				/*line :377:50000*/ counts[0] = 0
+				/*line :378:50000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:50000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					t2 := i
-					/*line quern.dev/algo/internal/template/runs.go:303*/ _ = counts[t2]
+					/*line :383:50000*/ t2 := i
+					/*line :377:50000*/ _ = counts[t2]
 					t4 := i
-					/*line quern.dev/algo/internal/template/runs.go:303*/ _ = sums[t4]
+					/*line :377:50000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line quern.dev/algo/internal/template/runs.go:303*/ counts[t2] = t5
-					/*line quern.dev/algo/internal/template/runs.go:303*/ sums[t4] = t6
+					/*line :377:50000*/ counts[t2] = t5
+					/*line :377:50000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b.N == 0 {
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ quernv0 := a.V
-						/*line quern.dev/algo/internal/template/runs.go:223:40000*/ quernv1 := b.V
+					/*line :295:50000*/ if b.N == 0 {
+						quernv0 := a.V
+						quernv1 := b.V
 						/*line operator.go:140*/ t1 := quernv0
 						t22 := quernv1
 						/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 						result := result0
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ b.V = result /*line quern_gen.go:6145:1*/
+						/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 					}
-					/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b.N += a.N
-					/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result2 := b
-					/*line quern.dev/algo/internal/template/runs.go:304*/ all = result2
+					b.N += a.N
+					result2 := b
+					/*line :378:50000*/ all = result2
 				}
+				/*line :380:50000*/ break
+			}
+			/*line :382:50000*/ at := p * part
+			/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-			at := p * part
-			if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
-				break
-			}
+//line :386:50000
 			var so struct {
 				N uint32
 				V T
 			}
-			if launch == 2 {
-				so = struct {
+			/*line :390:50000*/ if launch == 2 {
+				/*line :391:50000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
+//line :395:50000
 			} else {
-				so = struct {
+				/*line :396:50000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				at++
+				/*line :400:50000*/ at++
 			}
-			/*line quern.dev/algo/internal/template/runs.go:320*/ for ; at < last; at += 4096 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/runs.go:320*/ r.Halt()
+			/*line :394:50000*/ for ; at < last; at += 4096 {
+				/*line :395:50000*/ if r.Halted() {
+					/*line :394:50000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/runs.go:321*/ t7 := min(last-at, 4096)
-				for k := 0; k < t7; k++ {
-					/*line quern.dev/algo/internal/template/runs.go:322*/ i2 := at + k
+				/*line :395:50000*/ t7 := min(last-at, 4096)
+				/*line :396:50000*/ for k := 0; k < t7; k++ {
+					/*line :396:50000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line quern.dev/algo/internal/template/runs.go:325*/ b2 := struct {
+					/*line :399:50000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b2.N == 0 {
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ quernv02 := a2.V
-						/*line quern.dev/algo/internal/template/runs.go:223:40000*/ quernv12 := b2.V
+					/*line :295:50000*/ if b2.N == 0 {
+						quernv02 := a2.V
+						quernv12 := b2.V
 						/*line operator.go:140*/ t12 := quernv02
 						t23 := quernv12
 						/*line operator.go:140*/ result02 := extremeInteger[T](t12, t23, quernbound0)
 						result3 := result02
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ b2.V = result3 /*line quern_gen.go:6194:1*/
+						/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
 					}
-					/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b2.N += a2.N
-					/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result4 := b2
-					/*line quern.dev/algo/internal/template/runs.go:325*/ so = result4
-					/*line quern.dev/algo/internal/template/runs.go:327*/ if value {
-						if reduce {
-							if i2+1 == len(in) || heads[i2+1] != 0 {
+					b2.N += a2.N
+					result4 := b2
+					/*line :399:50000*/ so = result4
+					/*line :401:50000*/ if value {
+						/*line :402:50000*/ if reduce {
+							/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
+//line :406:50000
 						} else if !exclusive {
-							out[i2] = so.V
+							/*line :407:50000*/ out[i2] = so.V
+//line :408:50000
 						} else if h != 0 {
-							out[i2] = first
+							/*line :409:50000*/ out[i2] = first
+//line :410:50000
 						} else {
-							/*line operator.go:140*/ t24 := prior
+							/*line operator.go:140:60000*/ t24 := prior
 							/*line operator.go:140*/ result03 := extremeInteger[T](first, t24, quernbound0)
 							result5 := result03
-							/*line quern.dev/algo/internal/template/runs.go:337*/ out[i2] = result5
+							/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
 						}
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/runs.go:341*/ if launch == 0 {
+			/*line :415:50000*/ if launch == 0 {
 				_ = counts[p]
-				/*line quern.dev/algo/internal/template/runs.go:342*/ _ = sums[p]
+				/*line :416:50000*/ _ = sums[p]
 				t122 := so.N
 				t13 := so.V
-				/*line quern.dev/algo/internal/template/runs.go:342*/ counts[p] = t122
-				/*line quern.dev/algo/internal/template/runs.go:342*/ sums[p] = t13
+				/*line :416:50000*/ counts[p] = t122
+				/*line :416:50000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:6226:1*/
+	} /*line quern_gen.go:7374:1*/
 }
 
 func quernHostExtremeIntegerTotalParts[T int32 | int64](r *host.Run) {
@@ -6267,49 +7415,49 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:270*/ t6 := in[t4:t5]
+				/*line :270:70000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:270*/ t9 := in[t7:t8]
+				/*line :270:70000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:270*/ t12 := in[t10:t11]
+				/*line :270:70000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t13 := a[0]
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t14 := b[0]
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t15 := c[0]
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t16 := d[0]
+				/*line :271:70000*/ t13 := a[0]
+				/*line :271:70000*/ t14 := b[0]
+				/*line :271:70000*/ t15 := c[0]
+				/*line :271:70000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line quern.dev/algo/internal/template/scan.go:272*/ for i := 1; i < part; i++ {
+				/*line :272:70000*/ for i := 1; i < part; i++ {
 					quernv0 := sa
-					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv1 := a[i]
+					/*line :273:70000*/ quernv1 := a[i]
 					/*line operator.go:140*/ t1 := quernv0
 					t22 := quernv1
 					/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 					result := result0
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t17 := result
 					quernv02 := sb
-					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv12 := b[i]
+					/*line :273:70000*/ quernv12 := b[i]
 					/*line operator.go:140*/ t18 := quernv02
 					t23 := quernv12
 					/*line operator.go:140*/ result02 := extremeInteger[T](t18, t23, quernbound0)
 					result2 := result02
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t182 := result2
 					quernv03 := sc
-					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv13 := c[i]
+					/*line :273:70000*/ quernv13 := c[i]
 					/*line operator.go:140*/ t19 := quernv03
 					t24 := quernv13
 					/*line operator.go:140*/ result03 := extremeInteger[T](t19, t24, quernbound0)
 					result3 := result03
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t192 := result3
 					quernv04 := sd
-					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv14 := d[i]
+					/*line :273:70000*/ quernv14 := d[i]
 					/*line operator.go:140*/ t110 := quernv04
 					t25 := quernv14
 					/*line operator.go:140*/ result04 := extremeInteger[T](t110, t25, quernbound0)
@@ -6320,33 +7468,33 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 					sc = t192
 					sd = t20
 				}
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t222]
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t242]
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t26]
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t28]
+				/*line :275:70000*/ _ = before[t222]
+				/*line :275:70000*/ _ = before[t242]
+				/*line :275:70000*/ _ = before[t26]
+				/*line :275:70000*/ _ = before[t28]
 				t29 := sa
 				t30 := sb
 				t31 := sc
 				t32 := sd
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t222] = t29
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t242] = t30
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t26] = t31
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t28] = t32
+				/*line :275:70000*/ before[t222] = t29
+				/*line :275:70000*/ before[t242] = t30
+				/*line :275:70000*/ before[t26] = t31
+				/*line :275:70000*/ before[t28] = t32
 				break
 			}
-			for k := 0; k < 4; k++ {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:278*/ r.Halt()
+			/*line :278:70000*/ for k := 0; k < 4; k++ {
+				/*line :279:70000*/ if r.Halted() {
+					/*line :278:70000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:279*/ at2 := (p + k) * part
-				if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:70000*/ at2 := (p + k) * part
+				/*line :280:70000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				last := min(at2+part, len(in))
+				/*line :283:70000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:70000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv05 := sum
-					/*line quern.dev/algo/internal/template/scan.go:286*/ quernv15 := in[i2]
+					/*line :286:70000*/ quernv15 := in[i2]
 					/*line operator.go:140*/ t111 := quernv05
 					t27 := quernv15
 					/*line operator.go:140*/ result05 := extremeInteger[T](t111, t27, quernbound0)
@@ -6356,7 +7504,7 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 				before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:6359:1*/
+	} /*line quern_gen.go:7507:1*/
 }
 
 func quernHostExtremeIntegerPrefixParts[T int32 | int64](r *host.Run) {
@@ -6385,31 +7533,31 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:297:50000*/ if base+threadX > 0 || len(before) < 2 {
-				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ break /*line quern_gen.go:6389:1*/
+			/*line quern.dev/algo/internal/template/scan.go:297*/ if base+threadX > 0 || len(before) < 2 {
+				break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:300:50000*/ sum := before[1]
-			/*line quern.dev/algo/internal/template/scan.go:301:50000*/ if start {
-				/*line quern.dev/algo/internal/template/scan.go:302:50000*/ before[0] = first
-				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ quernv1 := sum
+			sum := before[1]
+			if start {
+				before[0] = first
+				quernv1 := sum
 				/*line operator.go:140*/ t2 := quernv1
 				/*line operator.go:140*/ result0 := extremeInteger[T](first, t2, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ sum = result
-				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ before[1] = sum /*line quern_gen.go:6399:1*/
+				/*line quern.dev/algo/internal/template/scan.go:303*/ sum = result
+				before[1] = sum
 			}
-			/*line quern.dev/algo/internal/template/scan.go:306:50000*/ for i := 2; i < len(before); i++ {
-				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ quernv0 := sum
-				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ quernv12 := before[i]
+			for i := 2; i < len(before); i++ {
+				quernv0 := sum
+				/*line :307:70000*/ quernv12 := before[i]
 				/*line operator.go:140*/ t1 := quernv0
 				t22 := quernv12
 				/*line operator.go:140*/ result02 := extremeInteger[T](t1, t22, quernbound0)
 				result2 := result02
-				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ sum = result2
-				/*line quern.dev/algo/internal/template/scan.go:308:50000*/ before[i] = sum /*line quern_gen.go:6409:1*/
+				/*line quern.dev/algo/internal/template/scan.go:307*/ sum = result2
+				before[i] = sum
 			}
 		}
-	}
+	} /*line quern_gen.go:7560:1*/
 }
 
 func quernHostExtremeIntegerScanParts[T int32 | int64](r *host.Run) {
@@ -6451,191 +7599,191 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:317:50000*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t3 := in[at:t2]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t6 := in[t4:t5]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t7 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t9 := in[t7:t8]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t10 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t12 := in[t10:t11]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ a := t3
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ b := t6
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ c := t9
-				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ d := t12
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t15 := out[at:t14]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t17 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t18 := out[t16:t17]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t19 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t20 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t21 := out[t19:t20]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t22 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t23 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t24 := out[t22:t23]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ u := t15
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ v := t18
-				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ w := t21
-				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ x := t24
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t25 := before[p]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t26 := before[p+1]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t27 := before[p+2]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t28 := before[p+3]
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ sa := t25
-				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ sb := t26
-				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ sc := t27
-				/*line quern.dev/algo/internal/template/scan.go:324:50000*/ sd := t28
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ if exclusive {
-					/*line quern.dev/algo/internal/template/scan.go:322:50000*/ for i := 0; i < part; i++ {
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t30 := a[i]
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t31 := b[i]
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t32 := c[i]
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t33 := d[i]
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ ea := t30
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ eb := t31
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ ec := t32
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ ed := t33
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34 := u
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t35 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t34[t35]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t36 := v
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t37 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t36[t37]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t38 := w
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t39 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t38[t39]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t40 := x
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t41 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t40[t41]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t42 := sa
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t43 := sb
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t44 := sc
-						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t45 := sd
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34[t35] = t42
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t36[t37] = t43
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t38[t39] = t44
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t40[t41] = t45
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ quernv0 := sa
+			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
+				t3 := in[at:t2]
+				t5 := at + size2
+				/*line :318:70000*/ t6 := in[t4:t5]
+				t7 := at + size2
+				t8 := at + size3
+				/*line :318:70000*/ t9 := in[t7:t8]
+				t10 := at + size3
+				t11 := at + size
+				/*line :318:70000*/ t12 := in[t10:t11]
+				a := t3
+				b := t6
+				c := t9
+				d := t12
+				/*line :319:70000*/ t15 := out[at:t14]
+				t17 := at + size2
+				/*line :319:70000*/ t18 := out[t16:t17]
+				t19 := at + size2
+				t20 := at + size3
+				/*line :319:70000*/ t21 := out[t19:t20]
+				t22 := at + size3
+				t23 := at + size
+				/*line :319:70000*/ t24 := out[t22:t23]
+				u := t15
+				v := t18
+				w := t21
+				x := t24
+				/*line :320:70000*/ t25 := before[p]
+				/*line :320:70000*/ t26 := before[p+1]
+				/*line :320:70000*/ t27 := before[p+2]
+				/*line :320:70000*/ t28 := before[p+3]
+				sa := t25
+				sb := t26
+				sc := t27
+				sd := t28
+				/*line :321:70000*/ if exclusive {
+					/*line :322:70000*/ for i := 0; i < part; i++ {
+						t30 := a[i]
+						/*line :323:70000*/ t31 := b[i]
+						/*line :323:70000*/ t32 := c[i]
+						/*line :323:70000*/ t33 := d[i]
+						ea := t30
+						eb := t31
+						ec := t32
+						ed := t33
+						/*line :324:70000*/ t34 := u
+						t35 := i
+						/*line :324:70000*/ _ = t34[t35]
+						t36 := v
+						t37 := i
+						/*line :324:70000*/ _ = t36[t37]
+						t38 := w
+						t39 := i
+						/*line :324:70000*/ _ = t38[t39]
+						t40 := x
+						t41 := i
+						/*line :324:70000*/ _ = t40[t41]
+						t42 := sa
+						t43 := sb
+						t44 := sc
+						t45 := sd
+						/*line :324:70000*/ t34[t35] = t42
+						/*line :324:70000*/ t36[t37] = t43
+						/*line :324:70000*/ t38[t39] = t44
+						/*line :324:70000*/ t40[t41] = t45
+						quernv0 := sa
 						/*line operator.go:140*/ t1 := quernv0
 						t29 := ea
 						/*line operator.go:140*/ result0 := extremeInteger[T](t1, t29, quernbound0)
 						result := result0
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t46 := result
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ quernv02 := sb
+						/*line quern.dev/algo/internal/template/scan.go:325*/ t46 := result
+						quernv02 := sb
 						/*line operator.go:140*/ t13 := quernv02
 						t210 := eb
 						/*line operator.go:140*/ result02 := extremeInteger[T](t13, t210, quernbound0)
 						result2 := result02
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t47 := result2
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ quernv03 := sc
+						/*line quern.dev/algo/internal/template/scan.go:325*/ t47 := result2
+						quernv03 := sc
 						/*line operator.go:140*/ t110 := quernv03
 						t211 := ec
 						/*line operator.go:140*/ result03 := extremeInteger[T](t110, t211, quernbound0)
 						result3 := result03
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t48 := result3
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ quernv04 := sd
+						/*line quern.dev/algo/internal/template/scan.go:325*/ t48 := result3
+						quernv04 := sd
 						/*line operator.go:140*/ t111 := quernv04
 						t212 := ed
 						/*line operator.go:140*/ result04 := extremeInteger[T](t111, t212, quernbound0)
 						result4 := result04
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t49 := result4
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ sa = t46
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ sb = t47
-						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ sc = t48
-						/*line quern.dev/algo/internal/template/scan.go:329:50000*/ sd = t49 /*line quern_gen.go:6546:1*/
+						/*line quern.dev/algo/internal/template/scan.go:325*/ t49 := result4
+						sa = t46
+						sb = t47
+						sc = t48
+						sd = t49
 					}
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ break /*line quern_gen.go:6548:1*/
+					break
 				}
-				/*line quern.dev/algo/internal/template/scan.go:329:50000*/ for i2 := 0; i2 < part; i2++ {
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv05 := sa
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv1 := a[i2]
+				/*line :329:70000*/ for i2 := 0; i2 < part; i2++ {
+					quernv05 := sa
+					/*line :330:70000*/ quernv1 := a[i2]
 					/*line operator.go:140*/ t112 := quernv05
 					t213 := quernv1
 					/*line operator.go:140*/ result05 := extremeInteger[T](t112, t213, quernbound0)
 					result5 := result05
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t51 := result5
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ quernv06 := sb
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv12 := b[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330*/ t51 := result5
+					quernv06 := sb
+					/*line :330:70000*/ quernv12 := b[i2]
 					/*line operator.go:140*/ t113 := quernv06
 					t214 := quernv12
 					/*line operator.go:140*/ result06 := extremeInteger[T](t113, t214, quernbound0)
 					result6 := result06
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t52 := result6
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ quernv07 := sc
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv13 := c[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330*/ t52 := result6
+					quernv07 := sc
+					/*line :330:70000*/ quernv13 := c[i2]
 					/*line operator.go:140*/ t114 := quernv07
 					t215 := quernv13
 					/*line operator.go:140*/ result07 := extremeInteger[T](t114, t215, quernbound0)
 					result7 := result07
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t53 := result7
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ quernv08 := sd
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv14 := d[i2]
+					/*line quern.dev/algo/internal/template/scan.go:330*/ t53 := result7
+					quernv08 := sd
+					/*line :330:70000*/ quernv14 := d[i2]
 					/*line operator.go:140*/ t115 := quernv08
 					t216 := quernv14
 					/*line operator.go:140*/ result08 := extremeInteger[T](t115, t216, quernbound0)
 					result8 := result08
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t54 := result8
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ sa = t51
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ sb = t52
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ sc = t53
-					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ sd = t54
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t55 := u
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t56 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t55[t56]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t57 := v
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t58 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t57[t58]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t59 := w
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t60 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t59[t60]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t61 := x
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t62 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t61[t62]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t63 := sa
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t64 := sb
-					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ t65 := sc
-					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ t66 := sd
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t55[t56] = t63
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t57[t58] = t64
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t59[t60] = t65
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t61[t62] = t66 /*line quern_gen.go:6602:1*/
+					/*line quern.dev/algo/internal/template/scan.go:330*/ t54 := result8
+					sa = t51
+					sb = t52
+					sc = t53
+					sd = t54
+					/*line :331:70000*/ t55 := u
+					t56 := i2
+					/*line :331:70000*/ _ = t55[t56]
+					t57 := v
+					t58 := i2
+					/*line :331:70000*/ _ = t57[t58]
+					t59 := w
+					t60 := i2
+					/*line :331:70000*/ _ = t59[t60]
+					t61 := x
+					t62 := i2
+					/*line :331:70000*/ _ = t61[t62]
+					t63 := sa
+					t64 := sb
+					t65 := sc
+					t66 := sd
+					/*line :331:70000*/ t55[t56] = t63
+					/*line :331:70000*/ t57[t58] = t64
+					/*line :331:70000*/ t59[t60] = t65
+					/*line :331:70000*/ t61[t62] = t66
 				}
-				/*line quern.dev/algo/internal/template/scan.go:333:50000*/ break /*line quern_gen.go:6604:1*/
+				/*line :333:70000*/ break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:335:50000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ r.Halt() /*line quern_gen.go:6608:1*/
+			/*line :335:70000*/ for k := 0; k < 4; k++ {
+				/*line :336:70000*/ if r.Halted() {
+					/*line :335:70000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ i3 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:337:50000*/ if i3 >= len(in) || p+k >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:338:50000*/ break block /*line quern_gen.go:6612:1*/
+				/*line :336:70000*/ i3 := (p + k) * part
+				/*line :337:70000*/ if i3 >= len(in) || p+k >= len(before) {
+					break block
 				}
-				/*line quern.dev/algo/internal/template/scan.go:340:50000*/ last := min(i3+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:341:50000*/ sum := before[p+k]
-				/*line quern.dev/algo/internal/template/scan.go:342:50000*/ if p+k == 0 && !start {
-					/*line quern.dev/algo/internal/template/scan.go:343:50000*/ sum = in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:344:50000*/ out[i3] = sum
-					/*line quern.dev/algo/internal/template/scan.go:345:50000*/ i3++ /*line quern_gen.go:6619:1*/
+				/*line :340:70000*/ last := min(i3+part, len(in))
+				sum := before[p+k]
+				/*line :342:70000*/ if p+k == 0 && !start {
+					sum = in[i3]
+					out[i3] = sum
+					i3++
 				}
-				/*line quern.dev/algo/internal/template/scan.go:347:50000*/ for ; i3 < last; i3++ {
-					/*line quern.dev/algo/internal/template/scan.go:348:50000*/ v2 := in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:349:50000*/ if exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:350:50000*/ out[i3] = sum /*line quern_gen.go:6624:1*/
+				/*line :347:70000*/ for ; i3 < last; i3++ {
+					v2 := in[i3]
+					/*line :349:70000*/ if exclusive {
+						out[i3] = sum
 					}
-					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ quernv09 := sum
+					/*line :352:70000*/ quernv09 := sum
 					/*line operator.go:140*/ t116 := quernv09
 					t217 := v2
 					/*line operator.go:140*/ result09 := extremeInteger[T](t116, t217, quernbound0)
 					result9 := result09
-					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ sum = result9
-					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ if !exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:354:50000*/ out[i3] = sum /*line quern_gen.go:6633:1*/
+					/*line quern.dev/algo/internal/template/scan.go:352*/ sum = result9
+					if !exclusive {
+						out[i3] = sum
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:7786:1*/
 }
 
 func quernHostExtremeIntegerScanLines[T int32 | int64](r *host.Run) {
@@ -6669,28 +7817,28 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 		line := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := line / inner
+			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:70000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			sum := first
+			/*line :402:70000*/ sum := first
 			i := 0
-			if !start {
+			/*line :404:70000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			for ; i < n; i++ {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:410*/ r.Halt()
+			/*line :410:70000*/ for ; i < n; i++ {
+				/*line :411:70000*/ if r.Halted() {
+					/*line :410:70000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:411*/ v := in[at]
-				if exclusive {
+				/*line :411:70000*/ v := in[at]
+				/*line :412:70000*/ if exclusive {
 					out[at] = sum
 				}
-				quernv0 := sum
+				/*line :415:70000*/ quernv0 := sum
 				/*line operator.go:140*/ t1 := quernv0
 				t2 := v
 				/*line operator.go:140*/ result0 := extremeInteger[T](t1, t2, quernbound0)
@@ -6702,7 +7850,7 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:6705:1*/
+	} /*line quern_gen.go:7853:1*/
 }
 
 func quernHostExtremeFloatReduceParts[T float32 | float64](r *host.Run) {
@@ -6720,8 +7868,17 @@ func quernHostExtremeFloatReduceParts[T float32 | float64](r *host.Run) {
 	var t210 int
 	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
 	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
-	vs2 := host.Scratch[T](r, 6, r.BlockDim.Count())
+	vs2 := host.Scratch[T](r, 11, r.BlockDim.Count())
 	partial := host.Shared[[8]T](r, 0)
+	counts3 := host.Scratch[int](r, 6, r.BlockDim.Count())
+	vs3 := host.Scratch[T](r, 7, r.BlockDim.Count())
+	group2 := 8
+	results2 := host.Scratch[T](r, 8, r.BlockDim.Count())
+	var d2 int
+	var t212 int
+	t1s2 := host.Scratch[T](r, 9, r.BlockDim.Count())
+	shuffleDowns2 := host.Scratch[T](r, 10, r.BlockDim.Count())
+	threads12 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first := blockX * part
@@ -6734,73 +7891,144 @@ func quernHostExtremeFloatReduceParts[T float32 | float64](r *host.Run) {
 		base4 := 4*first + 4*vectors
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45:30000*/ if count <= 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:46:30000*/ break /*line quern_gen.go:6738:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:48:30000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:49:30000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:50:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ quernRow1ExtremeFloatReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, quernbound0, base, count, base2, base3, left, base4) /*line quern_gen.go:6744:1*/
+			/*line :48:10000*/ for threadZ := range 1 {
+				/*line :49:10000*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow1ExtremeFloatReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, quernbound0, base, count, base2, base3, left, base4)
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ switch {
-//line quern.dev/algo/internal/template/reduce.go:56:30000
+			/*line :55:10000*/ switch {
+//line :56:10000
 			default:
-				/*line quern.dev/algo/internal/template/reduce.go:202*/ if group == 1 {
-					for threadZ := range 1 {
-						for threadY := range 1 {
+				/*line :200:10000*/ if group == 1 {
+					/*line :201:10000*/ for threadZ := range 1 {
+						/*line :202:10000*/ for threadY := range 1 {
 							first3 := (threadZ*1 + threadY) * 256
 							quernRow2ExtremeFloatReduceParts[T](r, vs, first3, results)
 						}
 					}
-					break
+					/*line :207:10000*/ break
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:205*/ d = 1
-				for ; d < 32; d *= 2 {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
+				/*line :203:10000*/ d = 1
+				/*line :204:10000*/ for ; d < 32; d *= 2 {
+					/*line :205:10000*/ if r.Halted() {
+						/*line :203:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:206*/ t210 = d
-					for threadZ := range 1 {
-						for threadY := range 1 {
+					/*line :204:10000*/ t210 = d
+					/*line :205:10000*/ for threadZ := range 1 {
+						/*line :206:10000*/ for threadY := range 1 {
 							first4 := (threadZ*1 + threadY) * 256
 							quernRow3ExtremeFloatReduceParts[T](r, vs, first4, t1s)
 						}
 					}
-					host.ShuffleDown(shuffleDowns, t1s, t210)
+					/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
 					start := 2*d - 1
-					for threadZ := range 1 {
-						for threadY := range 1 {
+					/*line :213:10000*/ for threadZ := range 1 {
+						/*line :214:10000*/ for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
 							quernRow4ExtremeFloatReduceParts[T](r, counts2, first5, vs, shuffleDowns, d, group, start, quernbound0)
 						}
 					}
 				}
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :221:10000*/ for threadZ := range 1 {
+					/*line :222:10000*/ for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5ExtremeFloatReduceParts[T](r, vs, first6, results)
 					}
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line :228:10000*/ for threadZ := range 1 {
+				/*line :229:10000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6ExtremeFloatReduceParts[T](r, results, first7, vs2, partial)
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first8 := (threadZ*1 + threadY) * 256
-					quernRow7ExtremeFloatReduceParts[T](r, counts, first8, vs2, partial, quernbound0, out, blockX)
+			/*line :235:10000*/ for first8 := 0; first8 < threads12; first8 += 32 {
+				lanes := min(32, threads12-first8)
+				/*line :190:10000*/ if first8>>5 == 0 {
+//line :191:10000
+					{
+						at, n, startX := first8, lanes, first8
+						_, _, _ = at, n, startX
+						threadY := 0 // no constant, by which Go would not divide
+						_ = threadY
+						threadZ := 0 // no constant, by which Go would not divide
+						_ = threadZ
+						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+						quernRow7ExtremeFloatReduceParts[T](r, counts, at, n, counts3, vs3, partial, startX)
+					}
+					/*line :201:10000*/ switch {
+//line :202:10000
+					default:
+						/*line :200:10000*/ if group2 == 1 {
+//line :201:10000
+							{
+								at, n, startX := first8, lanes, first8
+								_, _, _ = at, n, startX
+								quernRow8ExtremeFloatReduceParts[T](r, vs3, at, n, results2)
+							}
+							/*line :206:10000*/ break
+						}
+						/*line :203:10000*/ d2 = 1
+						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
+							/*line :205:10000*/ if r.Halted() {
+								/*line :203:10000*/ r.Halt()
+							}
+							/*line :204:10000*/ t212 = d2
+//line :205:10000
+							{
+								at, n, startX := first8, lanes, first8
+								_, _, _ = at, n, startX
+								quernRow9ExtremeFloatReduceParts[T](r, vs3, at, n, t1s2)
+							}
+							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t212)
+							start2 := 2*d2 - 1
+//line :212:10000
+							{
+								at, n, startX := first8, lanes, first8
+								_, _, _ = at, n, startX
+								threadY := 0 // no constant, by which Go would not divide
+								_ = threadY
+								threadZ := 0 // no constant, by which Go would not divide
+								_ = threadZ
+								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+								quernRow10ExtremeFloatReduceParts[T](r, counts3, at, n, vs3, shuffleDowns2, d2, group2, start2, quernbound0, startX)
+							}
+						}
+//line :223:10000
+						{
+							at, n, startX := first8, lanes, first8
+							_, _, _ = at, n, startX
+							quernRow11ExtremeFloatReduceParts[T](r, vs3, at, n, results2)
+						}
+					}
+//line :229:10000
+					{
+						at, n, startX := first8, lanes, first8
+						_, _, _ = at, n, startX
+						quernRow12ExtremeFloatReduceParts[T](r, results2, at, n, vs2)
+					}
+				}
+//line :235:10000
+				{
+					at, n, startX := first8, lanes, first8
+					_, _, _ = at, n, startX
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					quernRow13ExtremeFloatReduceParts[T](r, vs2, at, n, out, blockX, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:6803:1*/
+	} /*line quern_gen.go:8031:1*/
 }
 
 //go:noinline
@@ -6814,244 +8042,240 @@ func quernRow1ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts [
 			r.ThreadIdx.X = threadX
 			t2 := first + threadX
 			j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50:30000
+//line quern.dev/algo/internal/template/reduce.go:50
 			var sum T
-			/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t2*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t2*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t2*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t2*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+			/*line :51:10000*/ if threadX < vectors {
+				/*line :22:10000*/ v_0 := in[t2*4]
+				/*line :22:10000*/ v_1 := in[t2*4+1]
+				/*line :22:10000*/ v_2 := in[t2*4+2]
+				/*line :22:10000*/ v_3 := in[t2*4+3]
+				/*line :24:10000*/ v_02 := v_0
 				v_12 := v_1
 				v_22 := v_2
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-				/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ v_03 := v_02
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ v_13 := v_12
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ v_23 := v_22
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_33 := v_32
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ quernv0 := v_03
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ quernv1 := v_13
-				/*line operator.go:145:60000*/ t1 := quernv0
-				/*line operator.go:146:60000*/ t22 := quernv1
-				/*line operator.go:145:60000*/ result0 := extremeFloat[T](t1, t22, quernbound0)
-				/*line operator.go:146:60000*/ result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ quernv02 := result
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ quernv03 := v_23
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ quernv12 := v_33
-				/*line operator.go:145:60000*/ t12 := quernv03
-				/*line operator.go:146:60000*/ t23 := quernv12
-				/*line operator.go:145:60000*/ result02 := extremeFloat[T](t12, t23, quernbound0)
-				/*line operator.go:146:60000*/ result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ quernv13 := result2
-				/*line operator.go:145:60000*/ t13 := quernv02
-				/*line operator.go:146:60000*/ t24 := quernv13
-				/*line operator.go:145:60000*/ result03 := extremeFloat[T](t13, t24, quernbound0)
-				/*line operator.go:146:60000*/ result3 := result03
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ sum = result3
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ r.Halt() /*line quern_gen.go:6853:1*/
+				v_32 := v_3
+				/*line :52:10000*/ v_03 := v_02
+				v_13 := v_12
+				v_23 := v_22
+				v_33 := v_32
+				/*line :53:10000*/ quernv0 := v_03
+				quernv1 := v_13
+				/*line operator.go:145*/ t1 := quernv0
+				t22 := quernv1
+				/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
+				result := result0
+				/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv02 := result
+				quernv03 := v_23
+				quernv12 := v_33
+				/*line operator.go:145*/ t12 := quernv03
+				t23 := quernv12
+				/*line operator.go:145*/ result02 := extremeFloat[T](t12, t23, quernbound0)
+				result2 := result02
+				/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv13 := result2
+				/*line operator.go:145*/ t13 := quernv02
+				t24 := quernv13
+				/*line operator.go:145*/ result03 := extremeFloat[T](t13, t24, quernbound0)
+				result3 := result03
+				/*line quern.dev/algo/internal/template/reduce.go:53*/ sum = result3
+				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
+					/*line :55:10000*/ if r.Halted() {
+						/*line :54:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t5 := first + j
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t5*4]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t5*4+1]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t5*4+2]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t5*4+3]
-					/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+					/*line :55:10000*/ t5 := first + j
+					/*line :22:10000*/ v_04 := in[t5*4]
+					/*line :22:10000*/ v_14 := in[t5*4+1]
+					/*line :22:10000*/ v_24 := in[t5*4+2]
+					/*line :22:10000*/ v_34 := in[t5*4+3]
+					/*line :24:10000*/ v_05 := v_04
 					v_15 := v_14
 					v_25 := v_24
-					/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_06 := v_05
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ v_16 := v_15
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ v_26 := v_25
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ v_36 := v_35
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv04 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ quernv05 := v_06
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ quernv14 := v_16
-					/*line operator.go:145:60000*/ t14 := quernv05
-					/*line operator.go:146:60000*/ t25 := quernv14
-					/*line operator.go:145:60000*/ result04 := extremeFloat[T](t14, t25, quernbound0)
-					/*line operator.go:146:60000*/ result4 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv06 := result4
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ quernv07 := v_26
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ quernv15 := v_36
-					/*line operator.go:145:60000*/ t15 := quernv07
-					/*line operator.go:146:60000*/ t26 := quernv15
-					/*line operator.go:145:60000*/ result05 := extremeFloat[T](t15, t26, quernbound0)
-					/*line operator.go:146:60000*/ result5 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv16 := result5
-					/*line operator.go:145:60000*/ t16 := quernv06
-					/*line operator.go:146:60000*/ t27 := quernv16
-					/*line operator.go:145:60000*/ result06 := extremeFloat[T](t16, t27, quernbound0)
-					/*line operator.go:146:60000*/ result6 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv17 := result6
-					/*line operator.go:145:60000*/ t17 := quernv04
-					/*line operator.go:146:60000*/ t28 := quernv17
-					/*line operator.go:145:60000*/ result07 := extremeFloat[T](t17, t28, quernbound0)
-					/*line operator.go:146:60000*/ result7 := result07
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ sum = result7 /*line quern_gen.go:6892:1*/
+					v_35 := v_34
+					/*line :55:10000*/ v_06 := v_05
+					v_16 := v_15
+					v_26 := v_25
+					v_36 := v_35
+					/*line :56:10000*/ quernv04 := sum
+					quernv05 := v_06
+					quernv14 := v_16
+					/*line operator.go:145*/ t14 := quernv05
+					t25 := quernv14
+					/*line operator.go:145*/ result04 := extremeFloat[T](t14, t25, quernbound0)
+					result4 := result04
+					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv06 := result4
+					quernv07 := v_26
+					quernv15 := v_36
+					/*line operator.go:145*/ t15 := quernv07
+					t26 := quernv15
+					/*line operator.go:145*/ result05 := extremeFloat[T](t15, t26, quernbound0)
+					result5 := result05
+					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv16 := result5
+					/*line operator.go:145*/ t16 := quernv06
+					t27 := quernv16
+					/*line operator.go:145*/ result06 := extremeFloat[T](t16, t27, quernbound0)
+					result6 := result06
+					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv17 := result6
+					/*line operator.go:145*/ t17 := quernv04
+					t28 := quernv17
+					/*line operator.go:145*/ result07 := extremeFloat[T](t17, t28, quernbound0)
+					result7 := result07
+					/*line quern.dev/algo/internal/template/reduce.go:56*/ sum = result7
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:60:30000*/ if j2 < count {
-				/*line quern.dev/algo/internal/template/reduce.go:61:30000*/ v := row[threadX]
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ if threadX < vectors {
-					/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ quernv08 := sum
-					/*line operator.go:145:60000*/ t18 := quernv08
-					/*line operator.go:146:60000*/ t29 := v
-					/*line operator.go:145:60000*/ result08 := extremeFloat[T](t18, t29, quernbound0)
-					/*line operator.go:146:60000*/ result8 := result08
-					/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ sum = result8
-//line quern.dev/algo/internal/template/reduce.go:63:30000
+			/*line :60:10000*/ if j2 < count {
+				v := row[threadX]
+				/*line :62:10000*/ if threadX < vectors {
+					/*line :62:10000*/ quernv08 := sum
+					/*line operator.go:145*/ t18 := quernv08
+					t29 := v
+					/*line operator.go:145*/ result08 := extremeFloat[T](t18, t29, quernbound0)
+					result8 := result08
+					/*line quern.dev/algo/internal/template/reduce.go:62*/ sum = result8
 				} else {
-					/*line quern.dev/algo/internal/template/reduce.go:64:30000*/ sum = v /*line quern_gen.go:6906:1*/
+					sum = v
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:67:30000*/ active := base3
-			/*line quern.dev/algo/internal/template/reduce.go:68:30000*/ if vectors == 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:69:30000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:70:30000
+			active := base3
+			if vectors == 0 {
+				active = count
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:70:30000*/ if left > active {
-					/*line quern.dev/algo/internal/template/reduce.go:71:30000*/ active = left /*line quern_gen.go:6915:1*/
+				/*line :70:10000*/ if left > active {
+					active = left
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ count2 := active
-			/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ v2 := sum
-			/*line quern.dev/algo/internal/template/reduce.go:185*/ count3 := count2 - threadX + threadX&31
+			/*line :73:10000*/ count2 := active
+			v2 := sum
+			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
 			v3 := v2
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
 			vRow[threadX] = v3
 		}
-		return
+		/*line :191:10000*/ return
 	}
-	for threadX := range 256 {
+	/*line :193:10000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		t2 := first + threadX
 		j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50:30000
+//line :50:10000
 		var sum T
-		/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ if threadX < vectors {
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t2*4]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t2*4+1]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t2*4+2]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t2*4+3]
-			/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+		/*line :51:10000*/ if threadX < vectors {
+			/*line :22:10000*/ v_0 := in[t2*4]
+			/*line :22:10000*/ v_1 := in[t2*4+1]
+			/*line :22:10000*/ v_2 := in[t2*4+2]
+			/*line :22:10000*/ v_3 := in[t2*4+3]
+			/*line :24:10000*/ v_02 := v_0
 			v_12 := v_1
 			v_22 := v_2
-			/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-			/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ v_03 := v_02
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ v_13 := v_12
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ v_23 := v_22
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_33 := v_32
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ quernv0 := v_03
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ quernv1 := v_13
-			/*line operator.go:145:60000*/ t1 := quernv0
-			/*line operator.go:146:60000*/ t22 := quernv1
-			/*line operator.go:145:60000*/ result0 := extremeFloat[T](t1, t22, quernbound0)
-			/*line operator.go:146:60000*/ result := result0
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ quernv02 := result
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ quernv03 := v_23
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ quernv12 := v_33
-			/*line operator.go:145:60000*/ t12 := quernv03
-			/*line operator.go:146:60000*/ t23 := quernv12
-			/*line operator.go:145:60000*/ result02 := extremeFloat[T](t12, t23, quernbound0)
-			/*line operator.go:146:60000*/ result2 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ quernv13 := result2
-			/*line operator.go:145:60000*/ t13 := quernv02
-			/*line operator.go:146:60000*/ t24 := quernv13
-			/*line operator.go:145:60000*/ result03 := extremeFloat[T](t13, t24, quernbound0)
-			/*line operator.go:146:60000*/ result3 := result03
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ sum = result3
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ r.Halt() /*line quern_gen.go:6968:1*/
+			v_32 := v_3
+			/*line :52:10000*/ v_03 := v_02
+			v_13 := v_12
+			v_23 := v_22
+			v_33 := v_32
+			/*line :53:10000*/ quernv0 := v_03
+			quernv1 := v_13
+			/*line operator.go:145*/ t1 := quernv0
+			t22 := quernv1
+			/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
+			result := result0
+			/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv02 := result
+			quernv03 := v_23
+			quernv12 := v_33
+			/*line operator.go:145*/ t12 := quernv03
+			t23 := quernv12
+			/*line operator.go:145*/ result02 := extremeFloat[T](t12, t23, quernbound0)
+			result2 := result02
+			/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv13 := result2
+			/*line operator.go:145*/ t13 := quernv02
+			t24 := quernv13
+			/*line operator.go:145*/ result03 := extremeFloat[T](t13, t24, quernbound0)
+			result3 := result03
+			/*line quern.dev/algo/internal/template/reduce.go:53*/ sum = result3
+			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
+				/*line :55:10000*/ if r.Halted() {
+					/*line :54:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t5 := first + j
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t5*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t5*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t5*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t5*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+				/*line :55:10000*/ t5 := first + j
+				/*line :22:10000*/ v_04 := in[t5*4]
+				/*line :22:10000*/ v_14 := in[t5*4+1]
+				/*line :22:10000*/ v_24 := in[t5*4+2]
+				/*line :22:10000*/ v_34 := in[t5*4+3]
+				/*line :24:10000*/ v_05 := v_04
 				v_15 := v_14
 				v_25 := v_24
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_06 := v_05
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ v_16 := v_15
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ v_26 := v_25
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ v_36 := v_35
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv04 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ quernv05 := v_06
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ quernv14 := v_16
-				/*line operator.go:145:60000*/ t14 := quernv05
-				/*line operator.go:146:60000*/ t25 := quernv14
-				/*line operator.go:145:60000*/ result04 := extremeFloat[T](t14, t25, quernbound0)
-				/*line operator.go:146:60000*/ result4 := result04
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv06 := result4
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ quernv07 := v_26
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ quernv15 := v_36
-				/*line operator.go:145:60000*/ t15 := quernv07
-				/*line operator.go:146:60000*/ t26 := quernv15
-				/*line operator.go:145:60000*/ result05 := extremeFloat[T](t15, t26, quernbound0)
-				/*line operator.go:146:60000*/ result5 := result05
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv16 := result5
-				/*line operator.go:145:60000*/ t16 := quernv06
-				/*line operator.go:146:60000*/ t27 := quernv16
-				/*line operator.go:145:60000*/ result06 := extremeFloat[T](t16, t27, quernbound0)
-				/*line operator.go:146:60000*/ result6 := result06
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ quernv17 := result6
-				/*line operator.go:145:60000*/ t17 := quernv04
-				/*line operator.go:146:60000*/ t28 := quernv17
-				/*line operator.go:145:60000*/ result07 := extremeFloat[T](t17, t28, quernbound0)
-				/*line operator.go:146:60000*/ result7 := result07
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ sum = result7 /*line quern_gen.go:7007:1*/
+				v_35 := v_34
+				/*line :55:10000*/ v_06 := v_05
+				v_16 := v_15
+				v_26 := v_25
+				v_36 := v_35
+				/*line :56:10000*/ quernv04 := sum
+				quernv05 := v_06
+				quernv14 := v_16
+				/*line operator.go:145*/ t14 := quernv05
+				t25 := quernv14
+				/*line operator.go:145*/ result04 := extremeFloat[T](t14, t25, quernbound0)
+				result4 := result04
+				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv06 := result4
+				quernv07 := v_26
+				quernv15 := v_36
+				/*line operator.go:145*/ t15 := quernv07
+				t26 := quernv15
+				/*line operator.go:145*/ result05 := extremeFloat[T](t15, t26, quernbound0)
+				result5 := result05
+				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv16 := result5
+				/*line operator.go:145*/ t16 := quernv06
+				t27 := quernv16
+				/*line operator.go:145*/ result06 := extremeFloat[T](t16, t27, quernbound0)
+				result6 := result06
+				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv17 := result6
+				/*line operator.go:145*/ t17 := quernv04
+				t28 := quernv17
+				/*line operator.go:145*/ result07 := extremeFloat[T](t17, t28, quernbound0)
+				result7 := result07
+				/*line quern.dev/algo/internal/template/reduce.go:56*/ sum = result7
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:60:30000*/ if j2 < count {
-			/*line quern.dev/algo/internal/template/reduce.go:61:30000*/ v := in[base2+j2]
-			/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ quernv08 := sum
-				/*line operator.go:145:60000*/ t18 := quernv08
-				/*line operator.go:146:60000*/ t29 := v
-				/*line operator.go:145:60000*/ result08 := extremeFloat[T](t18, t29, quernbound0)
-				/*line operator.go:146:60000*/ result8 := result08
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ sum = result8
-//line quern.dev/algo/internal/template/reduce.go:63:30000
+		/*line :60:10000*/ if j2 < count {
+			v := in[base2+j2]
+			/*line :62:10000*/ if threadX < vectors {
+				/*line :62:10000*/ quernv08 := sum
+				/*line operator.go:145*/ t18 := quernv08
+				t29 := v
+				/*line operator.go:145*/ result08 := extremeFloat[T](t18, t29, quernbound0)
+				result8 := result08
+				/*line quern.dev/algo/internal/template/reduce.go:62*/ sum = result8
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:64:30000*/ sum = v /*line quern_gen.go:7021:1*/
+				sum = v
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:67:30000*/ active := base3
-		/*line quern.dev/algo/internal/template/reduce.go:68:30000*/ if vectors == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:69:30000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:70:30000
+		active := base3
+		if vectors == 0 {
+			active = count
 		} else {
-			/*line quern.dev/algo/internal/template/reduce.go:70:30000*/ if left > active {
-				/*line quern.dev/algo/internal/template/reduce.go:71:30000*/ active = left /*line quern_gen.go:7030:1*/
+			/*line :70:10000*/ if left > active {
+				active = left
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ count2 := active
-		/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ v2 := sum
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ count3 := count2 - threadX + threadX&31
+		/*line :73:10000*/ count2 := active
+		v2 := sum
+		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
 		v3 := v2
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:7040:1*/
+	} /*line quern_gen.go:8264:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7047:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8271:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:206*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7054:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8278:1*/
 }
 
 //go:noinline
@@ -7065,24 +8289,24 @@ func quernRow4ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts2 
 		v3 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
 			quernv09 := v3
-			/*line operator.go:145:60000*/ t19 := quernv09
-			/*line operator.go:146:60000*/ t211 := other
-			/*line operator.go:145:60000*/ result09 := extremeFloat[T](t19, t211, quernbound0)
-			/*line operator.go:146:60000*/ result9 := result09
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ v3 = result9
+			/*line operator.go:145*/ t19 := quernv09
+			t211 := other
+			/*line operator.go:145*/ result09 := extremeFloat[T](t19, t211, quernbound0)
+			result9 := result09
+			/*line quern.dev/algo/internal/template/reduce.go:206*/ v3 = result9
 		}
 		vRow[threadX] = v3
-	} /*line quern_gen.go:7078:1*/
+	} /*line quern_gen.go:8302:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7085:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8309:1*/
 }
 
 //go:noinline
@@ -7097,35 +8321,91 @@ func quernRow6ExtremeFloatReduceParts[T float32 | float64](r *host.Run, results 
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:7100:1*/
+	} /*line quern_gen.go:8324:1*/
 }
 
 //go:noinline
-func quernRow7ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts []int, first8 int, vs2 []T, partial *[8]T, quernbound0 T, out []T, blockX int) {
-	countRow := (*[256]int)(counts[first8:])
-	vRow2 := (*[256]T)(vs2[first8:])
-	for threadX := range 256 {
+func quernRow7ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
+	countRow := counts[at:][:n]
+	countRow3 := counts3[at:][:n]
+	vRow3 := vs3[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		count2 := countRow[threadX]
-		v4 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:190*/ if threadX == 0 {
-			for w := 1; w < (count2+32-1)/32; w++ {
-				quernv010 := v4
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ quernv18 := partial[w]
-				/*line operator.go:145:60000*/ t110 := quernv010
-				/*line operator.go:146:60000*/ t212 := quernv18
-				/*line operator.go:145:60000*/ result010 := extremeFloat[T](t110, t212, quernbound0)
-				/*line operator.go:146:60000*/ result11 := result010
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ v4 = result11
-			}
+		count2 := countRow[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
+		/*line :191:10000*/ v5 := partial[lane2%8]
+		countRow3[lane2] = count5
+		vRow3[lane2] = v5
+	} /*line quern_gen.go:8340:1*/
+}
+
+//go:noinline
+func quernRow8ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:8347:1*/
+}
+
+//go:noinline
+func quernRow9ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
+	vRow3 := vs3[at:][:n]
+	t1Row2 := t1s2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:8354:1*/
+}
+
+//go:noinline
+func quernRow10ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts3 []int, at int, n int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, quernbound0 T, startX int) {
+	countRow3 := counts3[at:][:n]
+	vRow3 := vs3[at:][:n]
+	shuffleDownRow2 := shuffleDowns2[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		count5 := countRow3[lane2]
+		v5 := vRow3[lane2]
+		shuffleDown2 := shuffleDownRow2[lane2]
+		lane3 := lane2 & (group2 - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other2 := shuffleDown2
+		if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
+			quernv010 := v5
+			/*line operator.go:145*/ t110 := quernv010
+			t213 := other2
+			/*line operator.go:145*/ result010 := extremeFloat[T](t110, t213, quernbound0)
+			result11 := result010
+			/*line quern.dev/algo/internal/template/reduce.go:206*/ v5 = result11
 		}
-		result12 := v4
-		/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ sum2 := result12
-		/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ if threadX == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:75:30000*/ out[blockX] = sum2 /*line quern_gen.go:7125:1*/
+		vRow3[lane2] = v5
+	} /*line quern_gen.go:8379:1*/
+}
+
+//go:noinline
+func quernRow11ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:8386:1*/
+}
+
+//go:noinline
+func quernRow12ExtremeFloatReduceParts[T float32 | float64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
+	resultRow2 := results2[at:][:n]
+	vRow2 := vs2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:8393:1*/
+}
+
+//go:noinline
+func quernRow13ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs2 []T, at int, n int, out []T, blockX int, startX int) {
+	vRow2 := vs2[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		v4 := vRow2[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:193*/ result12 := v4
+		/*line :73:10000*/ sum2 := result12
+		/*line :74:10000*/ if threadX == 0 {
+			out[blockX] = sum2
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:77:30000*/ vRow2[threadX] = v4 /*line quern_gen.go:7127:1*/
-	}
+	} /*line quern_gen.go:8408:1*/
 }
 
 func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
@@ -7139,18 +8419,16 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 	tos := host.Scratch[int](r, 0, r.BlockDim.Count())
 	var width int
 	c := int(1)
-	lanes := host.Scratch[int](r, 1, r.BlockDim.Count())
-	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 3, r.BlockDim.Count())
+	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
+	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
 	size := n % 4
 	size2 := part % 4
 	size3 := n / 4
-	lanes2 := host.Scratch[int](r, 5, r.BlockDim.Count())
-	results := host.Scratch[T](r, 4, r.BlockDim.Count())
+	results := host.Scratch[T](r, 3, r.BlockDim.Count())
 	var d int
 	var t210 int
-	t1s := host.Scratch[T](r, 6, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 7, r.BlockDim.Count())
+	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -7162,69 +8440,63 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line quern.dev/algo/internal/template/reduce.go:87:30000*/ width = c << group
-		/*line quern.dev/algo/internal/template/reduce.go:88:30000*/ for threadZ := range 1 {
-			/*line quern.dev/algo/internal/template/reduce.go:89:30000*/ for threadY := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:90:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line quern.dev/algo/internal/template/reduce.go:91:30000*/ first2 := (threadZ*1 + threadY) * 256
-				/*line quern.dev/algo/internal/template/reduce.go:92:30000*/ quernRow2ExtremeFloatReduceRows[T](r, tos, first2, lanes, counts, vs, width, parts, part, n, out, size, size2, size3, in, quernbound0) /*line quern_gen.go:7170:1*/
-			}
-		}
-		/*line quern.dev/algo/internal/template/reduce.go:95:30000*/ switch {
-//line quern.dev/algo/internal/template/reduce.go:96:30000
-		default:
-			/*line quern.dev/algo/internal/template/reduce.go:97:30000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:98:30000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:99:30000*/ first4 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernRow3ExtremeFloatReduceRows[T](r, lanes2, first4, width) /*line quern_gen.go:7179:1*/
-				}
-			}
-			/*line quern.dev/algo/internal/template/reduce.go:202*/ if width == 1 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4ExtremeFloatReduceRows[T](r, vs, first5, results)
-					}
-				}
-				break
-			}
-			/*line quern.dev/algo/internal/template/reduce.go:205*/ d = 1
-			for ; d < 32; d *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
-				}
-				/*line quern.dev/algo/internal/template/reduce.go:206*/ t210 = d
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5ExtremeFloatReduceRows[T](r, vs, first6, t1s)
-					}
-				}
-				host.ShuffleDown(shuffleDowns, t1s, t210)
-				start := 2*d - 1
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first7 := (threadZ*1 + threadY) * 256
-						quernRow6ExtremeFloatReduceRows[T](r, counts, first7, vs, lanes2, shuffleDowns, d, width, start, quernbound0)
-					}
-				}
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first8 := (threadZ*1 + threadY) * 256
-					quernRow7ExtremeFloatReduceRows[T](r, vs, first8, results)
-				}
-			}
-		}
+		/*line quern.dev/algo/internal/template/reduce.go:87*/ width = c << group
 		for threadZ := range 1 {
-			for threadY := range 1 {
+			/*line :89:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first9 := (threadZ*1 + threadY) * 256
-				quernRow8ExtremeFloatReduceRows[T](r, tos, first9, lanes, results, out)
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow2ExtremeFloatReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in, quernbound0)
 			}
 		}
-	} /*line quern_gen.go:7227:1*/
+		/*line :95:10000*/ switch {
+//line :96:10000
+		default:
+			/*line :200:10000*/ if width == 1 {
+				/*line :201:10000*/ for threadZ := range 1 {
+					/*line :202:10000*/ for threadY := range 1 {
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow3ExtremeFloatReduceRows[T](r, vs, first4, results)
+					}
+				}
+				/*line :207:10000*/ break
+			}
+			/*line :203:10000*/ d = 1
+			/*line :204:10000*/ for ; d < 32; d *= 2 {
+				/*line :205:10000*/ if r.Halted() {
+					/*line :203:10000*/ r.Halt()
+				}
+				/*line :204:10000*/ t210 = d
+				/*line :205:10000*/ for threadZ := range 1 {
+					/*line :206:10000*/ for threadY := range 1 {
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow4ExtremeFloatReduceRows[T](r, vs, first5, t1s)
+					}
+				}
+				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
+				start := 2*d - 1
+				/*line :213:10000*/ for threadZ := range 1 {
+					/*line :214:10000*/ for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first6 := (threadZ*1 + threadY) * 256
+						quernRow5ExtremeFloatReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start, quernbound0)
+					}
+				}
+			}
+			/*line :221:10000*/ for threadZ := range 1 {
+				/*line :222:10000*/ for threadY := range 1 {
+					first7 := (threadZ*1 + threadY) * 256
+					quernRow6ExtremeFloatReduceRows[T](r, vs, first7, results)
+				}
+			}
+		}
+		/*line :228:10000*/ for threadZ := range 1 {
+			/*line :229:10000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first8 := (threadZ*1 + threadY) * 256
+				quernRow7ExtremeFloatReduceRows[T](r, tos, first8, results, out, width)
+			}
+		}
+	} /*line quern_gen.go:8499:1*/
 }
 
 //go:noinline
@@ -7233,114 +8505,113 @@ func quernRow1ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
-		/*line quern.dev/algo/internal/template/reduce.go:87:30000*/ toRow[threadX] = to /*line quern_gen.go:7236:1*/
-	}
+		toRow[threadX] = to
+	} /*line quern_gen.go:8509:1*/
 }
 
 //go:noinline
-func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int, first2 int, lanes []int, counts []int, vs []T, width int, parts int, part int, n int, out []T, size int, size2 int, size3 int, in []T, quernbound0 T) {
+func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int, first2 int, counts []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T, quernbound0 T) {
 	toRow := (*[256]int)(tos[first2:])
-	laneRow := (*[256]int)(lanes[first2:])
 	countRow := (*[256]int)(counts[first2:])
 	vRow := (*[256]T)(vs[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:88:30000*/ lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:89:30000*/ t1 := to
-		/*line quern.dev/algo/internal/template/reduce.go:90:30000*/ row := t1
-		/*line quern.dev/algo/internal/template/reduce.go:91:30000*/ first3 := 0
-		/*line quern.dev/algo/internal/template/reduce.go:90:30000*/ if parts > 1 {
-			/*line quern.dev/algo/internal/template/reduce.go:91:30000*/ row = to / parts
-			/*line quern.dev/algo/internal/template/reduce.go:92:30000*/ first3 = (to - row*parts) * part /*line quern_gen.go:7255:1*/
+		lane := threadX & 31 & (width - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:89*/ t1 := to
+		row := t1
+		first3 := 0
+		/*line :90:10000*/ if parts > 1 {
+			row = host.Div(to, parts)
+			first3 = (to - row*parts) * part
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:94:30000*/ count := min(part, n-first3)
-		/*line quern.dev/algo/internal/template/reduce.go:95:30000*/ if to >= len(out) {
-			/*line quern.dev/algo/internal/template/reduce.go:96:30000*/ count = 0 /*line quern_gen.go:7259:1*/
+		/*line :94:10000*/ count := min(part, n-first3)
+		/*line :95:10000*/ if to >= len(out) {
+			count = 0
 		}
-//line quern.dev/algo/internal/template/reduce.go:98:30000
+//line :98:10000
 		var sum T
-		/*line quern.dev/algo/internal/template/reduce.go:99:30000*/ active := min(count, width)
-		/*line quern.dev/algo/internal/template/reduce.go:100*/ if size == 0 && size2 == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:101:30000*/ t2 := row*size3 + first3/4
-			/*line quern.dev/algo/internal/template/reduce.go:102:30000*/ t3 := count / 4
-			/*line quern.dev/algo/internal/template/reduce.go:103:30000*/ at := t2
-			/*line quern.dev/algo/internal/template/reduce.go:104:30000*/ vectors := t3
-			/*line quern.dev/algo/internal/template/reduce.go:102:30000*/ active = min(vectors, width)
-			/*line quern.dev/algo/internal/template/reduce.go:103:30000*/ if lane < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:104:30000*/ t5 := at + lane
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t5*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t5*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t5*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t5*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+		active := min(count, width)
+		/*line :100:10000*/ if size == 0 && size2 == 0 {
+			t2 := row*size3 + first3/4
+			t3 := count / 4
+			at := t2
+			vectors := t3
+			/*line :102:10000*/ active = min(vectors, width)
+			/*line :103:10000*/ if lane < vectors {
+				t5 := at + lane
+				/*line :22:10000*/ v_0 := in[t5*4]
+				/*line :22:10000*/ v_1 := in[t5*4+1]
+				/*line :22:10000*/ v_2 := in[t5*4+2]
+				/*line :22:10000*/ v_3 := in[t5*4+3]
+				/*line :24:10000*/ v_02 := v_0
 				v_12 := v_1
 				v_22 := v_2
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-				/*line quern.dev/algo/internal/template/reduce.go:104:30000*/ v_03 := v_02
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ v_13 := v_12
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ v_23 := v_22
-				/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ v_33 := v_32
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ quernv0 := v_03
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ quernv1 := v_13
-				/*line operator.go:145:60000*/ t12 := quernv0
-				/*line operator.go:146:60000*/ t22 := quernv1
-				/*line operator.go:145:60000*/ result0 := extremeFloat[T](t12, t22, quernbound0)
-				/*line operator.go:146:60000*/ result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ quernv02 := result
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ quernv03 := v_23
-				/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ quernv12 := v_33
-				/*line operator.go:145:60000*/ t13 := quernv03
-				/*line operator.go:146:60000*/ t23 := quernv12
-				/*line operator.go:145:60000*/ result02 := extremeFloat[T](t13, t23, quernbound0)
-				/*line operator.go:146:60000*/ result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ quernv13 := result2
-				/*line operator.go:145:60000*/ t14 := quernv02
-				/*line operator.go:146:60000*/ t24 := quernv13
-				/*line operator.go:145:60000*/ result03 := extremeFloat[T](t14, t24, quernbound0)
-				/*line operator.go:146:60000*/ result3 := result03
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ sum = result3
-				/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ for j := lane + width; j < vectors; j += width {
-					/*line quern.dev/algo/internal/template/reduce.go:108:30000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ r.Halt() /*line quern_gen.go:7305:1*/
+				v_32 := v_3
+				/*line :104:10000*/ v_03 := v_02
+				v_13 := v_12
+				v_23 := v_22
+				v_33 := v_32
+				/*line :105:10000*/ quernv0 := v_03
+				quernv1 := v_13
+				/*line operator.go:145*/ t12 := quernv0
+				t22 := quernv1
+				/*line operator.go:145*/ result0 := extremeFloat[T](t12, t22, quernbound0)
+				result := result0
+				/*line quern.dev/algo/internal/template/reduce.go:105*/ quernv02 := result
+				quernv03 := v_23
+				quernv12 := v_33
+				/*line operator.go:145*/ t13 := quernv03
+				t23 := quernv12
+				/*line operator.go:145*/ result02 := extremeFloat[T](t13, t23, quernbound0)
+				result2 := result02
+				/*line quern.dev/algo/internal/template/reduce.go:105*/ quernv13 := result2
+				/*line operator.go:145*/ t14 := quernv02
+				t24 := quernv13
+				/*line operator.go:145*/ result03 := extremeFloat[T](t14, t24, quernbound0)
+				result3 := result03
+				/*line quern.dev/algo/internal/template/reduce.go:105*/ sum = result3
+				/*line :107:10000*/ for j := lane + width; j < vectors; j += width {
+					/*line :108:10000*/ if r.Halted() {
+						/*line :107:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:108:30000*/ t8 := at + j
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t8*4]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t8*4+1]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t8*4+2]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t8*4+3]
-					/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+					/*line :108:10000*/ t8 := at + j
+					/*line :22:10000*/ v_04 := in[t8*4]
+					/*line :22:10000*/ v_14 := in[t8*4+1]
+					/*line :22:10000*/ v_24 := in[t8*4+2]
+					/*line :22:10000*/ v_34 := in[t8*4+3]
+					/*line :24:10000*/ v_05 := v_04
 					v_15 := v_14
 					v_25 := v_24
-					/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-					/*line quern.dev/algo/internal/template/reduce.go:108:30000*/ v_06 := v_05
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ v_16 := v_15
+					v_35 := v_34
+					/*line :108:10000*/ v_06 := v_05
+					v_16 := v_15
 					v_26 := v_25
 					v_36 := v_35
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv04 := sum
+					/*line :109:10000*/ quernv04 := sum
 					quernv05 := v_06
 					quernv14 := v_16
-					/*line operator.go:145:60000*/ t15 := quernv05
-					/*line operator.go:146:60000*/ t25 := quernv14
-					/*line operator.go:145:60000*/ result04 := extremeFloat[T](t15, t25, quernbound0)
-					/*line operator.go:146:60000*/ result4 := result04
+					/*line operator.go:145*/ t15 := quernv05
+					t25 := quernv14
+					/*line operator.go:145*/ result04 := extremeFloat[T](t15, t25, quernbound0)
+					result4 := result04
 					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv06 := result4
 					quernv07 := v_26
 					quernv15 := v_36
-					/*line operator.go:145:60000*/ t16 := quernv07
-					/*line operator.go:146:60000*/ t26 := quernv15
-					/*line operator.go:145:60000*/ result05 := extremeFloat[T](t16, t26, quernbound0)
-					/*line operator.go:146:60000*/ result5 := result05
+					/*line operator.go:145*/ t16 := quernv07
+					t26 := quernv15
+					/*line operator.go:145*/ result05 := extremeFloat[T](t16, t26, quernbound0)
+					result5 := result05
 					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv16 := result5
-					/*line operator.go:145:60000*/ t17 := quernv06
-					/*line operator.go:146:60000*/ t27 := quernv16
-					/*line operator.go:145:60000*/ result06 := extremeFloat[T](t17, t27, quernbound0)
-					/*line operator.go:146:60000*/ result6 := result06
+					/*line operator.go:145*/ t17 := quernv06
+					t27 := quernv16
+					/*line operator.go:145*/ result06 := extremeFloat[T](t17, t27, quernbound0)
+					result6 := result06
 					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv17 := result6
-					/*line operator.go:145:60000*/ t18 := quernv04
-					/*line operator.go:146:60000*/ t28 := quernv17
-					/*line operator.go:145:60000*/ result07 := extremeFloat[T](t18, t28, quernbound0)
-					/*line operator.go:146:60000*/ result7 := result07
+					/*line operator.go:145*/ t18 := quernv04
+					t28 := quernv17
+					/*line operator.go:145*/ result07 := extremeFloat[T](t18, t28, quernbound0)
+					result7 := result07
 					/*line quern.dev/algo/internal/template/reduce.go:109*/ sum = result7
 				}
 			}
@@ -7348,96 +8619,84 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 			at2 := row*n + first3
 			sum = in[at2+lane]
 			for j2 := lane + width; j2 < count; j2 += width {
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:115*/ r.Halt() /*line quern_gen.go:7352:1*/
+				if r.Halted() {
+					/*line :115:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ quernv08 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ quernv18 := in[at2+j2]
-				/*line operator.go:145:60000*/ t19 := quernv08
-				/*line operator.go:146:60000*/ t29 := quernv18
-				/*line operator.go:145:60000*/ result08 := extremeFloat[T](t19, t29, quernbound0)
-				/*line operator.go:146:60000*/ result8 := result08
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ sum = result8 /*line quern_gen.go:7360:1*/
+				/*line :116:10000*/ quernv08 := sum
+				/*line :116:10000*/ quernv18 := in[at2+j2]
+				/*line operator.go:145*/ t19 := quernv08
+				t29 := quernv18
+				/*line operator.go:145*/ result08 := extremeFloat[T](t19, t29, quernbound0)
+				result8 := result08
+				/*line quern.dev/algo/internal/template/reduce.go:116*/ sum = result8
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:119*/ count2 := active
+		count2 := active
 		v := sum
-		laneRow[threadX] = lane
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:7368:1*/
+	} /*line quern_gen.go:8638:1*/
 }
 
 //go:noinline
-func quernRow3ExtremeFloatReduceRows[T float32 | float64](r *host.Run, lanes2 []int, first4 int, width int) {
-	laneRow2 := (*[256]int)(lanes2[first4:])
-	for threadX := range 256 {
-		/*line quern.dev/algo/internal/template/reduce.go:201*/ lane2 := threadX & 31 & (width - 1)
-		laneRow2[threadX] = lane2
-	} /*line quern_gen.go:7377:1*/
+func quernRow3ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
+	vRow := (*[256]T)(vs[first4:])
+	resultRow := (*[256]T)(results[first4:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8645:1*/
 }
 
 //go:noinline
-func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
+func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
-	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7384:1*/
+	t1Row := (*[256]T)(t1s[first5:])
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8652:1*/
 }
 
 //go:noinline
-func quernRow5ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first6 int, t1s []T) {
+func quernRow5ExtremeFloatReduceRows[T float32 | float64](r *host.Run, counts []int, first6 int, vs []T, shuffleDowns []T, d int, width int, start int, quernbound0 T) {
+	countRow := (*[256]int)(counts[first6:])
 	vRow := (*[256]T)(vs[first6:])
-	t1Row := (*[256]T)(t1s[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:206*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7391:1*/
-}
-
-//go:noinline
-func quernRow6ExtremeFloatReduceRows[T float32 | float64](r *host.Run, counts []int, first7 int, vs []T, lanes2 []int, shuffleDowns []T, d int, width int, start int, quernbound0 T) {
-	countRow := (*[256]int)(counts[first7:])
-	vRow := (*[256]T)(vs[first7:])
-	laneRow2 := (*[256]int)(lanes2[first7:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first7:])
+	shuffleDownRow := (*[256]T)(shuffleDowns[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
 		v := vRow[threadX]
-		lane2 := laneRow2[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ other := shuffleDown
+		lane2 := threadX & 31 & (width - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
 		if d < width && lane2+d < count2 && lane2&start == 0 {
 			quernv09 := v
-			/*line operator.go:145:60000*/ t110 := quernv09
-			/*line operator.go:146:60000*/ t211 := other
-			/*line operator.go:145:60000*/ result09 := extremeFloat[T](t110, t211, quernbound0)
-			/*line operator.go:146:60000*/ result9 := result09
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ v = result9
+			/*line operator.go:145*/ t110 := quernv09
+			t211 := other
+			/*line operator.go:145*/ result09 := extremeFloat[T](t110, t211, quernbound0)
+			result9 := result09
+			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result9
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:7416:1*/
+	} /*line quern_gen.go:8676:1*/
 }
 
 //go:noinline
-func quernRow7ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first8 int, results []T) {
-	vRow := (*[256]T)(vs[first8:])
+func quernRow6ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
+	vRow := (*[256]T)(vs[first7:])
+	resultRow := (*[256]T)(results[first7:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8683:1*/
+}
+
+//go:noinline
+func quernRow7ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int, first8 int, results []T, out []T, width int) {
+	toRow := (*[256]int)(tos[first8:])
 	resultRow := (*[256]T)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7423:1*/
-}
-
-//go:noinline
-func quernRow8ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int, first9 int, lanes []int, results []T, out []T) {
-	toRow := (*[256]int)(tos[first9:])
-	laneRow := (*[256]int)(lanes[first9:])
-	resultRow := (*[256]T)(results[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
-		lane := laneRow[threadX]
 		result10 := resultRow[threadX]
+		lane := threadX & 31 & (width - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:119*/ sum2 := result10
-		if to < len(out) && lane == 0 {
+		/*line :120:10000*/ if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:7440:1*/
+	} /*line quern_gen.go:8699:1*/
 }
 
 func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
@@ -7476,31 +8735,31 @@ func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, base i
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:134*/ if t1 >= width {
-				break /*line quern_gen.go:7479:1*/
+				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:139*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line quern.dev/algo/internal/template/reduce.go:140:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:139*/ r.Halt() /*line quern_gen.go:7483:1*/
+			/*line :139:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :140:10000*/ if r.Halted() {
+					/*line :139:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:140:30000*/ at := (z*n+first)*width + t1
-				/*line quern.dev/algo/internal/template/reduce.go:141:30000*/ sum := in[at]
-				/*line quern.dev/algo/internal/template/reduce.go:142*/ for y := first + 1; y < last; y++ {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:142*/ r.Halt()
+				/*line :140:10000*/ t2 := (z*n+first)*width + t1
+				/*line :140:10000*/ column := in[t2:]
+				sum := column[0]
+				/*line :143:10000*/ for y := 1; y < last-first; y++ {
+					/*line :144:10000*/ if r.Halted() {
+						/*line :143:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:143*/ at += width
-					quernv0 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:144*/ quernv1 := in[at]
-					/*line operator.go:145:60000*/ t12 := quernv0
-					/*line operator.go:146:60000*/ t2 := quernv1
-					/*line operator.go:145:60000*/ result0 := extremeFloat[T](t12, t2, quernbound0)
-					/*line operator.go:146:60000*/ result := result0
+					/*line :144:10000*/ quernv0 := sum
+					/*line :144:10000*/ quernv1 := column[y*width]
+					/*line operator.go:145*/ t12 := quernv0
+					t22 := quernv1
+					/*line operator.go:145*/ result0 := extremeFloat[T](t12, t22, quernbound0)
+					result := result0
 					/*line quern.dev/algo/internal/template/reduce.go:144*/ sum = result
 				}
 				out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:7503:1*/
+	} /*line quern_gen.go:8762:1*/
 }
 
 func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
@@ -7532,7 +8791,7 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:202*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -7541,43 +8800,43 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:205*/ d = 1
-			for ; d < 32; d *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
+			/*line :203:10000*/ d = 1
+			/*line :204:10000*/ for ; d < 32; d *= 2 {
+				/*line :205:10000*/ if r.Halted() {
+					/*line :203:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:206*/ t23 = d
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :204:10000*/ t23 = d
+				/*line :205:10000*/ for threadZ := range 1 {
+					/*line :206:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3ExtremeFloatReduceSegments[T](r, vs, first4, t1s)
 					}
 				}
-				host.ShuffleDown(shuffleDowns, t1s, t23)
+				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
 				start := 2*d - 1
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :213:10000*/ for threadZ := range 1 {
+					/*line :214:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4ExtremeFloatReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start, quernbound0)
 					}
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line :221:10000*/ for threadZ := range 1 {
+				/*line :222:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5ExtremeFloatReduceSegments[T](r, vs, first6, results)
 				}
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line :228:10000*/ for threadZ := range 1 {
+			/*line :229:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6ExtremeFloatReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:7580:1*/
+	} /*line quern_gen.go:8839:1*/
 }
 
 //go:noinline
@@ -7590,54 +8849,54 @@ func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:157:30000*/ segment := (base + threadX) / group
-		/*line quern.dev/algo/internal/template/reduce.go:159:30000*/ first2 := 0
-		/*line quern.dev/algo/internal/template/reduce.go:160:30000*/ last := 0
-		/*line quern.dev/algo/internal/template/reduce.go:160:30000*/ if segment < len(out) {
-			/*line quern.dev/algo/internal/template/reduce.go:161:30000*/ t1 := int(ends[segment])
-			/*line quern.dev/algo/internal/template/reduce.go:161:30000*/ t2 := int(ends[segment+1])
-			/*line quern.dev/algo/internal/template/reduce.go:162:30000*/ first2 = t1
-			/*line quern.dev/algo/internal/template/reduce.go:163:30000*/ last = t2 /*line quern_gen.go:7600:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:157*/ segment := host.Div(base+threadX, group)
+		/*line :159:10000*/ first2 := 0
+		last := 0
+		/*line :160:10000*/ if segment < len(out) {
+			t1 := int(ends[segment])
+			/*line :161:10000*/ t2 := int(ends[segment+1])
+			first2 = t1
+			last = t2
 		}
-//line quern.dev/algo/internal/template/reduce.go:163:30000
+//line :163:10000
 		var sum T
-		/*line quern.dev/algo/internal/template/reduce.go:164:30000*/ if first2+lane < last {
-			/*line quern.dev/algo/internal/template/reduce.go:165:30000*/ sum = in[first2+lane]
-			/*line quern.dev/algo/internal/template/reduce.go:166:30000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:166:30000*/ r.Halt() /*line quern_gen.go:7608:1*/
+		/*line :164:10000*/ if first2+lane < last {
+			sum = in[first2+lane]
+			/*line :166:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :167:10000*/ if r.Halted() {
+					/*line :166:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ quernv0 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ quernv1 := in[j]
-				/*line operator.go:145:60000*/ t12 := quernv0
-				/*line operator.go:146:60000*/ t22 := quernv1
-				/*line operator.go:145:60000*/ result0 := extremeFloat[T](t12, t22, quernbound0)
-				/*line operator.go:146:60000*/ result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ sum = result /*line quern_gen.go:7616:1*/
+				/*line :167:10000*/ quernv0 := sum
+				/*line :167:10000*/ quernv1 := in[j]
+				/*line operator.go:145*/ t12 := quernv0
+				t22 := quernv1
+				/*line operator.go:145*/ result0 := extremeFloat[T](t12, t22, quernbound0)
+				result := result0
+				/*line quern.dev/algo/internal/template/reduce.go:167*/ sum = result
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ count := min(last-first2, group)
-		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ v := sum
-		/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ segmentRow[threadX] = segment
-		/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ firstRow[threadX] = first2
-		/*line quern.dev/algo/internal/template/reduce.go:174*/ lastRow[threadX] = last
+		/*line :170:10000*/ count := min(last-first2, group)
+		v := sum
+		segmentRow[threadX] = segment
+		firstRow[threadX] = first2
+		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:7626:1*/
+	} /*line quern_gen.go:8885:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7633:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8892:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:206*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7640:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8899:1*/
 }
 
 //go:noinline
@@ -7651,24 +8910,24 @@ func quernRow4ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, count
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
 			quernv02 := v
-			/*line operator.go:145:60000*/ t13 := quernv02
-			/*line operator.go:146:60000*/ t24 := other
-			/*line operator.go:145:60000*/ result02 := extremeFloat[T](t13, t24, quernbound0)
-			/*line operator.go:146:60000*/ result2 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ v = result2
+			/*line operator.go:145*/ t13 := quernv02
+			t24 := other
+			/*line operator.go:145*/ result02 := extremeFloat[T](t13, t24, quernbound0)
+			result2 := result02
+			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result2
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:7664:1*/
+	} /*line quern_gen.go:8923:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7671:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8930:1*/
 }
 
 //go:noinline
@@ -7684,14 +8943,14 @@ func quernRow6ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 		last := lastRow[threadX]
 		result3 := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ sum2 := result3
-		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ if segment < len(out) && lane == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ if first2 >= last {
-				/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ sum2 = empty /*line quern_gen.go:7690:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:170*/ sum2 := result3
+		if segment < len(out) && lane == 0 {
+			if first2 >= last {
+				sum2 = empty
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:175*/ out[segment] = sum2
+			/*line :175:10000*/ out[segment] = sum2
 		}
-	} /*line quern_gen.go:7694:1*/
+	} /*line quern_gen.go:8953:1*/
 }
 
 func quernHostExtremeFloatRunScanParts[T float32 | float64](r *host.Run) {
@@ -7735,7 +8994,7 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 			last := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/runs.go:295*/ if launch == 1 {
+				/*line quern.dev/algo/internal/template/runs.go:369*/ if launch == 1 {
 					if same || p > 0 {
 						break
 					}
@@ -7750,97 +9009,102 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line quern.dev/algo/internal/template/runs.go:303*/ _ = counts[t2]
+						/*line :377:50000*/ _ = counts[t2]
 						t4 := i
-						/*line quern.dev/algo/internal/template/runs.go:303*/ _ = sums[t4]
+						/*line :377:50000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line quern.dev/algo/internal/template/runs.go:303*/ counts[t2] = t5
-						/*line quern.dev/algo/internal/template/runs.go:303*/ sums[t4] = t6
+						/*line :377:50000*/ counts[t2] = t5
+						/*line :377:50000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b.N == 0 {
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ quernv0 := a.V
-							/*line quern.dev/algo/internal/template/runs.go:223:40000*/ quernv1 := b.V
-							/*line operator.go:145:60000*/ t1 := quernv0
-							/*line operator.go:146:60000*/ t22 := quernv1
-							/*line operator.go:145:60000*/ result0 := extremeFloat[T](t1, t22, quernbound0)
-							/*line operator.go:146:60000*/ result := result0
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ b.V = result /*line quern_gen.go:7769:1*/
+						/*line :295:50000*/ if b.N == 0 {
+							quernv0 := a.V
+							quernv1 := b.V
+							/*line operator.go:145*/ t1 := quernv0
+							t22 := quernv1
+							/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
+							result := result0
+							/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 						}
-						/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b.N += a.N
-						/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result2 := b
-						/*line quern.dev/algo/internal/template/runs.go:304*/ all = result2
+						b.N += a.N
+						result2 := b
+						/*line :378:50000*/ all = result2
 					}
+					/*line :380:50000*/ break
+				}
+				/*line :382:50000*/ at := p * part
+				/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-				at := p * part
-				if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
-					break
-				}
+//line :386:50000
 				var so struct {
 					N uint32
 					V T
 				}
-				if launch == 2 {
-					so = struct {
+				/*line :390:50000*/ if launch == 2 {
+					/*line :391:50000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
+//line :395:50000
 				} else {
-					so = struct {
+					/*line :396:50000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					at++
+					/*line :400:50000*/ at++
 				}
-				/*line quern.dev/algo/internal/template/runs.go:320*/ for ; at < last; at += 4096 {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/runs.go:320*/ r.Halt()
+				/*line :394:50000*/ for ; at < last; at += 4096 {
+					/*line :395:50000*/ if r.Halted() {
+						/*line :394:50000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/runs.go:321*/ t7 := min(last-at, 4096)
-					for k := 0; k < t7; k++ {
-						/*line quern.dev/algo/internal/template/runs.go:322*/ i2 := at + k
+					/*line :395:50000*/ t7 := min(last-at, 4096)
+					/*line :396:50000*/ for k := 0; k < t7; k++ {
+						/*line :396:50000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line quern.dev/algo/internal/template/runs.go:325*/ b2 := struct {
+						/*line :399:50000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b2.N == 0 {
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ quernv02 := a2.V
-							/*line quern.dev/algo/internal/template/runs.go:223:40000*/ quernv12 := b2.V
-							/*line operator.go:145:60000*/ t12 := quernv02
-							/*line operator.go:146:60000*/ t23 := quernv12
-							/*line operator.go:145:60000*/ result02 := extremeFloat[T](t12, t23, quernbound0)
-							/*line operator.go:146:60000*/ result3 := result02
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ b2.V = result3 /*line quern_gen.go:7818:1*/
+						/*line :295:50000*/ if b2.N == 0 {
+							quernv02 := a2.V
+							quernv12 := b2.V
+							/*line operator.go:145*/ t12 := quernv02
+							t23 := quernv12
+							/*line operator.go:145*/ result02 := extremeFloat[T](t12, t23, quernbound0)
+							result3 := result02
+							/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
 						}
-						/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b2.N += a2.N
-						/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result4 := b2
-						/*line quern.dev/algo/internal/template/runs.go:325*/ so = result4
-						/*line quern.dev/algo/internal/template/runs.go:327*/ if value {
-							if reduce {
-								if i2+1 == len(in) || heads[i2+1] != 0 {
+						b2.N += a2.N
+						result4 := b2
+						/*line :399:50000*/ so = result4
+						/*line :401:50000*/ if value {
+							/*line :402:50000*/ if reduce {
+								/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
+//line :406:50000
 							} else if !exclusive {
-								out[i2] = so.V
+								/*line :407:50000*/ out[i2] = so.V
+//line :408:50000
 							} else if h != 0 {
-								out[i2] = first
+								/*line :409:50000*/ out[i2] = first
+//line :410:50000
 							} else {
-								/*line operator.go:145:60000*/ t24 := prior
-								/*line operator.go:145:60000*/ result03 := extremeFloat[T](first, t24, quernbound0)
-								/*line operator.go:146:60000*/ result5 := result03
-								/*line quern.dev/algo/internal/template/runs.go:337*/ out[i2] = result5
+								/*line operator.go:145*/ t24 := prior
+								/*line operator.go:145*/ result03 := extremeFloat[T](first, t24, quernbound0)
+								result5 := result03
+								/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
 							}
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/runs.go:341*/ if launch == 0 {
+				/*line :415:50000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line quern.dev/algo/internal/template/runs.go:342*/ _ = row2[threadX]
+					/*line :416:50000*/ _ = row2[threadX]
 					t122 := so.N
 					t13 := so.V
 					row[threadX] = t122
@@ -7848,127 +9112,133 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 				}
 			}
 		}
-		return
+		/*line :424:50000*/ return
 	}
-	for threadX := range width {
+	/*line :426:50000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		switch {
+		/*line :430:50000*/ switch {
+//line :431:50000
 		default:
-			/*line quern.dev/algo/internal/template/runs.go:295*/ if launch == 1 {
-				if same || p > 0 {
+			/*line :369:50000*/ if launch == 1 {
+				/*line :370:50000*/ if same || p > 0 {
 					break
 				}
-				all := struct {
+				/*line :373:50000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				counts[0] = 0
-				for i := 1; i < len(sums); i++ {
-					own := struct {
+				/*line :377:50000*/ counts[0] = 0
+				/*line :378:50000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:50000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					t2 := i
-					/*line quern.dev/algo/internal/template/runs.go:303*/ _ = counts[t2]
+					/*line :383:50000*/ t2 := i
+					/*line :377:50000*/ _ = counts[t2]
 					t4 := i
-					/*line quern.dev/algo/internal/template/runs.go:303*/ _ = sums[t4]
+					/*line :377:50000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line quern.dev/algo/internal/template/runs.go:303*/ counts[t2] = t5
-					/*line quern.dev/algo/internal/template/runs.go:303*/ sums[t4] = t6
+					/*line :377:50000*/ counts[t2] = t5
+					/*line :377:50000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b.N == 0 {
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ quernv0 := a.V
-						/*line quern.dev/algo/internal/template/runs.go:223:40000*/ quernv1 := b.V
-						/*line operator.go:145:60000*/ t1 := quernv0
-						/*line operator.go:146:60000*/ t22 := quernv1
-						/*line operator.go:145:60000*/ result0 := extremeFloat[T](t1, t22, quernbound0)
-						/*line operator.go:146:60000*/ result := result0
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ b.V = result /*line quern_gen.go:7890:1*/
+					/*line :295:50000*/ if b.N == 0 {
+						quernv0 := a.V
+						quernv1 := b.V
+						/*line operator.go:145*/ t1 := quernv0
+						t22 := quernv1
+						/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
+						result := result0
+						/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 					}
-					/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b.N += a.N
-					/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result2 := b
-					/*line quern.dev/algo/internal/template/runs.go:304*/ all = result2
+					b.N += a.N
+					result2 := b
+					/*line :378:50000*/ all = result2
 				}
+				/*line :380:50000*/ break
+			}
+			/*line :382:50000*/ at := p * part
+			/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-			at := p * part
-			if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
-				break
-			}
+//line :386:50000
 			var so struct {
 				N uint32
 				V T
 			}
-			if launch == 2 {
-				so = struct {
+			/*line :390:50000*/ if launch == 2 {
+				/*line :391:50000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
+//line :395:50000
 			} else {
-				so = struct {
+				/*line :396:50000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				at++
+				/*line :400:50000*/ at++
 			}
-			/*line quern.dev/algo/internal/template/runs.go:320*/ for ; at < last; at += 4096 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/runs.go:320*/ r.Halt()
+			/*line :394:50000*/ for ; at < last; at += 4096 {
+				/*line :395:50000*/ if r.Halted() {
+					/*line :394:50000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/runs.go:321*/ t7 := min(last-at, 4096)
-				for k := 0; k < t7; k++ {
-					/*line quern.dev/algo/internal/template/runs.go:322*/ i2 := at + k
+				/*line :395:50000*/ t7 := min(last-at, 4096)
+				/*line :396:50000*/ for k := 0; k < t7; k++ {
+					/*line :396:50000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line quern.dev/algo/internal/template/runs.go:325*/ b2 := struct {
+					/*line :399:50000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b2.N == 0 {
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ quernv02 := a2.V
-						/*line quern.dev/algo/internal/template/runs.go:223:40000*/ quernv12 := b2.V
-						/*line operator.go:145:60000*/ t12 := quernv02
-						/*line operator.go:146:60000*/ t23 := quernv12
-						/*line operator.go:145:60000*/ result02 := extremeFloat[T](t12, t23, quernbound0)
-						/*line operator.go:146:60000*/ result3 := result02
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ b2.V = result3 /*line quern_gen.go:7939:1*/
+					/*line :295:50000*/ if b2.N == 0 {
+						quernv02 := a2.V
+						quernv12 := b2.V
+						/*line operator.go:145*/ t12 := quernv02
+						t23 := quernv12
+						/*line operator.go:145*/ result02 := extremeFloat[T](t12, t23, quernbound0)
+						result3 := result02
+						/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
 					}
-					/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b2.N += a2.N
-					/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result4 := b2
-					/*line quern.dev/algo/internal/template/runs.go:325*/ so = result4
-					/*line quern.dev/algo/internal/template/runs.go:327*/ if value {
-						if reduce {
-							if i2+1 == len(in) || heads[i2+1] != 0 {
+					b2.N += a2.N
+					result4 := b2
+					/*line :399:50000*/ so = result4
+					/*line :401:50000*/ if value {
+						/*line :402:50000*/ if reduce {
+							/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
+//line :406:50000
 						} else if !exclusive {
-							out[i2] = so.V
+							/*line :407:50000*/ out[i2] = so.V
+//line :408:50000
 						} else if h != 0 {
-							out[i2] = first
+							/*line :409:50000*/ out[i2] = first
+//line :410:50000
 						} else {
-							/*line operator.go:145:60000*/ t24 := prior
-							/*line operator.go:145:60000*/ result03 := extremeFloat[T](first, t24, quernbound0)
-							/*line operator.go:146:60000*/ result5 := result03
-							/*line quern.dev/algo/internal/template/runs.go:337*/ out[i2] = result5
+							/*line operator.go:145*/ t24 := prior
+							/*line operator.go:145*/ result03 := extremeFloat[T](first, t24, quernbound0)
+							result5 := result03
+							/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
 						}
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/runs.go:341*/ if launch == 0 {
+			/*line :415:50000*/ if launch == 0 {
 				_ = counts[p]
-				/*line quern.dev/algo/internal/template/runs.go:342*/ _ = sums[p]
+				/*line :416:50000*/ _ = sums[p]
 				t122 := so.N
 				t13 := so.V
-				/*line quern.dev/algo/internal/template/runs.go:342*/ counts[p] = t122
-				/*line quern.dev/algo/internal/template/runs.go:342*/ sums[p] = t13
+				/*line :416:50000*/ counts[p] = t122
+				/*line :416:50000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:7971:1*/
+	} /*line quern_gen.go:9241:1*/
 }
 
 func quernHostExtremeFloatTotalParts[T float32 | float64](r *host.Run) {
@@ -8012,96 +9282,96 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:270*/ t6 := in[t4:t5]
+				/*line :270:70000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:270*/ t9 := in[t7:t8]
+				/*line :270:70000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:270*/ t12 := in[t10:t11]
+				/*line :270:70000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t13 := a[0]
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t14 := b[0]
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t15 := c[0]
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t16 := d[0]
+				/*line :271:70000*/ t13 := a[0]
+				/*line :271:70000*/ t14 := b[0]
+				/*line :271:70000*/ t15 := c[0]
+				/*line :271:70000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line quern.dev/algo/internal/template/scan.go:272*/ for i := 1; i < part; i++ {
+				/*line :272:70000*/ for i := 1; i < part; i++ {
 					quernv0 := sa
-					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv1 := a[i]
-					/*line operator.go:145:60000*/ t1 := quernv0
-					/*line operator.go:146:60000*/ t22 := quernv1
-					/*line operator.go:145:60000*/ result0 := extremeFloat[T](t1, t22, quernbound0)
-					/*line operator.go:146:60000*/ result := result0
+					/*line :273:70000*/ quernv1 := a[i]
+					/*line operator.go:145*/ t1 := quernv0
+					t22 := quernv1
+					/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
+					result := result0
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t17 := result
 					quernv02 := sb
-					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv12 := b[i]
-					/*line operator.go:145:60000*/ t18 := quernv02
-					/*line operator.go:146:60000*/ t23 := quernv12
-					/*line operator.go:145:60000*/ result02 := extremeFloat[T](t18, t23, quernbound0)
-					/*line operator.go:146:60000*/ result2 := result02
+					/*line :273:70000*/ quernv12 := b[i]
+					/*line operator.go:145*/ t18 := quernv02
+					t23 := quernv12
+					/*line operator.go:145*/ result02 := extremeFloat[T](t18, t23, quernbound0)
+					result2 := result02
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t182 := result2
 					quernv03 := sc
-					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv13 := c[i]
-					/*line operator.go:145:60000*/ t19 := quernv03
-					/*line operator.go:146:60000*/ t24 := quernv13
-					/*line operator.go:145:60000*/ result03 := extremeFloat[T](t19, t24, quernbound0)
-					/*line operator.go:146:60000*/ result3 := result03
+					/*line :273:70000*/ quernv13 := c[i]
+					/*line operator.go:145*/ t19 := quernv03
+					t24 := quernv13
+					/*line operator.go:145*/ result03 := extremeFloat[T](t19, t24, quernbound0)
+					result3 := result03
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t192 := result3
 					quernv04 := sd
-					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv14 := d[i]
-					/*line operator.go:145:60000*/ t110 := quernv04
-					/*line operator.go:146:60000*/ t25 := quernv14
-					/*line operator.go:145:60000*/ result04 := extremeFloat[T](t110, t25, quernbound0)
-					/*line operator.go:146:60000*/ result4 := result04
+					/*line :273:70000*/ quernv14 := d[i]
+					/*line operator.go:145*/ t110 := quernv04
+					t25 := quernv14
+					/*line operator.go:145*/ result04 := extremeFloat[T](t110, t25, quernbound0)
+					result4 := result04
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t20 := result4
 					sa = t17
 					sb = t182
 					sc = t192
 					sd = t20
 				}
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t222]
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t242]
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t26]
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t28]
+				/*line :275:70000*/ _ = before[t222]
+				/*line :275:70000*/ _ = before[t242]
+				/*line :275:70000*/ _ = before[t26]
+				/*line :275:70000*/ _ = before[t28]
 				t29 := sa
 				t30 := sb
 				t31 := sc
 				t32 := sd
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t222] = t29
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t242] = t30
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t26] = t31
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t28] = t32
+				/*line :275:70000*/ before[t222] = t29
+				/*line :275:70000*/ before[t242] = t30
+				/*line :275:70000*/ before[t26] = t31
+				/*line :275:70000*/ before[t28] = t32
 				break
 			}
-			for k := 0; k < 4; k++ {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:278*/ r.Halt()
+			/*line :278:70000*/ for k := 0; k < 4; k++ {
+				/*line :279:70000*/ if r.Halted() {
+					/*line :278:70000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:279*/ at2 := (p + k) * part
-				if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:70000*/ at2 := (p + k) * part
+				/*line :280:70000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				last := min(at2+part, len(in))
+				/*line :283:70000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:70000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv05 := sum
-					/*line quern.dev/algo/internal/template/scan.go:286*/ quernv15 := in[i2]
-					/*line operator.go:145:60000*/ t111 := quernv05
-					/*line operator.go:146:60000*/ t27 := quernv15
-					/*line operator.go:145:60000*/ result05 := extremeFloat[T](t111, t27, quernbound0)
-					/*line operator.go:146:60000*/ result5 := result05
+					/*line :286:70000*/ quernv15 := in[i2]
+					/*line operator.go:145*/ t111 := quernv05
+					t27 := quernv15
+					/*line operator.go:145*/ result05 := extremeFloat[T](t111, t27, quernbound0)
+					result5 := result05
 					/*line quern.dev/algo/internal/template/scan.go:286*/ sum = result5
 				}
 				before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:8104:1*/
+	} /*line quern_gen.go:9374:1*/
 }
 
 func quernHostExtremeFloatPrefixParts[T float32 | float64](r *host.Run) {
@@ -8130,31 +9400,31 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:297:50000*/ if base+threadX > 0 || len(before) < 2 {
-				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ break /*line quern_gen.go:8134:1*/
+			/*line quern.dev/algo/internal/template/scan.go:297*/ if base+threadX > 0 || len(before) < 2 {
+				break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:300:50000*/ sum := before[1]
-			/*line quern.dev/algo/internal/template/scan.go:301:50000*/ if start {
-				/*line quern.dev/algo/internal/template/scan.go:302:50000*/ before[0] = first
-				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ quernv1 := sum
-				/*line operator.go:145:60000*/ t2 := quernv1
-				/*line operator.go:145:60000*/ result0 := extremeFloat[T](first, t2, quernbound0)
-				/*line operator.go:146:60000*/ result := result0
-				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ sum = result
-				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ before[1] = sum /*line quern_gen.go:8144:1*/
+			sum := before[1]
+			if start {
+				before[0] = first
+				quernv1 := sum
+				/*line operator.go:145*/ t2 := quernv1
+				/*line operator.go:145*/ result0 := extremeFloat[T](first, t2, quernbound0)
+				result := result0
+				/*line quern.dev/algo/internal/template/scan.go:303*/ sum = result
+				before[1] = sum
 			}
-			/*line quern.dev/algo/internal/template/scan.go:306:50000*/ for i := 2; i < len(before); i++ {
-				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ quernv0 := sum
-				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ quernv12 := before[i]
-				/*line operator.go:145:60000*/ t1 := quernv0
-				/*line operator.go:146:60000*/ t22 := quernv12
-				/*line operator.go:145:60000*/ result02 := extremeFloat[T](t1, t22, quernbound0)
-				/*line operator.go:146:60000*/ result2 := result02
-				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ sum = result2
-				/*line quern.dev/algo/internal/template/scan.go:308:50000*/ before[i] = sum /*line quern_gen.go:8154:1*/
+			for i := 2; i < len(before); i++ {
+				quernv0 := sum
+				/*line :307:70000*/ quernv12 := before[i]
+				/*line operator.go:145*/ t1 := quernv0
+				t22 := quernv12
+				/*line operator.go:145*/ result02 := extremeFloat[T](t1, t22, quernbound0)
+				result2 := result02
+				/*line quern.dev/algo/internal/template/scan.go:307*/ sum = result2
+				before[i] = sum
 			}
 		}
-	}
+	} /*line quern_gen.go:9427:1*/
 }
 
 func quernHostExtremeFloatScanParts[T float32 | float64](r *host.Run) {
@@ -8196,191 +9466,191 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:317:50000*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t3 := in[at:t2]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t6 := in[t4:t5]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t7 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t9 := in[t7:t8]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t10 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t12 := in[t10:t11]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ a := t3
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ b := t6
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ c := t9
-				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ d := t12
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t15 := out[at:t14]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t17 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t18 := out[t16:t17]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t19 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t20 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t21 := out[t19:t20]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t22 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t23 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t24 := out[t22:t23]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ u := t15
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ v := t18
-				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ w := t21
-				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ x := t24
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t25 := before[p]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t26 := before[p+1]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t27 := before[p+2]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t28 := before[p+3]
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ sa := t25
-				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ sb := t26
-				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ sc := t27
-				/*line quern.dev/algo/internal/template/scan.go:324:50000*/ sd := t28
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ if exclusive {
-					/*line quern.dev/algo/internal/template/scan.go:322:50000*/ for i := 0; i < part; i++ {
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t30 := a[i]
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t31 := b[i]
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t32 := c[i]
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t33 := d[i]
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ ea := t30
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ eb := t31
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ ec := t32
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ ed := t33
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34 := u
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t35 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t34[t35]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t36 := v
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t37 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t36[t37]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t38 := w
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t39 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t38[t39]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t40 := x
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t41 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t40[t41]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t42 := sa
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t43 := sb
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t44 := sc
-						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t45 := sd
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34[t35] = t42
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t36[t37] = t43
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t38[t39] = t44
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t40[t41] = t45
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ quernv0 := sa
-						/*line operator.go:145:60000*/ t1 := quernv0
-						/*line operator.go:146:60000*/ t29 := ea
-						/*line operator.go:145:60000*/ result0 := extremeFloat[T](t1, t29, quernbound0)
-						/*line operator.go:146:60000*/ result := result0
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t46 := result
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ quernv02 := sb
-						/*line operator.go:145:60000*/ t13 := quernv02
-						/*line operator.go:146:60000*/ t210 := eb
-						/*line operator.go:145:60000*/ result02 := extremeFloat[T](t13, t210, quernbound0)
-						/*line operator.go:146:60000*/ result2 := result02
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t47 := result2
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ quernv03 := sc
-						/*line operator.go:145:60000*/ t110 := quernv03
-						/*line operator.go:146:60000*/ t211 := ec
-						/*line operator.go:145:60000*/ result03 := extremeFloat[T](t110, t211, quernbound0)
-						/*line operator.go:146:60000*/ result3 := result03
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t48 := result3
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ quernv04 := sd
-						/*line operator.go:145:60000*/ t111 := quernv04
-						/*line operator.go:146:60000*/ t212 := ed
-						/*line operator.go:145:60000*/ result04 := extremeFloat[T](t111, t212, quernbound0)
-						/*line operator.go:146:60000*/ result4 := result04
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t49 := result4
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ sa = t46
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ sb = t47
-						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ sc = t48
-						/*line quern.dev/algo/internal/template/scan.go:329:50000*/ sd = t49 /*line quern_gen.go:8291:1*/
+			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
+				t3 := in[at:t2]
+				t5 := at + size2
+				/*line :318:70000*/ t6 := in[t4:t5]
+				t7 := at + size2
+				t8 := at + size3
+				/*line :318:70000*/ t9 := in[t7:t8]
+				t10 := at + size3
+				t11 := at + size
+				/*line :318:70000*/ t12 := in[t10:t11]
+				a := t3
+				b := t6
+				c := t9
+				d := t12
+				/*line :319:70000*/ t15 := out[at:t14]
+				t17 := at + size2
+				/*line :319:70000*/ t18 := out[t16:t17]
+				t19 := at + size2
+				t20 := at + size3
+				/*line :319:70000*/ t21 := out[t19:t20]
+				t22 := at + size3
+				t23 := at + size
+				/*line :319:70000*/ t24 := out[t22:t23]
+				u := t15
+				v := t18
+				w := t21
+				x := t24
+				/*line :320:70000*/ t25 := before[p]
+				/*line :320:70000*/ t26 := before[p+1]
+				/*line :320:70000*/ t27 := before[p+2]
+				/*line :320:70000*/ t28 := before[p+3]
+				sa := t25
+				sb := t26
+				sc := t27
+				sd := t28
+				/*line :321:70000*/ if exclusive {
+					/*line :322:70000*/ for i := 0; i < part; i++ {
+						t30 := a[i]
+						/*line :323:70000*/ t31 := b[i]
+						/*line :323:70000*/ t32 := c[i]
+						/*line :323:70000*/ t33 := d[i]
+						ea := t30
+						eb := t31
+						ec := t32
+						ed := t33
+						/*line :324:70000*/ t34 := u
+						t35 := i
+						/*line :324:70000*/ _ = t34[t35]
+						t36 := v
+						t37 := i
+						/*line :324:70000*/ _ = t36[t37]
+						t38 := w
+						t39 := i
+						/*line :324:70000*/ _ = t38[t39]
+						t40 := x
+						t41 := i
+						/*line :324:70000*/ _ = t40[t41]
+						t42 := sa
+						t43 := sb
+						t44 := sc
+						t45 := sd
+						/*line :324:70000*/ t34[t35] = t42
+						/*line :324:70000*/ t36[t37] = t43
+						/*line :324:70000*/ t38[t39] = t44
+						/*line :324:70000*/ t40[t41] = t45
+						quernv0 := sa
+						/*line operator.go:145*/ t1 := quernv0
+						t29 := ea
+						/*line operator.go:145*/ result0 := extremeFloat[T](t1, t29, quernbound0)
+						result := result0
+						/*line quern.dev/algo/internal/template/scan.go:325*/ t46 := result
+						quernv02 := sb
+						/*line operator.go:145*/ t13 := quernv02
+						t210 := eb
+						/*line operator.go:145*/ result02 := extremeFloat[T](t13, t210, quernbound0)
+						result2 := result02
+						/*line quern.dev/algo/internal/template/scan.go:325*/ t47 := result2
+						quernv03 := sc
+						/*line operator.go:145*/ t110 := quernv03
+						t211 := ec
+						/*line operator.go:145*/ result03 := extremeFloat[T](t110, t211, quernbound0)
+						result3 := result03
+						/*line quern.dev/algo/internal/template/scan.go:325*/ t48 := result3
+						quernv04 := sd
+						/*line operator.go:145*/ t111 := quernv04
+						t212 := ed
+						/*line operator.go:145*/ result04 := extremeFloat[T](t111, t212, quernbound0)
+						result4 := result04
+						/*line quern.dev/algo/internal/template/scan.go:325*/ t49 := result4
+						sa = t46
+						sb = t47
+						sc = t48
+						sd = t49
 					}
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ break /*line quern_gen.go:8293:1*/
+					break
 				}
-				/*line quern.dev/algo/internal/template/scan.go:329:50000*/ for i2 := 0; i2 < part; i2++ {
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv05 := sa
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv1 := a[i2]
-					/*line operator.go:145:60000*/ t112 := quernv05
-					/*line operator.go:146:60000*/ t213 := quernv1
-					/*line operator.go:145:60000*/ result05 := extremeFloat[T](t112, t213, quernbound0)
-					/*line operator.go:146:60000*/ result5 := result05
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t51 := result5
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ quernv06 := sb
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv12 := b[i2]
-					/*line operator.go:145:60000*/ t113 := quernv06
-					/*line operator.go:146:60000*/ t214 := quernv12
-					/*line operator.go:145:60000*/ result06 := extremeFloat[T](t113, t214, quernbound0)
-					/*line operator.go:146:60000*/ result6 := result06
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t52 := result6
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ quernv07 := sc
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv13 := c[i2]
-					/*line operator.go:145:60000*/ t114 := quernv07
-					/*line operator.go:146:60000*/ t215 := quernv13
-					/*line operator.go:145:60000*/ result07 := extremeFloat[T](t114, t215, quernbound0)
-					/*line operator.go:146:60000*/ result7 := result07
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t53 := result7
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ quernv08 := sd
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ quernv14 := d[i2]
-					/*line operator.go:145:60000*/ t115 := quernv08
-					/*line operator.go:146:60000*/ t216 := quernv14
-					/*line operator.go:145:60000*/ result08 := extremeFloat[T](t115, t216, quernbound0)
-					/*line operator.go:146:60000*/ result8 := result08
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t54 := result8
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ sa = t51
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ sb = t52
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ sc = t53
-					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ sd = t54
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t55 := u
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t56 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t55[t56]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t57 := v
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t58 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t57[t58]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t59 := w
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t60 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t59[t60]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t61 := x
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t62 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t61[t62]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t63 := sa
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t64 := sb
-					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ t65 := sc
-					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ t66 := sd
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t55[t56] = t63
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t57[t58] = t64
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t59[t60] = t65
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t61[t62] = t66 /*line quern_gen.go:8347:1*/
+				/*line :329:70000*/ for i2 := 0; i2 < part; i2++ {
+					quernv05 := sa
+					/*line :330:70000*/ quernv1 := a[i2]
+					/*line operator.go:145*/ t112 := quernv05
+					t213 := quernv1
+					/*line operator.go:145*/ result05 := extremeFloat[T](t112, t213, quernbound0)
+					result5 := result05
+					/*line quern.dev/algo/internal/template/scan.go:330*/ t51 := result5
+					quernv06 := sb
+					/*line :330:70000*/ quernv12 := b[i2]
+					/*line operator.go:145*/ t113 := quernv06
+					t214 := quernv12
+					/*line operator.go:145*/ result06 := extremeFloat[T](t113, t214, quernbound0)
+					result6 := result06
+					/*line quern.dev/algo/internal/template/scan.go:330*/ t52 := result6
+					quernv07 := sc
+					/*line :330:70000*/ quernv13 := c[i2]
+					/*line operator.go:145*/ t114 := quernv07
+					t215 := quernv13
+					/*line operator.go:145*/ result07 := extremeFloat[T](t114, t215, quernbound0)
+					result7 := result07
+					/*line quern.dev/algo/internal/template/scan.go:330*/ t53 := result7
+					quernv08 := sd
+					/*line :330:70000*/ quernv14 := d[i2]
+					/*line operator.go:145*/ t115 := quernv08
+					t216 := quernv14
+					/*line operator.go:145*/ result08 := extremeFloat[T](t115, t216, quernbound0)
+					result8 := result08
+					/*line quern.dev/algo/internal/template/scan.go:330*/ t54 := result8
+					sa = t51
+					sb = t52
+					sc = t53
+					sd = t54
+					/*line :331:70000*/ t55 := u
+					t56 := i2
+					/*line :331:70000*/ _ = t55[t56]
+					t57 := v
+					t58 := i2
+					/*line :331:70000*/ _ = t57[t58]
+					t59 := w
+					t60 := i2
+					/*line :331:70000*/ _ = t59[t60]
+					t61 := x
+					t62 := i2
+					/*line :331:70000*/ _ = t61[t62]
+					t63 := sa
+					t64 := sb
+					t65 := sc
+					t66 := sd
+					/*line :331:70000*/ t55[t56] = t63
+					/*line :331:70000*/ t57[t58] = t64
+					/*line :331:70000*/ t59[t60] = t65
+					/*line :331:70000*/ t61[t62] = t66
 				}
-				/*line quern.dev/algo/internal/template/scan.go:333:50000*/ break /*line quern_gen.go:8349:1*/
+				/*line :333:70000*/ break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:335:50000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ r.Halt() /*line quern_gen.go:8353:1*/
+			/*line :335:70000*/ for k := 0; k < 4; k++ {
+				/*line :336:70000*/ if r.Halted() {
+					/*line :335:70000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ i3 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:337:50000*/ if i3 >= len(in) || p+k >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:338:50000*/ break block /*line quern_gen.go:8357:1*/
+				/*line :336:70000*/ i3 := (p + k) * part
+				/*line :337:70000*/ if i3 >= len(in) || p+k >= len(before) {
+					break block
 				}
-				/*line quern.dev/algo/internal/template/scan.go:340:50000*/ last := min(i3+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:341:50000*/ sum := before[p+k]
-				/*line quern.dev/algo/internal/template/scan.go:342:50000*/ if p+k == 0 && !start {
-					/*line quern.dev/algo/internal/template/scan.go:343:50000*/ sum = in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:344:50000*/ out[i3] = sum
-					/*line quern.dev/algo/internal/template/scan.go:345:50000*/ i3++ /*line quern_gen.go:8364:1*/
+				/*line :340:70000*/ last := min(i3+part, len(in))
+				sum := before[p+k]
+				/*line :342:70000*/ if p+k == 0 && !start {
+					sum = in[i3]
+					out[i3] = sum
+					i3++
 				}
-				/*line quern.dev/algo/internal/template/scan.go:347:50000*/ for ; i3 < last; i3++ {
-					/*line quern.dev/algo/internal/template/scan.go:348:50000*/ v2 := in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:349:50000*/ if exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:350:50000*/ out[i3] = sum /*line quern_gen.go:8369:1*/
+				/*line :347:70000*/ for ; i3 < last; i3++ {
+					v2 := in[i3]
+					/*line :349:70000*/ if exclusive {
+						out[i3] = sum
 					}
-					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ quernv09 := sum
-					/*line operator.go:145:60000*/ t116 := quernv09
-					/*line operator.go:146:60000*/ t217 := v2
-					/*line operator.go:145:60000*/ result09 := extremeFloat[T](t116, t217, quernbound0)
-					/*line operator.go:146:60000*/ result9 := result09
-					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ sum = result9
-					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ if !exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:354:50000*/ out[i3] = sum /*line quern_gen.go:8378:1*/
+					/*line :352:70000*/ quernv09 := sum
+					/*line operator.go:145*/ t116 := quernv09
+					t217 := v2
+					/*line operator.go:145*/ result09 := extremeFloat[T](t116, t217, quernbound0)
+					result9 := result09
+					/*line quern.dev/algo/internal/template/scan.go:352*/ sum = result9
+					if !exclusive {
+						out[i3] = sum
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:9653:1*/
 }
 
 func quernHostExtremeFloatScanLines[T float32 | float64](r *host.Run) {
@@ -8414,32 +9684,32 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 		line := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := line / inner
+			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:70000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			sum := first
+			/*line :402:70000*/ sum := first
 			i := 0
-			if !start {
+			/*line :404:70000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			for ; i < n; i++ {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:410*/ r.Halt()
+			/*line :410:70000*/ for ; i < n; i++ {
+				/*line :411:70000*/ if r.Halted() {
+					/*line :410:70000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:411*/ v := in[at]
-				if exclusive {
+				/*line :411:70000*/ v := in[at]
+				/*line :412:70000*/ if exclusive {
 					out[at] = sum
 				}
-				quernv0 := sum
-				/*line operator.go:145:60000*/ t1 := quernv0
-				/*line operator.go:146:60000*/ t2 := v
-				/*line operator.go:145:60000*/ result0 := extremeFloat[T](t1, t2, quernbound0)
-				/*line operator.go:146:60000*/ result := result0
+				/*line :415:70000*/ quernv0 := sum
+				/*line operator.go:145*/ t1 := quernv0
+				t2 := v
+				/*line operator.go:145*/ result0 := extremeFloat[T](t1, t2, quernbound0)
+				result := result0
 				/*line quern.dev/algo/internal/template/scan.go:415*/ sum = result
 				if !exclusive {
 					out[at] = sum
@@ -8447,7 +9717,7 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:8450:1*/
+	} /*line quern_gen.go:9720:1*/
 }
 
 func quernHostAddReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8464,8 +9734,17 @@ func quernHostAddReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
 	var t23 int
 	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
 	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
-	vs2 := host.Scratch[T](r, 6, r.BlockDim.Count())
+	vs2 := host.Scratch[T](r, 11, r.BlockDim.Count())
 	partial := host.Shared[[8]T](r, 0)
+	counts3 := host.Scratch[int](r, 6, r.BlockDim.Count())
+	vs3 := host.Scratch[T](r, 7, r.BlockDim.Count())
+	group2 := 8
+	results2 := host.Scratch[T](r, 8, r.BlockDim.Count())
+	var d2 int
+	var t25 int
+	t1s2 := host.Scratch[T](r, 9, r.BlockDim.Count())
+	shuffleDowns2 := host.Scratch[T](r, 10, r.BlockDim.Count())
+	threads12 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first := blockX * part
@@ -8478,73 +9757,144 @@ func quernHostAddReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
 		base4 := 4*first + 4*vectors
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45:30000*/ if count <= 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:46:30000*/ break /*line quern_gen.go:8482:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:48:30000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:49:30000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:50:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ quernRow1AddReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4) /*line quern_gen.go:8488:1*/
+			/*line :48:10000*/ for threadZ := range 1 {
+				/*line :49:10000*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow1AddReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ switch {
-//line quern.dev/algo/internal/template/reduce.go:56:30000
+			/*line :55:10000*/ switch {
+//line :56:10000
 			default:
-				/*line quern.dev/algo/internal/template/reduce.go:202*/ if group == 1 {
-					for threadZ := range 1 {
-						for threadY := range 1 {
+				/*line :200:10000*/ if group == 1 {
+					/*line :201:10000*/ for threadZ := range 1 {
+						/*line :202:10000*/ for threadY := range 1 {
 							first3 := (threadZ*1 + threadY) * 256
 							quernRow2AddReduceParts[T](r, vs, first3, results)
 						}
 					}
-					break
+					/*line :207:10000*/ break
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:205*/ d = 1
-				for ; d < 32; d *= 2 {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
+				/*line :203:10000*/ d = 1
+				/*line :204:10000*/ for ; d < 32; d *= 2 {
+					/*line :205:10000*/ if r.Halted() {
+						/*line :203:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:206*/ t23 = d
-					for threadZ := range 1 {
-						for threadY := range 1 {
+					/*line :204:10000*/ t23 = d
+					/*line :205:10000*/ for threadZ := range 1 {
+						/*line :206:10000*/ for threadY := range 1 {
 							first4 := (threadZ*1 + threadY) * 256
 							quernRow3AddReduceParts[T](r, vs, first4, t1s)
 						}
 					}
-					host.ShuffleDown(shuffleDowns, t1s, t23)
+					/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
 					start := 2*d - 1
-					for threadZ := range 1 {
-						for threadY := range 1 {
+					/*line :213:10000*/ for threadZ := range 1 {
+						/*line :214:10000*/ for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
 							quernRow4AddReduceParts[T](r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
 				}
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :221:10000*/ for threadZ := range 1 {
+					/*line :222:10000*/ for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5AddReduceParts[T](r, vs, first6, results)
 					}
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line :228:10000*/ for threadZ := range 1 {
+				/*line :229:10000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6AddReduceParts[T](r, results, first7, vs2, partial)
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first8 := (threadZ*1 + threadY) * 256
-					quernRow7AddReduceParts[T](r, counts, first8, vs2, partial, out, blockX)
+			/*line :235:10000*/ for first8 := 0; first8 < threads12; first8 += 32 {
+				lanes := min(32, threads12-first8)
+				/*line :190:10000*/ if first8>>5 == 0 {
+//line :191:10000
+					{
+						at, n, startX := first8, lanes, first8
+						_, _, _ = at, n, startX
+						threadY := 0 // no constant, by which Go would not divide
+						_ = threadY
+						threadZ := 0 // no constant, by which Go would not divide
+						_ = threadZ
+						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+						quernRow7AddReduceParts[T](r, counts, at, n, counts3, vs3, partial, startX)
+					}
+					/*line :201:10000*/ switch {
+//line :202:10000
+					default:
+						/*line :200:10000*/ if group2 == 1 {
+//line :201:10000
+							{
+								at, n, startX := first8, lanes, first8
+								_, _, _ = at, n, startX
+								quernRow8AddReduceParts[T](r, vs3, at, n, results2)
+							}
+							/*line :206:10000*/ break
+						}
+						/*line :203:10000*/ d2 = 1
+						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
+							/*line :205:10000*/ if r.Halted() {
+								/*line :203:10000*/ r.Halt()
+							}
+							/*line :204:10000*/ t25 = d2
+//line :205:10000
+							{
+								at, n, startX := first8, lanes, first8
+								_, _, _ = at, n, startX
+								quernRow9AddReduceParts[T](r, vs3, at, n, t1s2)
+							}
+							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t25)
+							start2 := 2*d2 - 1
+//line :212:10000
+							{
+								at, n, startX := first8, lanes, first8
+								_, _, _ = at, n, startX
+								threadY := 0 // no constant, by which Go would not divide
+								_ = threadY
+								threadZ := 0 // no constant, by which Go would not divide
+								_ = threadZ
+								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+								quernRow10AddReduceParts[T](r, counts3, at, n, vs3, shuffleDowns2, d2, group2, start2, startX)
+							}
+						}
+//line :223:10000
+						{
+							at, n, startX := first8, lanes, first8
+							_, _, _ = at, n, startX
+							quernRow11AddReduceParts[T](r, vs3, at, n, results2)
+						}
+					}
+//line :229:10000
+					{
+						at, n, startX := first8, lanes, first8
+						_, _, _ = at, n, startX
+						quernRow12AddReduceParts[T](r, results2, at, n, vs2)
+					}
+				}
+//line :235:10000
+				{
+					at, n, startX := first8, lanes, first8
+					_, _, _ = at, n, startX
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					quernRow13AddReduceParts[T](r, vs2, at, n, out, blockX, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:8547:1*/
+	} /*line quern_gen.go:9897:1*/
 }
 
 //go:noinline
@@ -8558,198 +9908,198 @@ func quernRow1AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, c
 			r.ThreadIdx.X = threadX
 			t2 := first + threadX
 			j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50:30000
+//line quern.dev/algo/internal/template/reduce.go:50
 			var sum T
-			/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t2*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t2*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t2*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t2*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+			/*line :51:10000*/ if threadX < vectors {
+				/*line :22:10000*/ v_0 := in[t2*4]
+				/*line :22:10000*/ v_1 := in[t2*4+1]
+				/*line :22:10000*/ v_2 := in[t2*4+2]
+				/*line :22:10000*/ v_3 := in[t2*4+3]
+				/*line :24:10000*/ v_02 := v_0
 				v_12 := v_1
 				v_22 := v_2
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-				/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ v_03 := v_02
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ v_13 := v_12
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ v_23 := v_22
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_33 := v_32
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ t4 := v_03
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t5 := v_13
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result0 := add[T](t4, t5)
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t7 := result0
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t8 := v_23
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t9 := v_33
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result02 := add[T](t8, t9)
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t11 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result03 := add[T](t7, t11)
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ sum = result03
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ r.Halt() /*line quern_gen.go:8588:1*/
+				v_32 := v_3
+				/*line :52:10000*/ v_03 := v_02
+				v_13 := v_12
+				v_23 := v_22
+				v_33 := v_32
+				/*line :53:10000*/ t4 := v_03
+				t5 := v_13
+				/*line :53:10000*/ result0 := add[T](t4, t5)
+				t7 := result0
+				t8 := v_23
+				t9 := v_33
+				/*line :53:10000*/ result02 := add[T](t8, t9)
+				t11 := result02
+				/*line :53:10000*/ result03 := add[T](t7, t11)
+				sum = result03
+				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
+					/*line :55:10000*/ if r.Halted() {
+						/*line :54:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t14 := first + j
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t14*4]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t14*4+1]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t14*4+2]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t14*4+3]
-					/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+					/*line :55:10000*/ t14 := first + j
+					/*line :22:10000*/ v_04 := in[t14*4]
+					/*line :22:10000*/ v_14 := in[t14*4+1]
+					/*line :22:10000*/ v_24 := in[t14*4+2]
+					/*line :22:10000*/ v_34 := in[t14*4+3]
+					/*line :24:10000*/ v_05 := v_04
 					v_15 := v_14
 					v_25 := v_24
-					/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_06 := v_05
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ v_16 := v_15
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ v_26 := v_25
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ v_36 := v_35
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t16 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t17 := v_06
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t18 := v_16
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result04 := add[T](t17, t18)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t20 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t21 := v_26
-					/*line quern.dev/algo/internal/template/reduce.go:59:30000*/ t22 := v_36
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result05 := add[T](t21, t22)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t24 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result06 := add[T](t20, t24)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t26 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result07 := add[T](t16, t26)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ sum = result07 /*line quern_gen.go:8615:1*/
+					v_35 := v_34
+					/*line :55:10000*/ v_06 := v_05
+					v_16 := v_15
+					v_26 := v_25
+					v_36 := v_35
+					/*line :56:10000*/ t16 := sum
+					t17 := v_06
+					t18 := v_16
+					/*line :56:10000*/ result04 := add[T](t17, t18)
+					t20 := result04
+					t21 := v_26
+					t22 := v_36
+					/*line :56:10000*/ result05 := add[T](t21, t22)
+					t24 := result05
+					/*line :56:10000*/ result06 := add[T](t20, t24)
+					t26 := result06
+					/*line :56:10000*/ result07 := add[T](t16, t26)
+					sum = result07
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:60:30000*/ if j2 < count {
-				/*line quern.dev/algo/internal/template/reduce.go:61:30000*/ v := row[threadX]
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ if threadX < vectors {
-					/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ t28 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ t29 := v
-					/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ result08 := add[T](t28, t29)
-					/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ sum = result08
-//line quern.dev/algo/internal/template/reduce.go:64:30000
+			/*line :60:10000*/ if j2 < count {
+				v := row[threadX]
+				/*line :62:10000*/ if threadX < vectors {
+					/*line :62:10000*/ t28 := sum
+					t29 := v
+					/*line :62:10000*/ result08 := add[T](t28, t29)
+					sum = result08
+//line :64:10000
 				} else {
-					/*line quern.dev/algo/internal/template/reduce.go:64:30000*/ sum = v /*line quern_gen.go:8627:1*/
+					/*line :64:10000*/ sum = v
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:67:30000*/ active := base3
-			/*line quern.dev/algo/internal/template/reduce.go:68:30000*/ if vectors == 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:69:30000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:70:30000
+			/*line :67:10000*/ active := base3
+			/*line :68:10000*/ if vectors == 0 {
+				active = count
+//line :70:10000
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:70:30000*/ if left > active {
-					/*line quern.dev/algo/internal/template/reduce.go:71:30000*/ active = left /*line quern_gen.go:8636:1*/
+				/*line :70:10000*/ if left > active {
+					active = left
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ count2 := active
-			/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ v2 := sum
-			/*line quern.dev/algo/internal/template/reduce.go:185*/ count3 := count2 - threadX + threadX&31
+			/*line :73:10000*/ count2 := active
+			v2 := sum
+			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
 			v3 := v2
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
 			vRow[threadX] = v3
 		}
-		return
+		/*line :191:10000*/ return
 	}
-	for threadX := range 256 {
+	/*line :193:10000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		t2 := first + threadX
 		j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50:30000
+//line :50:10000
 		var sum T
-		/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ if threadX < vectors {
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t2*4]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t2*4+1]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t2*4+2]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t2*4+3]
-			/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+		/*line :51:10000*/ if threadX < vectors {
+			/*line :22:10000*/ v_0 := in[t2*4]
+			/*line :22:10000*/ v_1 := in[t2*4+1]
+			/*line :22:10000*/ v_2 := in[t2*4+2]
+			/*line :22:10000*/ v_3 := in[t2*4+3]
+			/*line :24:10000*/ v_02 := v_0
 			v_12 := v_1
 			v_22 := v_2
-			/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-			/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ v_03 := v_02
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ v_13 := v_12
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ v_23 := v_22
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_33 := v_32
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ t4 := v_03
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t5 := v_13
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result0 := add[T](t4, t5)
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t7 := result0
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t8 := v_23
-			/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t9 := v_33
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result02 := add[T](t8, t9)
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t11 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result03 := add[T](t7, t11)
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ sum = result03
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ r.Halt() /*line quern_gen.go:8680:1*/
+			v_32 := v_3
+			/*line :52:10000*/ v_03 := v_02
+			v_13 := v_12
+			v_23 := v_22
+			v_33 := v_32
+			/*line :53:10000*/ t4 := v_03
+			t5 := v_13
+			/*line :53:10000*/ result0 := add[T](t4, t5)
+			t7 := result0
+			t8 := v_23
+			t9 := v_33
+			/*line :53:10000*/ result02 := add[T](t8, t9)
+			t11 := result02
+			/*line :53:10000*/ result03 := add[T](t7, t11)
+			sum = result03
+			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
+				/*line :55:10000*/ if r.Halted() {
+					/*line :54:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t14 := first + j
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t14*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t14*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t14*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t14*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+				/*line :55:10000*/ t14 := first + j
+				/*line :22:10000*/ v_04 := in[t14*4]
+				/*line :22:10000*/ v_14 := in[t14*4+1]
+				/*line :22:10000*/ v_24 := in[t14*4+2]
+				/*line :22:10000*/ v_34 := in[t14*4+3]
+				/*line :24:10000*/ v_05 := v_04
 				v_15 := v_14
 				v_25 := v_24
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_06 := v_05
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ v_16 := v_15
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ v_26 := v_25
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ v_36 := v_35
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t16 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t17 := v_06
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t18 := v_16
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result04 := add[T](t17, t18)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t20 := result04
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t21 := v_26
-				/*line quern.dev/algo/internal/template/reduce.go:59:30000*/ t22 := v_36
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result05 := add[T](t21, t22)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t24 := result05
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result06 := add[T](t20, t24)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t26 := result06
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result07 := add[T](t16, t26)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ sum = result07 /*line quern_gen.go:8707:1*/
+				v_35 := v_34
+				/*line :55:10000*/ v_06 := v_05
+				v_16 := v_15
+				v_26 := v_25
+				v_36 := v_35
+				/*line :56:10000*/ t16 := sum
+				t17 := v_06
+				t18 := v_16
+				/*line :56:10000*/ result04 := add[T](t17, t18)
+				t20 := result04
+				t21 := v_26
+				t22 := v_36
+				/*line :56:10000*/ result05 := add[T](t21, t22)
+				t24 := result05
+				/*line :56:10000*/ result06 := add[T](t20, t24)
+				t26 := result06
+				/*line :56:10000*/ result07 := add[T](t16, t26)
+				sum = result07
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:60:30000*/ if j2 < count {
-			/*line quern.dev/algo/internal/template/reduce.go:61:30000*/ v := in[base2+j2]
-			/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ t28 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ t29 := v
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ result08 := add[T](t28, t29)
-				/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ sum = result08
-//line quern.dev/algo/internal/template/reduce.go:64:30000
+		/*line :60:10000*/ if j2 < count {
+			v := in[base2+j2]
+			/*line :62:10000*/ if threadX < vectors {
+				/*line :62:10000*/ t28 := sum
+				t29 := v
+				/*line :62:10000*/ result08 := add[T](t28, t29)
+				sum = result08
+//line :64:10000
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:64:30000*/ sum = v /*line quern_gen.go:8719:1*/
+				/*line :64:10000*/ sum = v
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:67:30000*/ active := base3
-		/*line quern.dev/algo/internal/template/reduce.go:68:30000*/ if vectors == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:69:30000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:70:30000
+		/*line :67:10000*/ active := base3
+		/*line :68:10000*/ if vectors == 0 {
+			active = count
+//line :70:10000
 		} else {
-			/*line quern.dev/algo/internal/template/reduce.go:70:30000*/ if left > active {
-				/*line quern.dev/algo/internal/template/reduce.go:71:30000*/ active = left /*line quern_gen.go:8728:1*/
+			/*line :70:10000*/ if left > active {
+				active = left
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ count2 := active
-		/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ v2 := sum
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ count3 := count2 - threadX + threadX&31
+		/*line :73:10000*/ count2 := active
+		v2 := sum
+		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
 		v3 := v2
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:8738:1*/
+	} /*line quern_gen.go:10088:1*/
 }
 
 //go:noinline
 func quernRow2AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8745:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10095:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:206*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8752:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10102:1*/
 }
 
 //go:noinline
@@ -8763,22 +10113,22 @@ func quernRow4AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, c
 		v3 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
 			t42 := v3
 			t52 := other
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ result09 := add[T](t42, t52)
+			/*line :206:10000*/ result09 := add[T](t42, t52)
 			v3 = result09
 		}
-		vRow[threadX] = v3
-	} /*line quern_gen.go:8774:1*/
+		/*line :209:10000*/ vRow[threadX] = v3
+	} /*line quern_gen.go:10124:1*/
 }
 
 //go:noinline
 func quernRow5AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8781:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10131:1*/
 }
 
 //go:noinline
@@ -8793,32 +10143,89 @@ func quernRow6AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, r
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:8796:1*/
+	} /*line quern_gen.go:10146:1*/
 }
 
 //go:noinline
-func quernRow7AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first8 int, vs2 []T, partial *[8]T, out []T, blockX int) {
-	countRow := (*[256]int)(counts[first8:])
-	vRow2 := (*[256]T)(vs2[first8:])
-	for threadX := range 256 {
+func quernRow7AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
+	countRow := counts[at:][:n]
+	countRow3 := counts3[at:][:n]
+	vRow3 := vs3[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		count2 := countRow[threadX]
-		v4 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:190*/ if threadX == 0 {
-			for w := 1; w < (count2+32-1)/32; w++ {
-				t1 := v4
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ t25 := partial[w]
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ result010 := add[T](t1, t25)
-				v4 = result010
-			}
+		count2 := countRow[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
+		/*line :191:10000*/ v5 := partial[lane2%8]
+		countRow3[lane2] = count5
+		vRow3[lane2] = v5
+	} /*line quern_gen.go:10162:1*/
+}
+
+//go:noinline
+func quernRow8AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:10169:1*/
+}
+
+//go:noinline
+func quernRow9AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
+	vRow3 := vs3[at:][:n]
+	t1Row2 := t1s2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:10176:1*/
+}
+
+//go:noinline
+func quernRow10AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts3 []int, at int, n int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, startX int) {
+	countRow3 := counts3[at:][:n]
+	vRow3 := vs3[at:][:n]
+	shuffleDownRow2 := shuffleDowns2[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		count5 := countRow3[lane2]
+		v5 := vRow3[lane2]
+		shuffleDown2 := shuffleDownRow2[lane2]
+		lane3 := lane2 & (group2 - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other2 := shuffleDown2
+		if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
+			t43 := v5
+			t53 := other2
+			/*line :206:10000*/ result010 := add[T](t43, t53)
+			v5 = result010
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:195*/ result2 := v4
-		/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ sum2 := result2
-		/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ if threadX == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:75:30000*/ out[blockX] = sum2 /*line quern_gen.go:8818:1*/
+		/*line :209:10000*/ vRow3[lane2] = v5
+	} /*line quern_gen.go:10199:1*/
+}
+
+//go:noinline
+func quernRow11AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:10206:1*/
+}
+
+//go:noinline
+func quernRow12AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
+	resultRow2 := results2[at:][:n]
+	vRow2 := vs2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:10213:1*/
+}
+
+//go:noinline
+func quernRow13AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs2 []T, at int, n int, out []T, blockX int, startX int) {
+	vRow2 := vs2[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		v4 := vRow2[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
+		/*line :73:10000*/ sum2 := result2
+		/*line :74:10000*/ if threadX == 0 {
+			out[blockX] = sum2
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:77:30000*/ vRow2[threadX] = v4 /*line quern_gen.go:8820:1*/
-	}
+	} /*line quern_gen.go:10228:1*/
 }
 
 func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8831,18 +10238,16 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 	tos := host.Scratch[int](r, 0, r.BlockDim.Count())
 	var width int
 	c := int(1)
-	lanes := host.Scratch[int](r, 1, r.BlockDim.Count())
-	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 3, r.BlockDim.Count())
+	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
+	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
 	size := n % 4
 	size2 := part % 4
 	size3 := n / 4
-	lanes2 := host.Scratch[int](r, 5, r.BlockDim.Count())
-	results := host.Scratch[T](r, 4, r.BlockDim.Count())
+	results := host.Scratch[T](r, 3, r.BlockDim.Count())
 	var d int
 	var t22 int
-	t1s := host.Scratch[T](r, 6, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 7, r.BlockDim.Count())
+	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -8854,69 +10259,63 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line quern.dev/algo/internal/template/reduce.go:87:30000*/ width = c << group
-		/*line quern.dev/algo/internal/template/reduce.go:88:30000*/ for threadZ := range 1 {
-			/*line quern.dev/algo/internal/template/reduce.go:89:30000*/ for threadY := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:90:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line quern.dev/algo/internal/template/reduce.go:91:30000*/ first2 := (threadZ*1 + threadY) * 256
-				/*line quern.dev/algo/internal/template/reduce.go:92:30000*/ quernRow2AddReduceRows[T](r, tos, first2, lanes, counts, vs, width, parts, part, n, out, size, size2, size3, in) /*line quern_gen.go:8862:1*/
-			}
-		}
-		/*line quern.dev/algo/internal/template/reduce.go:95:30000*/ switch {
-//line quern.dev/algo/internal/template/reduce.go:96:30000
-		default:
-			/*line quern.dev/algo/internal/template/reduce.go:97:30000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:98:30000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:99:30000*/ first4 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernRow3AddReduceRows[T](r, lanes2, first4, width) /*line quern_gen.go:8871:1*/
-				}
-			}
-			/*line quern.dev/algo/internal/template/reduce.go:202*/ if width == 1 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4AddReduceRows[T](r, vs, first5, results)
-					}
-				}
-				break
-			}
-			/*line quern.dev/algo/internal/template/reduce.go:205*/ d = 1
-			for ; d < 32; d *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
-				}
-				/*line quern.dev/algo/internal/template/reduce.go:206*/ t22 = d
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5AddReduceRows[T](r, vs, first6, t1s)
-					}
-				}
-				host.ShuffleDown(shuffleDowns, t1s, t22)
-				start := 2*d - 1
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first7 := (threadZ*1 + threadY) * 256
-						quernRow6AddReduceRows[T](r, counts, first7, vs, lanes2, shuffleDowns, d, width, start)
-					}
-				}
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first8 := (threadZ*1 + threadY) * 256
-					quernRow7AddReduceRows[T](r, vs, first8, results)
-				}
-			}
-		}
+		/*line quern.dev/algo/internal/template/reduce.go:87*/ width = c << group
 		for threadZ := range 1 {
-			for threadY := range 1 {
+			/*line :89:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first9 := (threadZ*1 + threadY) * 256
-				quernRow8AddReduceRows[T](r, tos, first9, lanes, results, out)
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow2AddReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in)
 			}
 		}
-	} /*line quern_gen.go:8919:1*/
+		/*line :95:10000*/ switch {
+//line :96:10000
+		default:
+			/*line :200:10000*/ if width == 1 {
+				/*line :201:10000*/ for threadZ := range 1 {
+					/*line :202:10000*/ for threadY := range 1 {
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow3AddReduceRows[T](r, vs, first4, results)
+					}
+				}
+				/*line :207:10000*/ break
+			}
+			/*line :203:10000*/ d = 1
+			/*line :204:10000*/ for ; d < 32; d *= 2 {
+				/*line :205:10000*/ if r.Halted() {
+					/*line :203:10000*/ r.Halt()
+				}
+				/*line :204:10000*/ t22 = d
+				/*line :205:10000*/ for threadZ := range 1 {
+					/*line :206:10000*/ for threadY := range 1 {
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow4AddReduceRows[T](r, vs, first5, t1s)
+					}
+				}
+				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
+				/*line :213:10000*/ for threadZ := range 1 {
+					/*line :214:10000*/ for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first6 := (threadZ*1 + threadY) * 256
+						quernRow5AddReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start)
+					}
+				}
+			}
+			/*line :221:10000*/ for threadZ := range 1 {
+				/*line :222:10000*/ for threadY := range 1 {
+					first7 := (threadZ*1 + threadY) * 256
+					quernRow6AddReduceRows[T](r, vs, first7, results)
+				}
+			}
+		}
+		/*line :228:10000*/ for threadZ := range 1 {
+			/*line :229:10000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first8 := (threadZ*1 + threadY) * 256
+				quernRow7AddReduceRows[T](r, tos, first8, results, out, width)
+			}
+		}
+	} /*line quern_gen.go:10318:1*/
 }
 
 //go:noinline
@@ -8925,186 +10324,173 @@ func quernRow1AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
-		/*line quern.dev/algo/internal/template/reduce.go:87:30000*/ toRow[threadX] = to /*line quern_gen.go:8928:1*/
-	}
+		toRow[threadX] = to
+	} /*line quern_gen.go:10328:1*/
 }
 
 //go:noinline
-func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first2 int, lanes []int, counts []int, vs []T, width int, parts int, part int, n int, out []T, size int, size2 int, size3 int, in []T) {
+func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first2 int, counts []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T) {
 	toRow := (*[256]int)(tos[first2:])
-	laneRow := (*[256]int)(lanes[first2:])
 	countRow := (*[256]int)(counts[first2:])
 	vRow := (*[256]T)(vs[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:88:30000*/ lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:89:30000*/ t1 := to
-		/*line quern.dev/algo/internal/template/reduce.go:90:30000*/ row := t1
-		/*line quern.dev/algo/internal/template/reduce.go:91:30000*/ first3 := 0
-		/*line quern.dev/algo/internal/template/reduce.go:90:30000*/ if parts > 1 {
-			/*line quern.dev/algo/internal/template/reduce.go:91:30000*/ row = to / parts
-			/*line quern.dev/algo/internal/template/reduce.go:92:30000*/ first3 = (to - row*parts) * part /*line quern_gen.go:8947:1*/
+		lane := threadX & 31 & (width - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:89*/ t1 := to
+		row := t1
+		first3 := 0
+		/*line :90:10000*/ if parts > 1 {
+			row = host.Div(to, parts)
+			first3 = (to - row*parts) * part
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:94:30000*/ count := min(part, n-first3)
-		/*line quern.dev/algo/internal/template/reduce.go:95:30000*/ if to >= len(out) {
-			/*line quern.dev/algo/internal/template/reduce.go:96:30000*/ count = 0 /*line quern_gen.go:8951:1*/
+		/*line :94:10000*/ count := min(part, n-first3)
+		/*line :95:10000*/ if to >= len(out) {
+			count = 0
 		}
-//line quern.dev/algo/internal/template/reduce.go:98:30000
+//line :98:10000
 		var sum T
-		/*line quern.dev/algo/internal/template/reduce.go:99:30000*/ active := min(count, width)
-		/*line quern.dev/algo/internal/template/reduce.go:100*/ if size == 0 && size2 == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:101:30000*/ t2 := row*size3 + first3/4
-			/*line quern.dev/algo/internal/template/reduce.go:102:30000*/ t3 := count / 4
-			/*line quern.dev/algo/internal/template/reduce.go:103:30000*/ at := t2
-			/*line quern.dev/algo/internal/template/reduce.go:104:30000*/ vectors := t3
-			/*line quern.dev/algo/internal/template/reduce.go:102:30000*/ active = min(vectors, width)
-			/*line quern.dev/algo/internal/template/reduce.go:103:30000*/ if lane < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:104:30000*/ t5 := at + lane
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t5*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t5*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t5*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t5*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+		active := min(count, width)
+		/*line :100:10000*/ if size == 0 && size2 == 0 {
+			t2 := row*size3 + first3/4
+			t3 := count / 4
+			at := t2
+			vectors := t3
+			/*line :102:10000*/ active = min(vectors, width)
+			/*line :103:10000*/ if lane < vectors {
+				t5 := at + lane
+				/*line :22:10000*/ v_0 := in[t5*4]
+				/*line :22:10000*/ v_1 := in[t5*4+1]
+				/*line :22:10000*/ v_2 := in[t5*4+2]
+				/*line :22:10000*/ v_3 := in[t5*4+3]
+				/*line :24:10000*/ v_02 := v_0
 				v_12 := v_1
 				v_22 := v_2
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-				/*line quern.dev/algo/internal/template/reduce.go:104:30000*/ v_03 := v_02
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ v_13 := v_12
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ v_23 := v_22
-				/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ v_33 := v_32
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ t7 := v_03
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ t8 := v_13
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ result0 := add[T](t7, t8)
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ t10 := result0
-				/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ t11 := v_23
-				/*line quern.dev/algo/internal/template/reduce.go:108:30000*/ t12 := v_33
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ result02 := add[T](t11, t12)
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ t14 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ result03 := add[T](t10, t14)
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ sum = result03
-				/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ for j := lane + width; j < vectors; j += width {
-					/*line quern.dev/algo/internal/template/reduce.go:108:30000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ r.Halt() /*line quern_gen.go:8988:1*/
+				v_32 := v_3
+				/*line :104:10000*/ v_03 := v_02
+				v_13 := v_12
+				v_23 := v_22
+				v_33 := v_32
+				/*line :105:10000*/ t7 := v_03
+				t8 := v_13
+				/*line :105:10000*/ result0 := add[T](t7, t8)
+				t10 := result0
+				t11 := v_23
+				t12 := v_33
+				/*line :105:10000*/ result02 := add[T](t11, t12)
+				t14 := result02
+				/*line :105:10000*/ result03 := add[T](t10, t14)
+				sum = result03
+				/*line :107:10000*/ for j := lane + width; j < vectors; j += width {
+					/*line :108:10000*/ if r.Halted() {
+						/*line :107:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:108:30000*/ t17 := at + j
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t17*4]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t17*4+1]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t17*4+2]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t17*4+3]
-					/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+					/*line :108:10000*/ t17 := at + j
+					/*line :22:10000*/ v_04 := in[t17*4]
+					/*line :22:10000*/ v_14 := in[t17*4+1]
+					/*line :22:10000*/ v_24 := in[t17*4+2]
+					/*line :22:10000*/ v_34 := in[t17*4+3]
+					/*line :24:10000*/ v_05 := v_04
 					v_15 := v_14
 					v_25 := v_24
-					/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-					/*line quern.dev/algo/internal/template/reduce.go:108:30000*/ v_06 := v_05
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ v_16 := v_15
+					v_35 := v_34
+					/*line :108:10000*/ v_06 := v_05
+					v_16 := v_15
 					v_26 := v_25
 					v_36 := v_35
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ t19 := sum
+					/*line :109:10000*/ t19 := sum
 					t20 := v_06
 					t21 := v_16
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ result04 := add[T](t20, t21)
+					/*line :109:10000*/ result04 := add[T](t20, t21)
 					t23 := result04
 					t24 := v_26
 					t25 := v_36
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ result05 := add[T](t24, t25)
+					/*line :109:10000*/ result05 := add[T](t24, t25)
 					t27 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ result06 := add[T](t23, t27)
+					/*line :109:10000*/ result06 := add[T](t23, t27)
 					t29 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ result07 := add[T](t19, t29)
+					/*line :109:10000*/ result07 := add[T](t19, t29)
 					sum = result07
 				}
 			}
-//line quern.dev/algo/internal/template/reduce.go:112
+//line :112:10000
 		} else if lane < count {
-			at2 := row*n + first3
+			/*line :113:10000*/ at2 := row*n + first3
 			sum = in[at2+lane]
-			for j2 := lane + width; j2 < count; j2 += width {
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:115*/ r.Halt() /*line quern_gen.go:9024:1*/
+			/*line :115:10000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :116:10000*/ if r.Halted() {
+					/*line :115:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ t31 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ t32 := in[at2+j2]
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ result08 := add[T](t31, t32)
-				/*line quern.dev/algo/internal/template/reduce.go:117:30000*/ sum = result08 /*line quern_gen.go:9029:1*/
+				/*line :116:10000*/ t31 := sum
+				/*line :116:10000*/ t32 := in[at2+j2]
+				/*line :116:10000*/ result08 := add[T](t31, t32)
+				sum = result08
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:119*/ count2 := active
+		/*line :119:10000*/ count2 := active
 		v := sum
-		laneRow[threadX] = lane
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:9037:1*/
+	} /*line quern_gen.go:10434:1*/
 }
 
 //go:noinline
-func quernRow3AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, lanes2 []int, first4 int, width int) {
-	laneRow2 := (*[256]int)(lanes2[first4:])
-	for threadX := range 256 {
-		/*line quern.dev/algo/internal/template/reduce.go:201*/ lane2 := threadX & 31 & (width - 1)
-		laneRow2[threadX] = lane2
-	} /*line quern_gen.go:9046:1*/
+func quernRow3AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
+	vRow := (*[256]T)(vs[first4:])
+	resultRow := (*[256]T)(results[first4:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10441:1*/
 }
 
 //go:noinline
-func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
+func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
-	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9053:1*/
+	t1Row := (*[256]T)(t1s[first5:])
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10448:1*/
 }
 
 //go:noinline
-func quernRow5AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, t1s []T) {
+func quernRow5AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first6 int, vs []T, shuffleDowns []T, d int, width int, start int) {
+	countRow := (*[256]int)(counts[first6:])
 	vRow := (*[256]T)(vs[first6:])
-	t1Row := (*[256]T)(t1s[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:206*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9060:1*/
-}
-
-//go:noinline
-func quernRow6AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first7 int, vs []T, lanes2 []int, shuffleDowns []T, d int, width int, start int) {
-	countRow := (*[256]int)(counts[first7:])
-	vRow := (*[256]T)(vs[first7:])
-	laneRow2 := (*[256]int)(lanes2[first7:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first7:])
+	shuffleDownRow := (*[256]T)(shuffleDowns[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
 		v := vRow[threadX]
-		lane2 := laneRow2[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ other := shuffleDown
+		lane2 := threadX & 31 & (width - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
 		if d < width && lane2+d < count2 && lane2&start == 0 {
 			t4 := v
 			t52 := other
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ result09 := add[T](t4, t52)
+			/*line :206:10000*/ result09 := add[T](t4, t52)
 			v = result09
 		}
-		vRow[threadX] = v
-	} /*line quern_gen.go:9083:1*/
+		/*line :209:10000*/ vRow[threadX] = v
+	} /*line quern_gen.go:10470:1*/
 }
 
 //go:noinline
-func quernRow7AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first8 int, results []T) {
-	vRow := (*[256]T)(vs[first8:])
+func quernRow6AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
+	vRow := (*[256]T)(vs[first7:])
+	resultRow := (*[256]T)(results[first7:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10477:1*/
+}
+
+//go:noinline
+func quernRow7AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first8 int, results []T, out []T, width int) {
+	toRow := (*[256]int)(tos[first8:])
 	resultRow := (*[256]T)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9090:1*/
-}
-
-//go:noinline
-func quernRow8AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first9 int, lanes []int, results []T, out []T) {
-	toRow := (*[256]int)(tos[first9:])
-	laneRow := (*[256]int)(lanes[first9:])
-	resultRow := (*[256]T)(results[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
-		lane := laneRow[threadX]
 		result := resultRow[threadX]
+		lane := threadX & 31 & (width - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:119*/ sum2 := result
-		if to < len(out) && lane == 0 {
+		/*line :120:10000*/ if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:9107:1*/
+	} /*line quern_gen.go:10493:1*/
 }
 
 func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9142,28 +10528,28 @@ func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run,
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:134*/ if t1 >= width {
-				break /*line quern_gen.go:9145:1*/
+				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:139*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line quern.dev/algo/internal/template/reduce.go:140:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:139*/ r.Halt() /*line quern_gen.go:9149:1*/
+			/*line :139:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :140:10000*/ if r.Halted() {
+					/*line :139:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:140:30000*/ at := (z*n+first)*width + t1
-				/*line quern.dev/algo/internal/template/reduce.go:141:30000*/ sum := in[at]
-				/*line quern.dev/algo/internal/template/reduce.go:142*/ for y := first + 1; y < last; y++ {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:142*/ r.Halt()
+				/*line :140:10000*/ t2 := (z*n+first)*width + t1
+				/*line :140:10000*/ column := in[t2:]
+				sum := column[0]
+				/*line :143:10000*/ for y := 1; y < last-first; y++ {
+					/*line :144:10000*/ if r.Halted() {
+						/*line :143:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:143*/ at += width
-					t2 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:144*/ t3 := in[at]
-					/*line quern.dev/algo/internal/template/reduce.go:144*/ result0 := add[T](t2, t3)
+					/*line :144:10000*/ t3 := sum
+					/*line :144:10000*/ t4 := column[y*width]
+					/*line :144:10000*/ result0 := add[T](t3, t4)
 					sum = result0
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:146*/ out[(z*gridY+blockY)*width+t1] = sum
+				/*line :146:10000*/ out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:9166:1*/
+	} /*line quern_gen.go:10552:1*/
 }
 
 func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9194,7 +10580,7 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:202*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -9203,43 +10589,43 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 				}
 				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:205*/ d = 1
-			for ; d < 32; d *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
+			/*line :203:10000*/ d = 1
+			/*line :204:10000*/ for ; d < 32; d *= 2 {
+				/*line :205:10000*/ if r.Halted() {
+					/*line :203:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:206*/ t22 = d
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :204:10000*/ t22 = d
+				/*line :205:10000*/ for threadZ := range 1 {
+					/*line :206:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3AddReduceSegments[T](r, vs, first4, t1s)
 					}
 				}
-				host.ShuffleDown(shuffleDowns, t1s, t22)
+				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
 				start := 2*d - 1
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :213:10000*/ for threadZ := range 1 {
+					/*line :214:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4AddReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line :221:10000*/ for threadZ := range 1 {
+				/*line :222:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5AddReduceSegments[T](r, vs, first6, results)
 				}
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line :228:10000*/ for threadZ := range 1 {
+			/*line :229:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6AddReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:9242:1*/
+	} /*line quern_gen.go:10628:1*/
 }
 
 //go:noinline
@@ -9252,51 +10638,51 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:157:30000*/ segment := (base + threadX) / group
-		/*line quern.dev/algo/internal/template/reduce.go:159:30000*/ first2 := 0
-		/*line quern.dev/algo/internal/template/reduce.go:160:30000*/ last := 0
-		/*line quern.dev/algo/internal/template/reduce.go:160:30000*/ if segment < len(out) {
-			/*line quern.dev/algo/internal/template/reduce.go:161:30000*/ t1 := int(ends[segment])
-			/*line quern.dev/algo/internal/template/reduce.go:161:30000*/ t2 := int(ends[segment+1])
-			/*line quern.dev/algo/internal/template/reduce.go:162:30000*/ first2 = t1
-			/*line quern.dev/algo/internal/template/reduce.go:163:30000*/ last = t2 /*line quern_gen.go:9262:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:157*/ segment := host.Div(base+threadX, group)
+		/*line :159:10000*/ first2 := 0
+		last := 0
+		/*line :160:10000*/ if segment < len(out) {
+			t1 := int(ends[segment])
+			/*line :161:10000*/ t2 := int(ends[segment+1])
+			first2 = t1
+			last = t2
 		}
-//line quern.dev/algo/internal/template/reduce.go:163:30000
+//line :163:10000
 		var sum T
-		/*line quern.dev/algo/internal/template/reduce.go:164:30000*/ if first2+lane < last {
-			/*line quern.dev/algo/internal/template/reduce.go:165:30000*/ sum = in[first2+lane]
-			/*line quern.dev/algo/internal/template/reduce.go:166:30000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:166:30000*/ r.Halt() /*line quern_gen.go:9270:1*/
+		/*line :164:10000*/ if first2+lane < last {
+			sum = in[first2+lane]
+			/*line :166:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :167:10000*/ if r.Halted() {
+					/*line :166:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ t3 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ t4 := in[j]
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ result0 := add[T](t3, t4)
-				/*line quern.dev/algo/internal/template/reduce.go:168:30000*/ sum = result0 /*line quern_gen.go:9275:1*/
+				/*line :167:10000*/ t3 := sum
+				/*line :167:10000*/ t4 := in[j]
+				/*line :167:10000*/ result0 := add[T](t3, t4)
+				sum = result0
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ count := min(last-first2, group)
-		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ v := sum
-		/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ segmentRow[threadX] = segment
-		/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ firstRow[threadX] = first2
-		/*line quern.dev/algo/internal/template/reduce.go:174*/ lastRow[threadX] = last
+		/*line :170:10000*/ count := min(last-first2, group)
+		v := sum
+		segmentRow[threadX] = segment
+		firstRow[threadX] = first2
+		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:9285:1*/
+	} /*line quern_gen.go:10671:1*/
 }
 
 //go:noinline
 func quernRow2AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9292:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10678:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:206*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9299:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10685:1*/
 }
 
 //go:noinline
@@ -9310,22 +10696,22 @@ func quernRow4AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
 			t42 := v
 			t5 := other
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ result02 := add[T](t42, t5)
+			/*line :206:10000*/ result02 := add[T](t42, t5)
 			v = result02
 		}
-		vRow[threadX] = v
-	} /*line quern_gen.go:9321:1*/
+		/*line :209:10000*/ vRow[threadX] = v
+	} /*line quern_gen.go:10707:1*/
 }
 
 //go:noinline
 func quernRow5AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9328:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10714:1*/
 }
 
 //go:noinline
@@ -9341,14 +10727,14 @@ func quernRow6AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ sum2 := result
-		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ if segment < len(out) && lane == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ if first2 >= last {
-				/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ sum2 = empty /*line quern_gen.go:9347:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:170*/ sum2 := result
+		if segment < len(out) && lane == 0 {
+			if first2 >= last {
+				sum2 = empty
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:175*/ out[segment] = sum2
+			/*line :175:10000*/ out[segment] = sum2
 		}
-	} /*line quern_gen.go:9351:1*/
+	} /*line quern_gen.go:10737:1*/
 }
 
 func quernHostAddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9391,7 +10777,7 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 			last := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/runs.go:295*/ if launch == 1 {
+				/*line quern.dev/algo/internal/template/runs.go:369*/ if launch == 1 {
 					if same || p > 0 {
 						break
 					}
@@ -9406,90 +10792,95 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line quern.dev/algo/internal/template/runs.go:303*/ _ = counts[t2]
+						/*line :377:50000*/ _ = counts[t2]
 						t4 := i
-						/*line quern.dev/algo/internal/template/runs.go:303*/ _ = sums[t4]
+						/*line :377:50000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line quern.dev/algo/internal/template/runs.go:303*/ counts[t2] = t5
-						/*line quern.dev/algo/internal/template/runs.go:303*/ sums[t4] = t6
+						/*line :377:50000*/ counts[t2] = t5
+						/*line :377:50000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b.N == 0 {
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ t1 := a.V
-							/*line quern.dev/algo/internal/template/runs.go:223:40000*/ t22 := b.V
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ result0 := add[T](t1, t22)
-							/*line quern.dev/algo/internal/template/runs.go:223:40000*/ b.V = result0 /*line quern_gen.go:9422:1*/
+						/*line :295:50000*/ if b.N == 0 {
+							t1 := a.V
+							t22 := b.V
+							/*line :296:50000*/ result0 := add[T](t1, t22)
+							b.V = result0
 						}
-						/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b.N += a.N
-						/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result := b
-						/*line quern.dev/algo/internal/template/runs.go:304*/ all = result
+						/*line :298:50000*/ b.N += a.N
+						result := b
+						/*line :378:50000*/ all = result
 					}
+					/*line :380:50000*/ break
+				}
+				/*line :382:50000*/ at := p * part
+				/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-				at := p * part
-				if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
-					break
-				}
+//line :386:50000
 				var so struct {
 					N uint32
 					V T
 				}
-				if launch == 2 {
-					so = struct {
+				/*line :390:50000*/ if launch == 2 {
+					/*line :391:50000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
+//line :395:50000
 				} else {
-					so = struct {
+					/*line :396:50000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					at++
+					/*line :400:50000*/ at++
 				}
-				/*line quern.dev/algo/internal/template/runs.go:320*/ for ; at < last; at += 4096 {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/runs.go:320*/ r.Halt()
+				/*line :394:50000*/ for ; at < last; at += 4096 {
+					/*line :395:50000*/ if r.Halted() {
+						/*line :394:50000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/runs.go:321*/ t7 := min(last-at, 4096)
-					for k := 0; k < t7; k++ {
-						/*line quern.dev/algo/internal/template/runs.go:322*/ i2 := at + k
+					/*line :395:50000*/ t7 := min(last-at, 4096)
+					/*line :396:50000*/ for k := 0; k < t7; k++ {
+						/*line :396:50000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line quern.dev/algo/internal/template/runs.go:325*/ b2 := struct {
+						/*line :399:50000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b2.N == 0 {
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ t12 := a2.V
-							/*line quern.dev/algo/internal/template/runs.go:223:40000*/ t23 := b2.V
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ result02 := add[T](t12, t23)
-							/*line quern.dev/algo/internal/template/runs.go:223:40000*/ b2.V = result02 /*line quern_gen.go:9468:1*/
+						/*line :295:50000*/ if b2.N == 0 {
+							t12 := a2.V
+							t23 := b2.V
+							/*line :296:50000*/ result02 := add[T](t12, t23)
+							b2.V = result02
 						}
-						/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b2.N += a2.N
-						/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result2 := b2
-						/*line quern.dev/algo/internal/template/runs.go:325*/ so = result2
-						/*line quern.dev/algo/internal/template/runs.go:327*/ if value {
-							if reduce {
-								if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :298:50000*/ b2.N += a2.N
+						result2 := b2
+						/*line :399:50000*/ so = result2
+						/*line :401:50000*/ if value {
+							/*line :402:50000*/ if reduce {
+								/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
+//line :406:50000
 							} else if !exclusive {
-								out[i2] = so.V
+								/*line :407:50000*/ out[i2] = so.V
+//line :408:50000
 							} else if h != 0 {
-								out[i2] = first
+								/*line :409:50000*/ out[i2] = first
+//line :410:50000
 							} else {
-								t9 := prior
-								/*line quern.dev/algo/internal/template/runs.go:337*/ result03 := add[T](first, t9)
-								/*line quern.dev/algo/internal/template/runs.go:337*/ out[i2] = result03
+								/*line :411:50000*/ t9 := prior
+								/*line :411:50000*/ result03 := add[T](first, t9)
+								/*line :411:50000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/runs.go:341*/ if launch == 0 {
+				/*line :415:50000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line quern.dev/algo/internal/template/runs.go:342*/ _ = row2[threadX]
+					/*line :416:50000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -9497,120 +10888,126 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 				}
 			}
 		}
-		return
+		/*line :424:50000*/ return
 	}
-	for threadX := range width {
+	/*line :426:50000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		switch {
+		/*line :430:50000*/ switch {
+//line :431:50000
 		default:
-			/*line quern.dev/algo/internal/template/runs.go:295*/ if launch == 1 {
-				if same || p > 0 {
+			/*line :369:50000*/ if launch == 1 {
+				/*line :370:50000*/ if same || p > 0 {
 					break
 				}
-				all := struct {
+				/*line :373:50000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				counts[0] = 0
-				for i := 1; i < len(sums); i++ {
-					own := struct {
+				/*line :377:50000*/ counts[0] = 0
+				/*line :378:50000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:50000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					t2 := i
-					/*line quern.dev/algo/internal/template/runs.go:303*/ _ = counts[t2]
+					/*line :383:50000*/ t2 := i
+					/*line :377:50000*/ _ = counts[t2]
 					t4 := i
-					/*line quern.dev/algo/internal/template/runs.go:303*/ _ = sums[t4]
+					/*line :377:50000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line quern.dev/algo/internal/template/runs.go:303*/ counts[t2] = t5
-					/*line quern.dev/algo/internal/template/runs.go:303*/ sums[t4] = t6
+					/*line :377:50000*/ counts[t2] = t5
+					/*line :377:50000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b.N == 0 {
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ t1 := a.V
-						/*line quern.dev/algo/internal/template/runs.go:223:40000*/ t22 := b.V
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ result0 := add[T](t1, t22)
-						/*line quern.dev/algo/internal/template/runs.go:223:40000*/ b.V = result0 /*line quern_gen.go:9536:1*/
+					/*line :295:50000*/ if b.N == 0 {
+						t1 := a.V
+						t22 := b.V
+						/*line :296:50000*/ result0 := add[T](t1, t22)
+						b.V = result0
 					}
-					/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b.N += a.N
-					/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result := b
-					/*line quern.dev/algo/internal/template/runs.go:304*/ all = result
+					/*line :298:50000*/ b.N += a.N
+					result := b
+					/*line :378:50000*/ all = result
 				}
+				/*line :380:50000*/ break
+			}
+			/*line :382:50000*/ at := p * part
+			/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-			at := p * part
-			if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
-				break
-			}
+//line :386:50000
 			var so struct {
 				N uint32
 				V T
 			}
-			if launch == 2 {
-				so = struct {
+			/*line :390:50000*/ if launch == 2 {
+				/*line :391:50000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
+//line :395:50000
 			} else {
-				so = struct {
+				/*line :396:50000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				at++
+				/*line :400:50000*/ at++
 			}
-			/*line quern.dev/algo/internal/template/runs.go:320*/ for ; at < last; at += 4096 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/runs.go:320*/ r.Halt()
+			/*line :394:50000*/ for ; at < last; at += 4096 {
+				/*line :395:50000*/ if r.Halted() {
+					/*line :394:50000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/runs.go:321*/ t7 := min(last-at, 4096)
-				for k := 0; k < t7; k++ {
-					/*line quern.dev/algo/internal/template/runs.go:322*/ i2 := at + k
+				/*line :395:50000*/ t7 := min(last-at, 4096)
+				/*line :396:50000*/ for k := 0; k < t7; k++ {
+					/*line :396:50000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line quern.dev/algo/internal/template/runs.go:325*/ b2 := struct {
+					/*line :399:50000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b2.N == 0 {
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ t12 := a2.V
-						/*line quern.dev/algo/internal/template/runs.go:223:40000*/ t23 := b2.V
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ result02 := add[T](t12, t23)
-						/*line quern.dev/algo/internal/template/runs.go:223:40000*/ b2.V = result02 /*line quern_gen.go:9582:1*/
+					/*line :295:50000*/ if b2.N == 0 {
+						t12 := a2.V
+						t23 := b2.V
+						/*line :296:50000*/ result02 := add[T](t12, t23)
+						b2.V = result02
 					}
-					/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b2.N += a2.N
-					/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result2 := b2
-					/*line quern.dev/algo/internal/template/runs.go:325*/ so = result2
-					/*line quern.dev/algo/internal/template/runs.go:327*/ if value {
-						if reduce {
-							if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :298:50000*/ b2.N += a2.N
+					result2 := b2
+					/*line :399:50000*/ so = result2
+					/*line :401:50000*/ if value {
+						/*line :402:50000*/ if reduce {
+							/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
+//line :406:50000
 						} else if !exclusive {
-							out[i2] = so.V
+							/*line :407:50000*/ out[i2] = so.V
+//line :408:50000
 						} else if h != 0 {
-							out[i2] = first
+							/*line :409:50000*/ out[i2] = first
+//line :410:50000
 						} else {
-							t9 := prior
-							/*line quern.dev/algo/internal/template/runs.go:337*/ result03 := add[T](first, t9)
-							/*line quern.dev/algo/internal/template/runs.go:337*/ out[i2] = result03
+							/*line :411:50000*/ t9 := prior
+							/*line :411:50000*/ result03 := add[T](first, t9)
+							/*line :411:50000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/runs.go:341*/ if launch == 0 {
+			/*line :415:50000*/ if launch == 0 {
 				_ = counts[p]
-				/*line quern.dev/algo/internal/template/runs.go:342*/ _ = sums[p]
+				/*line :416:50000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line quern.dev/algo/internal/template/runs.go:342*/ counts[p] = t15
-				/*line quern.dev/algo/internal/template/runs.go:342*/ sums[p] = t16
+				/*line :416:50000*/ counts[p] = t15
+				/*line :416:50000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:9613:1*/
+	} /*line quern_gen.go:11010:1*/
 }
 
 func quernHostAddTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9653,81 +11050,81 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:270*/ t6 := in[t4:t5]
+				/*line :270:70000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:270*/ t9 := in[t7:t8]
+				/*line :270:70000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:270*/ t12 := in[t10:t11]
+				/*line :270:70000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t13 := a[0]
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t14 := b[0]
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t15 := c[0]
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t16 := d[0]
+				/*line :271:70000*/ t13 := a[0]
+				/*line :271:70000*/ t14 := b[0]
+				/*line :271:70000*/ t15 := c[0]
+				/*line :271:70000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line quern.dev/algo/internal/template/scan.go:272*/ for i := 1; i < part; i++ {
+				/*line :272:70000*/ for i := 1; i < part; i++ {
 					t17 := sa
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t18 := a[i]
-					/*line quern.dev/algo/internal/template/scan.go:273*/ result0 := add[T](t17, t18)
+					/*line :273:70000*/ t18 := a[i]
+					/*line :273:70000*/ result0 := add[T](t17, t18)
 					t20 := result0
 					t21 := sb
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t22 := b[i]
-					/*line quern.dev/algo/internal/template/scan.go:273*/ result02 := add[T](t21, t22)
+					/*line :273:70000*/ t22 := b[i]
+					/*line :273:70000*/ result02 := add[T](t21, t22)
 					t24 := result02
 					t25 := sc
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t26 := c[i]
-					/*line quern.dev/algo/internal/template/scan.go:273*/ result03 := add[T](t25, t26)
+					/*line :273:70000*/ t26 := c[i]
+					/*line :273:70000*/ result03 := add[T](t25, t26)
 					t28 := result03
 					t29 := sd
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t30 := d[i]
-					/*line quern.dev/algo/internal/template/scan.go:273*/ result04 := add[T](t29, t30)
+					/*line :273:70000*/ t30 := d[i]
+					/*line :273:70000*/ result04 := add[T](t29, t30)
 					t32 := result04
 					sa = t20
 					sb = t24
 					sc = t28
 					sd = t32
 				}
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t34]
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t36]
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t38]
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t40]
+				/*line :275:70000*/ _ = before[t34]
+				/*line :275:70000*/ _ = before[t36]
+				/*line :275:70000*/ _ = before[t38]
+				/*line :275:70000*/ _ = before[t40]
 				t41 := sa
 				t42 := sb
 				t43 := sc
 				t44 := sd
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t34] = t41
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t36] = t42
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t38] = t43
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t40] = t44
+				/*line :275:70000*/ before[t34] = t41
+				/*line :275:70000*/ before[t36] = t42
+				/*line :275:70000*/ before[t38] = t43
+				/*line :275:70000*/ before[t40] = t44
 				break
 			}
-			for k := 0; k < 4; k++ {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:278*/ r.Halt()
+			/*line :278:70000*/ for k := 0; k < 4; k++ {
+				/*line :279:70000*/ if r.Halted() {
+					/*line :278:70000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:279*/ at2 := (p + k) * part
-				if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:70000*/ at2 := (p + k) * part
+				/*line :280:70000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				last := min(at2+part, len(in))
+				/*line :283:70000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:70000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t45 := sum
-					/*line quern.dev/algo/internal/template/scan.go:286*/ t46 := in[i2]
-					/*line quern.dev/algo/internal/template/scan.go:286*/ result05 := add[T](t45, t46)
+					/*line :286:70000*/ t46 := in[i2]
+					/*line :286:70000*/ result05 := add[T](t45, t46)
 					sum = result05
 				}
-				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
+				/*line :288:70000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:9730:1*/
+	} /*line quern_gen.go:11127:1*/
 }
 
 func quernHostAddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9755,26 +11152,26 @@ func quernRow1AddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run, b
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:297:50000*/ if base+threadX > 0 || len(before) < 2 {
-				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ break /*line quern_gen.go:9759:1*/
+			/*line quern.dev/algo/internal/template/scan.go:297*/ if base+threadX > 0 || len(before) < 2 {
+				break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:300:50000*/ sum := before[1]
-			/*line quern.dev/algo/internal/template/scan.go:301:50000*/ if start {
-				/*line quern.dev/algo/internal/template/scan.go:302:50000*/ before[0] = first
-				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ t2 := sum
-				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ result0 := add[T](first, t2)
-				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ sum = result0
-				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ before[1] = sum /*line quern_gen.go:9767:1*/
+			sum := before[1]
+			if start {
+				before[0] = first
+				t2 := sum
+				/*line :303:70000*/ result0 := add[T](first, t2)
+				sum = result0
+				/*line :304:70000*/ before[1] = sum
 			}
-			/*line quern.dev/algo/internal/template/scan.go:306:50000*/ for i := 2; i < len(before); i++ {
-				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ t4 := sum
-				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ t5 := before[i]
-				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ result02 := add[T](t4, t5)
-				/*line quern.dev/algo/internal/template/scan.go:308:50000*/ sum = result02
-				/*line quern.dev/algo/internal/template/scan.go:308:50000*/ before[i] = sum /*line quern_gen.go:9774:1*/
+			/*line :306:70000*/ for i := 2; i < len(before); i++ {
+				t4 := sum
+				/*line :307:70000*/ t5 := before[i]
+				/*line :307:70000*/ result02 := add[T](t4, t5)
+				sum = result02
+				/*line :308:70000*/ before[i] = sum
 			}
 		}
-	}
+	} /*line quern_gen.go:11174:1*/
 }
 
 func quernHostAddScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9815,169 +11212,169 @@ func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, bas
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:317:50000*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t3 := in[at:t2]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t6 := in[t4:t5]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t7 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t9 := in[t7:t8]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t10 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t12 := in[t10:t11]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ a := t3
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ b := t6
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ c := t9
-				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ d := t12
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t15 := out[at:t14]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t17 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t18 := out[t16:t17]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t19 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t20 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t21 := out[t19:t20]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t22 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t23 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t24 := out[t22:t23]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ u := t15
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ v := t18
-				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ w := t21
-				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ x := t24
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t25 := before[p]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t26 := before[p+1]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t27 := before[p+2]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t28 := before[p+3]
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ sa := t25
-				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ sb := t26
-				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ sc := t27
-				/*line quern.dev/algo/internal/template/scan.go:324:50000*/ sd := t28
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ if exclusive {
-					/*line quern.dev/algo/internal/template/scan.go:322:50000*/ for i := 0; i < part; i++ {
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t30 := a[i]
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t31 := b[i]
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t32 := c[i]
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t33 := d[i]
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ ea := t30
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ eb := t31
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ ec := t32
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ ed := t33
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34 := u
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t35 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t34[t35]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t36 := v
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t37 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t36[t37]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t38 := w
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t39 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t38[t39]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t40 := x
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t41 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t40[t41]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t42 := sa
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t43 := sb
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t44 := sc
-						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t45 := sd
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34[t35] = t42
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t36[t37] = t43
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t38[t39] = t44
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t40[t41] = t45
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t46 := sa
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t47 := ea
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result0 := add[T](t46, t47)
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t49 := result0
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t50 := sb
-						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t51 := eb
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result02 := add[T](t50, t51)
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t53 := result02
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t54 := sc
-						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t55 := ec
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result03 := add[T](t54, t55)
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t57 := result03
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t58 := sd
-						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t59 := ed
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result04 := add[T](t58, t59)
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t61 := result04
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ sa = t49
-						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ sb = t53
-						/*line quern.dev/algo/internal/template/scan.go:329:50000*/ sc = t57
-						/*line quern.dev/algo/internal/template/scan.go:330:50000*/ sd = t61 /*line quern_gen.go:9902:1*/
+			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
+				t3 := in[at:t2]
+				t5 := at + size2
+				/*line :318:70000*/ t6 := in[t4:t5]
+				t7 := at + size2
+				t8 := at + size3
+				/*line :318:70000*/ t9 := in[t7:t8]
+				t10 := at + size3
+				t11 := at + size
+				/*line :318:70000*/ t12 := in[t10:t11]
+				a := t3
+				b := t6
+				c := t9
+				d := t12
+				/*line :319:70000*/ t15 := out[at:t14]
+				t17 := at + size2
+				/*line :319:70000*/ t18 := out[t16:t17]
+				t19 := at + size2
+				t20 := at + size3
+				/*line :319:70000*/ t21 := out[t19:t20]
+				t22 := at + size3
+				t23 := at + size
+				/*line :319:70000*/ t24 := out[t22:t23]
+				u := t15
+				v := t18
+				w := t21
+				x := t24
+				/*line :320:70000*/ t25 := before[p]
+				/*line :320:70000*/ t26 := before[p+1]
+				/*line :320:70000*/ t27 := before[p+2]
+				/*line :320:70000*/ t28 := before[p+3]
+				sa := t25
+				sb := t26
+				sc := t27
+				sd := t28
+				/*line :321:70000*/ if exclusive {
+					/*line :322:70000*/ for i := 0; i < part; i++ {
+						t30 := a[i]
+						/*line :323:70000*/ t31 := b[i]
+						/*line :323:70000*/ t32 := c[i]
+						/*line :323:70000*/ t33 := d[i]
+						ea := t30
+						eb := t31
+						ec := t32
+						ed := t33
+						/*line :324:70000*/ t34 := u
+						t35 := i
+						/*line :324:70000*/ _ = t34[t35]
+						t36 := v
+						t37 := i
+						/*line :324:70000*/ _ = t36[t37]
+						t38 := w
+						t39 := i
+						/*line :324:70000*/ _ = t38[t39]
+						t40 := x
+						t41 := i
+						/*line :324:70000*/ _ = t40[t41]
+						t42 := sa
+						t43 := sb
+						t44 := sc
+						t45 := sd
+						/*line :324:70000*/ t34[t35] = t42
+						/*line :324:70000*/ t36[t37] = t43
+						/*line :324:70000*/ t38[t39] = t44
+						/*line :324:70000*/ t40[t41] = t45
+						t46 := sa
+						t47 := ea
+						/*line :325:70000*/ result0 := add[T](t46, t47)
+						t49 := result0
+						t50 := sb
+						t51 := eb
+						/*line :325:70000*/ result02 := add[T](t50, t51)
+						t53 := result02
+						t54 := sc
+						t55 := ec
+						/*line :325:70000*/ result03 := add[T](t54, t55)
+						t57 := result03
+						t58 := sd
+						t59 := ed
+						/*line :325:70000*/ result04 := add[T](t58, t59)
+						t61 := result04
+						sa = t49
+						sb = t53
+						sc = t57
+						sd = t61
 					}
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ break /*line quern_gen.go:9904:1*/
+					/*line :332:70000*/ break
 				}
-				/*line quern.dev/algo/internal/template/scan.go:329:50000*/ for i2 := 0; i2 < part; i2++ {
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t63 := sa
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t64 := a[i2]
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result05 := add[T](t63, t64)
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t66 := result05
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t67 := sb
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t68 := b[i2]
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result06 := add[T](t67, t68)
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t70 := result06
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t71 := sc
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t72 := c[i2]
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result07 := add[T](t71, t72)
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t74 := result07
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t75 := sd
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t76 := d[i2]
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result08 := add[T](t75, t76)
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t78 := result08
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ sa = t66
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ sb = t70
-					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ sc = t74
-					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ sd = t78
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t79 := u
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t80 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t79[t80]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t81 := v
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t82 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t81[t82]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t83 := w
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t84 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t83[t84]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t85 := x
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t86 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t85[t86]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t87 := sa
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t88 := sb
-					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ t89 := sc
-					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ t90 := sd
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t79[t80] = t87
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t81[t82] = t88
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t83[t84] = t89
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t85[t86] = t90 /*line quern_gen.go:9946:1*/
+				/*line :329:70000*/ for i2 := 0; i2 < part; i2++ {
+					t63 := sa
+					/*line :330:70000*/ t64 := a[i2]
+					/*line :330:70000*/ result05 := add[T](t63, t64)
+					t66 := result05
+					t67 := sb
+					/*line :330:70000*/ t68 := b[i2]
+					/*line :330:70000*/ result06 := add[T](t67, t68)
+					t70 := result06
+					t71 := sc
+					/*line :330:70000*/ t72 := c[i2]
+					/*line :330:70000*/ result07 := add[T](t71, t72)
+					t74 := result07
+					t75 := sd
+					/*line :330:70000*/ t76 := d[i2]
+					/*line :330:70000*/ result08 := add[T](t75, t76)
+					t78 := result08
+					sa = t66
+					sb = t70
+					sc = t74
+					sd = t78
+					/*line :331:70000*/ t79 := u
+					t80 := i2
+					/*line :331:70000*/ _ = t79[t80]
+					t81 := v
+					t82 := i2
+					/*line :331:70000*/ _ = t81[t82]
+					t83 := w
+					t84 := i2
+					/*line :331:70000*/ _ = t83[t84]
+					t85 := x
+					t86 := i2
+					/*line :331:70000*/ _ = t85[t86]
+					t87 := sa
+					t88 := sb
+					t89 := sc
+					t90 := sd
+					/*line :331:70000*/ t79[t80] = t87
+					/*line :331:70000*/ t81[t82] = t88
+					/*line :331:70000*/ t83[t84] = t89
+					/*line :331:70000*/ t85[t86] = t90
 				}
-				/*line quern.dev/algo/internal/template/scan.go:333:50000*/ break /*line quern_gen.go:9948:1*/
+				/*line :333:70000*/ break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:335:50000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ r.Halt() /*line quern_gen.go:9952:1*/
+			/*line :335:70000*/ for k := 0; k < 4; k++ {
+				/*line :336:70000*/ if r.Halted() {
+					/*line :335:70000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ i3 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:337:50000*/ if i3 >= len(in) || p+k >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:338:50000*/ break block /*line quern_gen.go:9956:1*/
+				/*line :336:70000*/ i3 := (p + k) * part
+				/*line :337:70000*/ if i3 >= len(in) || p+k >= len(before) {
+					break block
 				}
-				/*line quern.dev/algo/internal/template/scan.go:340:50000*/ last := min(i3+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:341:50000*/ sum := before[p+k]
-				/*line quern.dev/algo/internal/template/scan.go:342:50000*/ if p+k == 0 && !start {
-					/*line quern.dev/algo/internal/template/scan.go:343:50000*/ sum = in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:344:50000*/ out[i3] = sum
-					/*line quern.dev/algo/internal/template/scan.go:345:50000*/ i3++ /*line quern_gen.go:9963:1*/
+				/*line :340:70000*/ last := min(i3+part, len(in))
+				sum := before[p+k]
+				/*line :342:70000*/ if p+k == 0 && !start {
+					sum = in[i3]
+					out[i3] = sum
+					i3++
 				}
-				/*line quern.dev/algo/internal/template/scan.go:347:50000*/ for ; i3 < last; i3++ {
-					/*line quern.dev/algo/internal/template/scan.go:348:50000*/ v2 := in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:349:50000*/ if exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:350:50000*/ out[i3] = sum /*line quern_gen.go:9968:1*/
+				/*line :347:70000*/ for ; i3 < last; i3++ {
+					v2 := in[i3]
+					/*line :349:70000*/ if exclusive {
+						out[i3] = sum
 					}
-					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ t91 := sum
-					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ t92 := v2
-					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ result09 := add[T](t91, t92)
-					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ sum = result09
-					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ if !exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:354:50000*/ out[i3] = sum /*line quern_gen.go:9975:1*/
+					/*line :352:70000*/ t91 := sum
+					t92 := v2
+					/*line :352:70000*/ result09 := add[T](t91, t92)
+					sum = result09
+					/*line :353:70000*/ if !exclusive {
+						out[i3] = sum
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:11377:1*/
 }
 
 func quernHostAddScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10010,38 +11407,38 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 		line := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := line / inner
+			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:70000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			sum := first
+			/*line :402:70000*/ sum := first
 			i := 0
-			if !start {
+			/*line :404:70000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			for ; i < n; i++ {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:410*/ r.Halt()
+			/*line :410:70000*/ for ; i < n; i++ {
+				/*line :411:70000*/ if r.Halted() {
+					/*line :410:70000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:411*/ v := in[at]
-				if exclusive {
+				/*line :411:70000*/ v := in[at]
+				/*line :412:70000*/ if exclusive {
 					out[at] = sum
 				}
-				t1 := sum
+				/*line :415:70000*/ t1 := sum
 				t2 := v
-				/*line quern.dev/algo/internal/template/scan.go:415*/ result0 := add[T](t1, t2)
+				/*line :415:70000*/ result0 := add[T](t1, t2)
 				sum = result0
-				/*line quern.dev/algo/internal/template/scan.go:416*/ if !exclusive {
+				/*line :416:70000*/ if !exclusive {
 					out[at] = sum
 				}
-				at += inner
+				/*line :419:70000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:10044:1*/
+	} /*line quern_gen.go:11441:1*/
 }
 
 func quernHostMultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10058,8 +11455,17 @@ func quernHostMultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 	var t23 int
 	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
 	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
-	vs2 := host.Scratch[T](r, 6, r.BlockDim.Count())
+	vs2 := host.Scratch[T](r, 11, r.BlockDim.Count())
 	partial := host.Shared[[8]T](r, 0)
+	counts3 := host.Scratch[int](r, 6, r.BlockDim.Count())
+	vs3 := host.Scratch[T](r, 7, r.BlockDim.Count())
+	group2 := 8
+	results2 := host.Scratch[T](r, 8, r.BlockDim.Count())
+	var d2 int
+	var t25 int
+	t1s2 := host.Scratch[T](r, 9, r.BlockDim.Count())
+	shuffleDowns2 := host.Scratch[T](r, 10, r.BlockDim.Count())
+	threads12 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first := blockX * part
@@ -10072,73 +11478,144 @@ func quernHostMultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 		base4 := 4*first + 4*vectors
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45:30000*/ if count <= 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:46:30000*/ break /*line quern_gen.go:10076:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:48:30000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:49:30000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:50:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ quernRow1MultiplyReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4) /*line quern_gen.go:10082:1*/
+			/*line :48:10000*/ for threadZ := range 1 {
+				/*line :49:10000*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow1MultiplyReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ switch {
-//line quern.dev/algo/internal/template/reduce.go:56:30000
+			/*line :55:10000*/ switch {
+//line :56:10000
 			default:
-				/*line quern.dev/algo/internal/template/reduce.go:202*/ if group == 1 {
-					for threadZ := range 1 {
-						for threadY := range 1 {
+				/*line :200:10000*/ if group == 1 {
+					/*line :201:10000*/ for threadZ := range 1 {
+						/*line :202:10000*/ for threadY := range 1 {
 							first3 := (threadZ*1 + threadY) * 256
 							quernRow2MultiplyReduceParts[T](r, vs, first3, results)
 						}
 					}
-					break
+					/*line :207:10000*/ break
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:205*/ d = 1
-				for ; d < 32; d *= 2 {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
+				/*line :203:10000*/ d = 1
+				/*line :204:10000*/ for ; d < 32; d *= 2 {
+					/*line :205:10000*/ if r.Halted() {
+						/*line :203:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:206*/ t23 = d
-					for threadZ := range 1 {
-						for threadY := range 1 {
+					/*line :204:10000*/ t23 = d
+					/*line :205:10000*/ for threadZ := range 1 {
+						/*line :206:10000*/ for threadY := range 1 {
 							first4 := (threadZ*1 + threadY) * 256
 							quernRow3MultiplyReduceParts[T](r, vs, first4, t1s)
 						}
 					}
-					host.ShuffleDown(shuffleDowns, t1s, t23)
+					/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
 					start := 2*d - 1
-					for threadZ := range 1 {
-						for threadY := range 1 {
+					/*line :213:10000*/ for threadZ := range 1 {
+						/*line :214:10000*/ for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first5 := (threadZ*1 + threadY) * 256
 							quernRow4MultiplyReduceParts[T](r, counts2, first5, vs, shuffleDowns, d, group, start)
 						}
 					}
 				}
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :221:10000*/ for threadZ := range 1 {
+					/*line :222:10000*/ for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5MultiplyReduceParts[T](r, vs, first6, results)
 					}
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line :228:10000*/ for threadZ := range 1 {
+				/*line :229:10000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6MultiplyReduceParts[T](r, results, first7, vs2, partial)
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first8 := (threadZ*1 + threadY) * 256
-					quernRow7MultiplyReduceParts[T](r, counts, first8, vs2, partial, out, blockX)
+			/*line :235:10000*/ for first8 := 0; first8 < threads12; first8 += 32 {
+				lanes := min(32, threads12-first8)
+				/*line :190:10000*/ if first8>>5 == 0 {
+//line :191:10000
+					{
+						at, n, startX := first8, lanes, first8
+						_, _, _ = at, n, startX
+						threadY := 0 // no constant, by which Go would not divide
+						_ = threadY
+						threadZ := 0 // no constant, by which Go would not divide
+						_ = threadZ
+						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+						quernRow7MultiplyReduceParts[T](r, counts, at, n, counts3, vs3, partial, startX)
+					}
+					/*line :201:10000*/ switch {
+//line :202:10000
+					default:
+						/*line :200:10000*/ if group2 == 1 {
+//line :201:10000
+							{
+								at, n, startX := first8, lanes, first8
+								_, _, _ = at, n, startX
+								quernRow8MultiplyReduceParts[T](r, vs3, at, n, results2)
+							}
+							/*line :206:10000*/ break
+						}
+						/*line :203:10000*/ d2 = 1
+						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
+							/*line :205:10000*/ if r.Halted() {
+								/*line :203:10000*/ r.Halt()
+							}
+							/*line :204:10000*/ t25 = d2
+//line :205:10000
+							{
+								at, n, startX := first8, lanes, first8
+								_, _, _ = at, n, startX
+								quernRow9MultiplyReduceParts[T](r, vs3, at, n, t1s2)
+							}
+							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t25)
+							start2 := 2*d2 - 1
+//line :212:10000
+							{
+								at, n, startX := first8, lanes, first8
+								_, _, _ = at, n, startX
+								threadY := 0 // no constant, by which Go would not divide
+								_ = threadY
+								threadZ := 0 // no constant, by which Go would not divide
+								_ = threadZ
+								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+								quernRow10MultiplyReduceParts[T](r, counts3, at, n, vs3, shuffleDowns2, d2, group2, start2, startX)
+							}
+						}
+//line :223:10000
+						{
+							at, n, startX := first8, lanes, first8
+							_, _, _ = at, n, startX
+							quernRow11MultiplyReduceParts[T](r, vs3, at, n, results2)
+						}
+					}
+//line :229:10000
+					{
+						at, n, startX := first8, lanes, first8
+						_, _, _ = at, n, startX
+						quernRow12MultiplyReduceParts[T](r, results2, at, n, vs2)
+					}
+				}
+//line :235:10000
+				{
+					at, n, startX := first8, lanes, first8
+					_, _, _ = at, n, startX
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					quernRow13MultiplyReduceParts[T](r, vs2, at, n, out, blockX, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:10141:1*/
+	} /*line quern_gen.go:11618:1*/
 }
 
 //go:noinline
@@ -10152,198 +11629,198 @@ func quernRow1MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 			r.ThreadIdx.X = threadX
 			t2 := first + threadX
 			j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50:30000
+//line quern.dev/algo/internal/template/reduce.go:50
 			var sum T
-			/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t2*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t2*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t2*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t2*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+			/*line :51:10000*/ if threadX < vectors {
+				/*line :22:10000*/ v_0 := in[t2*4]
+				/*line :22:10000*/ v_1 := in[t2*4+1]
+				/*line :22:10000*/ v_2 := in[t2*4+2]
+				/*line :22:10000*/ v_3 := in[t2*4+3]
+				/*line :24:10000*/ v_02 := v_0
 				v_12 := v_1
 				v_22 := v_2
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-				/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ v_03 := v_02
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ v_13 := v_12
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ v_23 := v_22
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_33 := v_32
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ t4 := v_03
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t5 := v_13
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result0 := multiply[T](t4, t5)
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t7 := result0
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t8 := v_23
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t9 := v_33
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result02 := multiply[T](t8, t9)
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t11 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result03 := multiply[T](t7, t11)
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ sum = result03
-				/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ r.Halt() /*line quern_gen.go:10182:1*/
+				v_32 := v_3
+				/*line :52:10000*/ v_03 := v_02
+				v_13 := v_12
+				v_23 := v_22
+				v_33 := v_32
+				/*line :53:10000*/ t4 := v_03
+				t5 := v_13
+				/*line :53:10000*/ result0 := multiply[T](t4, t5)
+				t7 := result0
+				t8 := v_23
+				t9 := v_33
+				/*line :53:10000*/ result02 := multiply[T](t8, t9)
+				t11 := result02
+				/*line :53:10000*/ result03 := multiply[T](t7, t11)
+				sum = result03
+				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
+					/*line :55:10000*/ if r.Halted() {
+						/*line :54:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t14 := first + j
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t14*4]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t14*4+1]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t14*4+2]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t14*4+3]
-					/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+					/*line :55:10000*/ t14 := first + j
+					/*line :22:10000*/ v_04 := in[t14*4]
+					/*line :22:10000*/ v_14 := in[t14*4+1]
+					/*line :22:10000*/ v_24 := in[t14*4+2]
+					/*line :22:10000*/ v_34 := in[t14*4+3]
+					/*line :24:10000*/ v_05 := v_04
 					v_15 := v_14
 					v_25 := v_24
-					/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-					/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_06 := v_05
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ v_16 := v_15
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ v_26 := v_25
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ v_36 := v_35
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t16 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t17 := v_06
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t18 := v_16
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result04 := multiply[T](t17, t18)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t20 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t21 := v_26
-					/*line quern.dev/algo/internal/template/reduce.go:59:30000*/ t22 := v_36
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result05 := multiply[T](t21, t22)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t24 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result06 := multiply[T](t20, t24)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t26 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result07 := multiply[T](t16, t26)
-					/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ sum = result07 /*line quern_gen.go:10209:1*/
+					v_35 := v_34
+					/*line :55:10000*/ v_06 := v_05
+					v_16 := v_15
+					v_26 := v_25
+					v_36 := v_35
+					/*line :56:10000*/ t16 := sum
+					t17 := v_06
+					t18 := v_16
+					/*line :56:10000*/ result04 := multiply[T](t17, t18)
+					t20 := result04
+					t21 := v_26
+					t22 := v_36
+					/*line :56:10000*/ result05 := multiply[T](t21, t22)
+					t24 := result05
+					/*line :56:10000*/ result06 := multiply[T](t20, t24)
+					t26 := result06
+					/*line :56:10000*/ result07 := multiply[T](t16, t26)
+					sum = result07
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:60:30000*/ if j2 < count {
-				/*line quern.dev/algo/internal/template/reduce.go:61:30000*/ v := row[threadX]
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ if threadX < vectors {
-					/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ t28 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ t29 := v
-					/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ result08 := multiply[T](t28, t29)
-					/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ sum = result08
-//line quern.dev/algo/internal/template/reduce.go:64:30000
+			/*line :60:10000*/ if j2 < count {
+				v := row[threadX]
+				/*line :62:10000*/ if threadX < vectors {
+					/*line :62:10000*/ t28 := sum
+					t29 := v
+					/*line :62:10000*/ result08 := multiply[T](t28, t29)
+					sum = result08
+//line :64:10000
 				} else {
-					/*line quern.dev/algo/internal/template/reduce.go:64:30000*/ sum = v /*line quern_gen.go:10221:1*/
+					/*line :64:10000*/ sum = v
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:67:30000*/ active := base3
-			/*line quern.dev/algo/internal/template/reduce.go:68:30000*/ if vectors == 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:69:30000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:70:30000
+			/*line :67:10000*/ active := base3
+			/*line :68:10000*/ if vectors == 0 {
+				active = count
+//line :70:10000
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:70:30000*/ if left > active {
-					/*line quern.dev/algo/internal/template/reduce.go:71:30000*/ active = left /*line quern_gen.go:10230:1*/
+				/*line :70:10000*/ if left > active {
+					active = left
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ count2 := active
-			/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ v2 := sum
-			/*line quern.dev/algo/internal/template/reduce.go:185*/ count3 := count2 - threadX + threadX&31
+			/*line :73:10000*/ count2 := active
+			v2 := sum
+			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
 			v3 := v2
 			countRow[threadX] = count2
 			countRow2[threadX] = count3
 			vRow[threadX] = v3
 		}
-		return
+		/*line :191:10000*/ return
 	}
-	for threadX := range 256 {
+	/*line :193:10000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		t2 := first + threadX
 		j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50:30000
+//line :50:10000
 		var sum T
-		/*line quern.dev/algo/internal/template/reduce.go:51:30000*/ if threadX < vectors {
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t2*4]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t2*4+1]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t2*4+2]
-			/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t2*4+3]
-			/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+		/*line :51:10000*/ if threadX < vectors {
+			/*line :22:10000*/ v_0 := in[t2*4]
+			/*line :22:10000*/ v_1 := in[t2*4+1]
+			/*line :22:10000*/ v_2 := in[t2*4+2]
+			/*line :22:10000*/ v_3 := in[t2*4+3]
+			/*line :24:10000*/ v_02 := v_0
 			v_12 := v_1
 			v_22 := v_2
-			/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-			/*line quern.dev/algo/internal/template/reduce.go:52:30000*/ v_03 := v_02
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ v_13 := v_12
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ v_23 := v_22
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_33 := v_32
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ t4 := v_03
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t5 := v_13
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result0 := multiply[T](t4, t5)
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t7 := result0
-			/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t8 := v_23
-			/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t9 := v_33
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result02 := multiply[T](t8, t9)
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ t11 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:53:30000*/ result03 := multiply[T](t7, t11)
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ sum = result03
-			/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:54:30000*/ r.Halt() /*line quern_gen.go:10274:1*/
+			v_32 := v_3
+			/*line :52:10000*/ v_03 := v_02
+			v_13 := v_12
+			v_23 := v_22
+			v_33 := v_32
+			/*line :53:10000*/ t4 := v_03
+			t5 := v_13
+			/*line :53:10000*/ result0 := multiply[T](t4, t5)
+			t7 := result0
+			t8 := v_23
+			t9 := v_33
+			/*line :53:10000*/ result02 := multiply[T](t8, t9)
+			t11 := result02
+			/*line :53:10000*/ result03 := multiply[T](t7, t11)
+			sum = result03
+			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
+				/*line :55:10000*/ if r.Halted() {
+					/*line :54:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ t14 := first + j
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t14*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t14*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t14*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t14*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+				/*line :55:10000*/ t14 := first + j
+				/*line :22:10000*/ v_04 := in[t14*4]
+				/*line :22:10000*/ v_14 := in[t14*4+1]
+				/*line :22:10000*/ v_24 := in[t14*4+2]
+				/*line :22:10000*/ v_34 := in[t14*4+3]
+				/*line :24:10000*/ v_05 := v_04
 				v_15 := v_14
 				v_25 := v_24
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-				/*line quern.dev/algo/internal/template/reduce.go:55:30000*/ v_06 := v_05
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ v_16 := v_15
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ v_26 := v_25
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ v_36 := v_35
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ t16 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t17 := v_06
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t18 := v_16
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result04 := multiply[T](t17, t18)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t20 := result04
-				/*line quern.dev/algo/internal/template/reduce.go:58:30000*/ t21 := v_26
-				/*line quern.dev/algo/internal/template/reduce.go:59:30000*/ t22 := v_36
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result05 := multiply[T](t21, t22)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t24 := result05
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result06 := multiply[T](t20, t24)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ t26 := result06
-				/*line quern.dev/algo/internal/template/reduce.go:56:30000*/ result07 := multiply[T](t16, t26)
-				/*line quern.dev/algo/internal/template/reduce.go:57:30000*/ sum = result07 /*line quern_gen.go:10301:1*/
+				v_35 := v_34
+				/*line :55:10000*/ v_06 := v_05
+				v_16 := v_15
+				v_26 := v_25
+				v_36 := v_35
+				/*line :56:10000*/ t16 := sum
+				t17 := v_06
+				t18 := v_16
+				/*line :56:10000*/ result04 := multiply[T](t17, t18)
+				t20 := result04
+				t21 := v_26
+				t22 := v_36
+				/*line :56:10000*/ result05 := multiply[T](t21, t22)
+				t24 := result05
+				/*line :56:10000*/ result06 := multiply[T](t20, t24)
+				t26 := result06
+				/*line :56:10000*/ result07 := multiply[T](t16, t26)
+				sum = result07
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:60:30000*/ if j2 < count {
-			/*line quern.dev/algo/internal/template/reduce.go:61:30000*/ v := in[base2+j2]
-			/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ t28 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ t29 := v
-				/*line quern.dev/algo/internal/template/reduce.go:62:30000*/ result08 := multiply[T](t28, t29)
-				/*line quern.dev/algo/internal/template/reduce.go:63:30000*/ sum = result08
-//line quern.dev/algo/internal/template/reduce.go:64:30000
+		/*line :60:10000*/ if j2 < count {
+			v := in[base2+j2]
+			/*line :62:10000*/ if threadX < vectors {
+				/*line :62:10000*/ t28 := sum
+				t29 := v
+				/*line :62:10000*/ result08 := multiply[T](t28, t29)
+				sum = result08
+//line :64:10000
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:64:30000*/ sum = v /*line quern_gen.go:10313:1*/
+				/*line :64:10000*/ sum = v
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:67:30000*/ active := base3
-		/*line quern.dev/algo/internal/template/reduce.go:68:30000*/ if vectors == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:69:30000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:70:30000
+		/*line :67:10000*/ active := base3
+		/*line :68:10000*/ if vectors == 0 {
+			active = count
+//line :70:10000
 		} else {
-			/*line quern.dev/algo/internal/template/reduce.go:70:30000*/ if left > active {
-				/*line quern.dev/algo/internal/template/reduce.go:71:30000*/ active = left /*line quern_gen.go:10322:1*/
+			/*line :70:10000*/ if left > active {
+				active = left
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ count2 := active
-		/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ v2 := sum
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ count3 := count2 - threadX + threadX&31
+		/*line :73:10000*/ count2 := active
+		v2 := sum
+		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
 		v3 := v2
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:10332:1*/
+	} /*line quern_gen.go:11809:1*/
 }
 
 //go:noinline
 func quernRow2MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10339:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11816:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:206*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10346:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11823:1*/
 }
 
 //go:noinline
@@ -10357,22 +11834,22 @@ func quernRow4MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 		v3 := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
 		if d < group && lane+d < count3 && lane&start == 0 {
 			t42 := v3
 			t52 := other
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ result09 := multiply[T](t42, t52)
+			/*line :206:10000*/ result09 := multiply[T](t42, t52)
 			v3 = result09
 		}
-		vRow[threadX] = v3
-	} /*line quern_gen.go:10368:1*/
+		/*line :209:10000*/ vRow[threadX] = v3
+	} /*line quern_gen.go:11845:1*/
 }
 
 //go:noinline
 func quernRow5MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10375:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11852:1*/
 }
 
 //go:noinline
@@ -10387,32 +11864,89 @@ func quernRow6MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:10390:1*/
+	} /*line quern_gen.go:11867:1*/
 }
 
 //go:noinline
-func quernRow7MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first8 int, vs2 []T, partial *[8]T, out []T, blockX int) {
-	countRow := (*[256]int)(counts[first8:])
-	vRow2 := (*[256]T)(vs2[first8:])
-	for threadX := range 256 {
+func quernRow7MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
+	countRow := counts[at:][:n]
+	countRow3 := counts3[at:][:n]
+	vRow3 := vs3[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		count2 := countRow[threadX]
-		v4 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:190*/ if threadX == 0 {
-			for w := 1; w < (count2+32-1)/32; w++ {
-				t1 := v4
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ t25 := partial[w]
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ result010 := multiply[T](t1, t25)
-				v4 = result010
-			}
+		count2 := countRow[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
+		/*line :191:10000*/ v5 := partial[lane2%8]
+		countRow3[lane2] = count5
+		vRow3[lane2] = v5
+	} /*line quern_gen.go:11883:1*/
+}
+
+//go:noinline
+func quernRow8MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:11890:1*/
+}
+
+//go:noinline
+func quernRow9MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
+	vRow3 := vs3[at:][:n]
+	t1Row2 := t1s2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:11897:1*/
+}
+
+//go:noinline
+func quernRow10MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts3 []int, at int, n int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, startX int) {
+	countRow3 := counts3[at:][:n]
+	vRow3 := vs3[at:][:n]
+	shuffleDownRow2 := shuffleDowns2[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		count5 := countRow3[lane2]
+		v5 := vRow3[lane2]
+		shuffleDown2 := shuffleDownRow2[lane2]
+		lane3 := lane2 & (group2 - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other2 := shuffleDown2
+		if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
+			t43 := v5
+			t53 := other2
+			/*line :206:10000*/ result010 := multiply[T](t43, t53)
+			v5 = result010
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:195*/ result2 := v4
-		/*line quern.dev/algo/internal/template/reduce.go:73:30000*/ sum2 := result2
-		/*line quern.dev/algo/internal/template/reduce.go:74:30000*/ if threadX == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:75:30000*/ out[blockX] = sum2 /*line quern_gen.go:10412:1*/
+		/*line :209:10000*/ vRow3[lane2] = v5
+	} /*line quern_gen.go:11920:1*/
+}
+
+//go:noinline
+func quernRow11MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:11927:1*/
+}
+
+//go:noinline
+func quernRow12MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
+	resultRow2 := results2[at:][:n]
+	vRow2 := vs2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:11934:1*/
+}
+
+//go:noinline
+func quernRow13MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs2 []T, at int, n int, out []T, blockX int, startX int) {
+	vRow2 := vs2[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		v4 := vRow2[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
+		/*line :73:10000*/ sum2 := result2
+		/*line :74:10000*/ if threadX == 0 {
+			out[blockX] = sum2
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:77:30000*/ vRow2[threadX] = v4 /*line quern_gen.go:10414:1*/
-	}
+	} /*line quern_gen.go:11949:1*/
 }
 
 func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10425,18 +11959,16 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 	tos := host.Scratch[int](r, 0, r.BlockDim.Count())
 	var width int
 	c := int(1)
-	lanes := host.Scratch[int](r, 1, r.BlockDim.Count())
-	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 3, r.BlockDim.Count())
+	counts := host.Scratch[int](r, 1, r.BlockDim.Count())
+	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
 	size := n % 4
 	size2 := part % 4
 	size3 := n / 4
-	lanes2 := host.Scratch[int](r, 5, r.BlockDim.Count())
-	results := host.Scratch[T](r, 4, r.BlockDim.Count())
+	results := host.Scratch[T](r, 3, r.BlockDim.Count())
 	var d int
 	var t22 int
-	t1s := host.Scratch[T](r, 6, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 7, r.BlockDim.Count())
+	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -10448,69 +11980,63 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line quern.dev/algo/internal/template/reduce.go:87:30000*/ width = c << group
-		/*line quern.dev/algo/internal/template/reduce.go:88:30000*/ for threadZ := range 1 {
-			/*line quern.dev/algo/internal/template/reduce.go:89:30000*/ for threadY := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:90:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line quern.dev/algo/internal/template/reduce.go:91:30000*/ first2 := (threadZ*1 + threadY) * 256
-				/*line quern.dev/algo/internal/template/reduce.go:92:30000*/ quernRow2MultiplyReduceRows[T](r, tos, first2, lanes, counts, vs, width, parts, part, n, out, size, size2, size3, in) /*line quern_gen.go:10456:1*/
-			}
-		}
-		/*line quern.dev/algo/internal/template/reduce.go:95:30000*/ switch {
-//line quern.dev/algo/internal/template/reduce.go:96:30000
-		default:
-			/*line quern.dev/algo/internal/template/reduce.go:97:30000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:98:30000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:99:30000*/ first4 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernRow3MultiplyReduceRows[T](r, lanes2, first4, width) /*line quern_gen.go:10465:1*/
-				}
-			}
-			/*line quern.dev/algo/internal/template/reduce.go:202*/ if width == 1 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first5 := (threadZ*1 + threadY) * 256
-						quernRow4MultiplyReduceRows[T](r, vs, first5, results)
-					}
-				}
-				break
-			}
-			/*line quern.dev/algo/internal/template/reduce.go:205*/ d = 1
-			for ; d < 32; d *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
-				}
-				/*line quern.dev/algo/internal/template/reduce.go:206*/ t22 = d
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5MultiplyReduceRows[T](r, vs, first6, t1s)
-					}
-				}
-				host.ShuffleDown(shuffleDowns, t1s, t22)
-				start := 2*d - 1
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first7 := (threadZ*1 + threadY) * 256
-						quernRow6MultiplyReduceRows[T](r, counts, first7, vs, lanes2, shuffleDowns, d, width, start)
-					}
-				}
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first8 := (threadZ*1 + threadY) * 256
-					quernRow7MultiplyReduceRows[T](r, vs, first8, results)
-				}
-			}
-		}
+		/*line quern.dev/algo/internal/template/reduce.go:87*/ width = c << group
 		for threadZ := range 1 {
-			for threadY := range 1 {
+			/*line :89:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first9 := (threadZ*1 + threadY) * 256
-				quernRow8MultiplyReduceRows[T](r, tos, first9, lanes, results, out)
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow2MultiplyReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in)
 			}
 		}
-	} /*line quern_gen.go:10513:1*/
+		/*line :95:10000*/ switch {
+//line :96:10000
+		default:
+			/*line :200:10000*/ if width == 1 {
+				/*line :201:10000*/ for threadZ := range 1 {
+					/*line :202:10000*/ for threadY := range 1 {
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow3MultiplyReduceRows[T](r, vs, first4, results)
+					}
+				}
+				/*line :207:10000*/ break
+			}
+			/*line :203:10000*/ d = 1
+			/*line :204:10000*/ for ; d < 32; d *= 2 {
+				/*line :205:10000*/ if r.Halted() {
+					/*line :203:10000*/ r.Halt()
+				}
+				/*line :204:10000*/ t22 = d
+				/*line :205:10000*/ for threadZ := range 1 {
+					/*line :206:10000*/ for threadY := range 1 {
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow4MultiplyReduceRows[T](r, vs, first5, t1s)
+					}
+				}
+				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
+				start := 2*d - 1
+				/*line :213:10000*/ for threadZ := range 1 {
+					/*line :214:10000*/ for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first6 := (threadZ*1 + threadY) * 256
+						quernRow5MultiplyReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start)
+					}
+				}
+			}
+			/*line :221:10000*/ for threadZ := range 1 {
+				/*line :222:10000*/ for threadY := range 1 {
+					first7 := (threadZ*1 + threadY) * 256
+					quernRow6MultiplyReduceRows[T](r, vs, first7, results)
+				}
+			}
+		}
+		/*line :228:10000*/ for threadZ := range 1 {
+			/*line :229:10000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first8 := (threadZ*1 + threadY) * 256
+				quernRow7MultiplyReduceRows[T](r, tos, first8, results, out, width)
+			}
+		}
+	} /*line quern_gen.go:12039:1*/
 }
 
 //go:noinline
@@ -10519,186 +12045,173 @@ func quernRow1MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
-		/*line quern.dev/algo/internal/template/reduce.go:87:30000*/ toRow[threadX] = to /*line quern_gen.go:10522:1*/
-	}
+		toRow[threadX] = to
+	} /*line quern_gen.go:12049:1*/
 }
 
 //go:noinline
-func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first2 int, lanes []int, counts []int, vs []T, width int, parts int, part int, n int, out []T, size int, size2 int, size3 int, in []T) {
+func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first2 int, counts []int, vs []T, parts int, part int, n int, out []T, width int, size int, size2 int, size3 int, in []T) {
 	toRow := (*[256]int)(tos[first2:])
-	laneRow := (*[256]int)(lanes[first2:])
 	countRow := (*[256]int)(counts[first2:])
 	vRow := (*[256]T)(vs[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:88:30000*/ lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:89:30000*/ t1 := to
-		/*line quern.dev/algo/internal/template/reduce.go:90:30000*/ row := t1
-		/*line quern.dev/algo/internal/template/reduce.go:91:30000*/ first3 := 0
-		/*line quern.dev/algo/internal/template/reduce.go:90:30000*/ if parts > 1 {
-			/*line quern.dev/algo/internal/template/reduce.go:91:30000*/ row = to / parts
-			/*line quern.dev/algo/internal/template/reduce.go:92:30000*/ first3 = (to - row*parts) * part /*line quern_gen.go:10541:1*/
+		lane := threadX & 31 & (width - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:89*/ t1 := to
+		row := t1
+		first3 := 0
+		/*line :90:10000*/ if parts > 1 {
+			row = host.Div(to, parts)
+			first3 = (to - row*parts) * part
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:94:30000*/ count := min(part, n-first3)
-		/*line quern.dev/algo/internal/template/reduce.go:95:30000*/ if to >= len(out) {
-			/*line quern.dev/algo/internal/template/reduce.go:96:30000*/ count = 0 /*line quern_gen.go:10545:1*/
+		/*line :94:10000*/ count := min(part, n-first3)
+		/*line :95:10000*/ if to >= len(out) {
+			count = 0
 		}
-//line quern.dev/algo/internal/template/reduce.go:98:30000
+//line :98:10000
 		var sum T
-		/*line quern.dev/algo/internal/template/reduce.go:99:30000*/ active := min(count, width)
-		/*line quern.dev/algo/internal/template/reduce.go:100*/ if size == 0 && size2 == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:101:30000*/ t2 := row*size3 + first3/4
-			/*line quern.dev/algo/internal/template/reduce.go:102:30000*/ t3 := count / 4
-			/*line quern.dev/algo/internal/template/reduce.go:103:30000*/ at := t2
-			/*line quern.dev/algo/internal/template/reduce.go:104:30000*/ vectors := t3
-			/*line quern.dev/algo/internal/template/reduce.go:102:30000*/ active = min(vectors, width)
-			/*line quern.dev/algo/internal/template/reduce.go:103:30000*/ if lane < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:104:30000*/ t5 := at + lane
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_0 := in[t5*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_1 := in[t5*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_2 := in[t5*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22*/ v_3 := in[t5*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24*/ v_02 := v_0
+		active := min(count, width)
+		/*line :100:10000*/ if size == 0 && size2 == 0 {
+			t2 := row*size3 + first3/4
+			t3 := count / 4
+			at := t2
+			vectors := t3
+			/*line :102:10000*/ active = min(vectors, width)
+			/*line :103:10000*/ if lane < vectors {
+				t5 := at + lane
+				/*line :22:10000*/ v_0 := in[t5*4]
+				/*line :22:10000*/ v_1 := in[t5*4+1]
+				/*line :22:10000*/ v_2 := in[t5*4+2]
+				/*line :22:10000*/ v_3 := in[t5*4+3]
+				/*line :24:10000*/ v_02 := v_0
 				v_12 := v_1
 				v_22 := v_2
-				/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_32 := v_3
-				/*line quern.dev/algo/internal/template/reduce.go:104:30000*/ v_03 := v_02
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ v_13 := v_12
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ v_23 := v_22
-				/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ v_33 := v_32
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ t7 := v_03
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ t8 := v_13
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ result0 := multiply[T](t7, t8)
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ t10 := result0
-				/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ t11 := v_23
-				/*line quern.dev/algo/internal/template/reduce.go:108:30000*/ t12 := v_33
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ result02 := multiply[T](t11, t12)
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ t14 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:105:30000*/ result03 := multiply[T](t10, t14)
-				/*line quern.dev/algo/internal/template/reduce.go:106:30000*/ sum = result03
-				/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ for j := lane + width; j < vectors; j += width {
-					/*line quern.dev/algo/internal/template/reduce.go:108:30000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:107:30000*/ r.Halt() /*line quern_gen.go:10582:1*/
+				v_32 := v_3
+				/*line :104:10000*/ v_03 := v_02
+				v_13 := v_12
+				v_23 := v_22
+				v_33 := v_32
+				/*line :105:10000*/ t7 := v_03
+				t8 := v_13
+				/*line :105:10000*/ result0 := multiply[T](t7, t8)
+				t10 := result0
+				t11 := v_23
+				t12 := v_33
+				/*line :105:10000*/ result02 := multiply[T](t11, t12)
+				t14 := result02
+				/*line :105:10000*/ result03 := multiply[T](t10, t14)
+				sum = result03
+				/*line :107:10000*/ for j := lane + width; j < vectors; j += width {
+					/*line :108:10000*/ if r.Halted() {
+						/*line :107:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:108:30000*/ t17 := at + j
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_04 := in[t17*4]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_14 := in[t17*4+1]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_24 := in[t17*4+2]
-					/*line quern.dev/algo/internal/template/reduce.go:22*/ v_34 := in[t17*4+3]
-					/*line quern.dev/algo/internal/template/reduce.go:24*/ v_05 := v_04
+					/*line :108:10000*/ t17 := at + j
+					/*line :22:10000*/ v_04 := in[t17*4]
+					/*line :22:10000*/ v_14 := in[t17*4+1]
+					/*line :22:10000*/ v_24 := in[t17*4+2]
+					/*line :22:10000*/ v_34 := in[t17*4+3]
+					/*line :24:10000*/ v_05 := v_04
 					v_15 := v_14
 					v_25 := v_24
-					/*line quern.dev/algo/internal/template/reduce.go:27:30000*/ v_35 := v_34
-					/*line quern.dev/algo/internal/template/reduce.go:108:30000*/ v_06 := v_05
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ v_16 := v_15
+					v_35 := v_34
+					/*line :108:10000*/ v_06 := v_05
+					v_16 := v_15
 					v_26 := v_25
 					v_36 := v_35
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ t19 := sum
+					/*line :109:10000*/ t19 := sum
 					t20 := v_06
 					t21 := v_16
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ result04 := multiply[T](t20, t21)
+					/*line :109:10000*/ result04 := multiply[T](t20, t21)
 					t23 := result04
 					t24 := v_26
 					t25 := v_36
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ result05 := multiply[T](t24, t25)
+					/*line :109:10000*/ result05 := multiply[T](t24, t25)
 					t27 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ result06 := multiply[T](t23, t27)
+					/*line :109:10000*/ result06 := multiply[T](t23, t27)
 					t29 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ result07 := multiply[T](t19, t29)
+					/*line :109:10000*/ result07 := multiply[T](t19, t29)
 					sum = result07
 				}
 			}
-//line quern.dev/algo/internal/template/reduce.go:112
+//line :112:10000
 		} else if lane < count {
-			at2 := row*n + first3
+			/*line :113:10000*/ at2 := row*n + first3
 			sum = in[at2+lane]
-			for j2 := lane + width; j2 < count; j2 += width {
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:115*/ r.Halt() /*line quern_gen.go:10618:1*/
+			/*line :115:10000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :116:10000*/ if r.Halted() {
+					/*line :115:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ t31 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ t32 := in[at2+j2]
-				/*line quern.dev/algo/internal/template/reduce.go:116:30000*/ result08 := multiply[T](t31, t32)
-				/*line quern.dev/algo/internal/template/reduce.go:117:30000*/ sum = result08 /*line quern_gen.go:10623:1*/
+				/*line :116:10000*/ t31 := sum
+				/*line :116:10000*/ t32 := in[at2+j2]
+				/*line :116:10000*/ result08 := multiply[T](t31, t32)
+				sum = result08
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:119*/ count2 := active
+		/*line :119:10000*/ count2 := active
 		v := sum
-		laneRow[threadX] = lane
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:10631:1*/
+	} /*line quern_gen.go:12155:1*/
 }
 
 //go:noinline
-func quernRow3MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, lanes2 []int, first4 int, width int) {
-	laneRow2 := (*[256]int)(lanes2[first4:])
-	for threadX := range 256 {
-		/*line quern.dev/algo/internal/template/reduce.go:201*/ lane2 := threadX & 31 & (width - 1)
-		laneRow2[threadX] = lane2
-	} /*line quern_gen.go:10640:1*/
+func quernRow3MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
+	vRow := (*[256]T)(vs[first4:])
+	resultRow := (*[256]T)(results[first4:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12162:1*/
 }
 
 //go:noinline
-func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
+func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
-	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10647:1*/
+	t1Row := (*[256]T)(t1s[first5:])
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12169:1*/
 }
 
 //go:noinline
-func quernRow5MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, t1s []T) {
+func quernRow5MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first6 int, vs []T, shuffleDowns []T, d int, width int, start int) {
+	countRow := (*[256]int)(counts[first6:])
 	vRow := (*[256]T)(vs[first6:])
-	t1Row := (*[256]T)(t1s[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:206*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10654:1*/
-}
-
-//go:noinline
-func quernRow6MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first7 int, vs []T, lanes2 []int, shuffleDowns []T, d int, width int, start int) {
-	countRow := (*[256]int)(counts[first7:])
-	vRow := (*[256]T)(vs[first7:])
-	laneRow2 := (*[256]int)(lanes2[first7:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first7:])
+	shuffleDownRow := (*[256]T)(shuffleDowns[first6:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
 		v := vRow[threadX]
-		lane2 := laneRow2[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ other := shuffleDown
+		lane2 := threadX & 31 & (width - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
 		if d < width && lane2+d < count2 && lane2&start == 0 {
 			t4 := v
 			t52 := other
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ result09 := multiply[T](t4, t52)
+			/*line :206:10000*/ result09 := multiply[T](t4, t52)
 			v = result09
 		}
-		vRow[threadX] = v
-	} /*line quern_gen.go:10677:1*/
+		/*line :209:10000*/ vRow[threadX] = v
+	} /*line quern_gen.go:12191:1*/
 }
 
 //go:noinline
-func quernRow7MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first8 int, results []T) {
-	vRow := (*[256]T)(vs[first8:])
+func quernRow6MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
+	vRow := (*[256]T)(vs[first7:])
+	resultRow := (*[256]T)(results[first7:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12198:1*/
+}
+
+//go:noinline
+func quernRow7MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first8 int, results []T, out []T, width int) {
+	toRow := (*[256]int)(tos[first8:])
 	resultRow := (*[256]T)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10684:1*/
-}
-
-//go:noinline
-func quernRow8MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, tos []int, first9 int, lanes []int, results []T, out []T) {
-	toRow := (*[256]int)(tos[first9:])
-	laneRow := (*[256]int)(lanes[first9:])
-	resultRow := (*[256]T)(results[first9:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
-		lane := laneRow[threadX]
 		result := resultRow[threadX]
+		lane := threadX & 31 & (width - 1)
 		/*line quern.dev/algo/internal/template/reduce.go:119*/ sum2 := result
-		if to < len(out) && lane == 0 {
+		/*line :120:10000*/ if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:10701:1*/
+	} /*line quern_gen.go:12214:1*/
 }
 
 func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10736,28 +12249,28 @@ func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:134*/ if t1 >= width {
-				break /*line quern_gen.go:10739:1*/
+				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:139*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line quern.dev/algo/internal/template/reduce.go:140:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:139*/ r.Halt() /*line quern_gen.go:10743:1*/
+			/*line :139:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :140:10000*/ if r.Halted() {
+					/*line :139:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:140:30000*/ at := (z*n+first)*width + t1
-				/*line quern.dev/algo/internal/template/reduce.go:141:30000*/ sum := in[at]
-				/*line quern.dev/algo/internal/template/reduce.go:142*/ for y := first + 1; y < last; y++ {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:142*/ r.Halt()
+				/*line :140:10000*/ t2 := (z*n+first)*width + t1
+				/*line :140:10000*/ column := in[t2:]
+				sum := column[0]
+				/*line :143:10000*/ for y := 1; y < last-first; y++ {
+					/*line :144:10000*/ if r.Halted() {
+						/*line :143:10000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:143*/ at += width
-					t2 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:144*/ t3 := in[at]
-					/*line quern.dev/algo/internal/template/reduce.go:144*/ result0 := multiply[T](t2, t3)
+					/*line :144:10000*/ t3 := sum
+					/*line :144:10000*/ t4 := column[y*width]
+					/*line :144:10000*/ result0 := multiply[T](t3, t4)
 					sum = result0
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:146*/ out[(z*gridY+blockY)*width+t1] = sum
+				/*line :146:10000*/ out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:10760:1*/
+	} /*line quern_gen.go:12273:1*/
 }
 
 func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10788,7 +12301,7 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:202*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -10797,43 +12310,43 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 				}
 				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:205*/ d = 1
-			for ; d < 32; d *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:205*/ r.Halt()
+			/*line :203:10000*/ d = 1
+			/*line :204:10000*/ for ; d < 32; d *= 2 {
+				/*line :205:10000*/ if r.Halted() {
+					/*line :203:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:206*/ t22 = d
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :204:10000*/ t22 = d
+				/*line :205:10000*/ for threadZ := range 1 {
+					/*line :206:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3MultiplyReduceSegments[T](r, vs, first4, t1s)
 					}
 				}
-				host.ShuffleDown(shuffleDowns, t1s, t22)
+				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
 				start := 2*d - 1
-				for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :213:10000*/ for threadZ := range 1 {
+					/*line :214:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4MultiplyReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line :221:10000*/ for threadZ := range 1 {
+				/*line :222:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5MultiplyReduceSegments[T](r, vs, first6, results)
 				}
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line :228:10000*/ for threadZ := range 1 {
+			/*line :229:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6MultiplyReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:10836:1*/
+	} /*line quern_gen.go:12349:1*/
 }
 
 //go:noinline
@@ -10846,51 +12359,51 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:157:30000*/ segment := (base + threadX) / group
-		/*line quern.dev/algo/internal/template/reduce.go:159:30000*/ first2 := 0
-		/*line quern.dev/algo/internal/template/reduce.go:160:30000*/ last := 0
-		/*line quern.dev/algo/internal/template/reduce.go:160:30000*/ if segment < len(out) {
-			/*line quern.dev/algo/internal/template/reduce.go:161:30000*/ t1 := int(ends[segment])
-			/*line quern.dev/algo/internal/template/reduce.go:161:30000*/ t2 := int(ends[segment+1])
-			/*line quern.dev/algo/internal/template/reduce.go:162:30000*/ first2 = t1
-			/*line quern.dev/algo/internal/template/reduce.go:163:30000*/ last = t2 /*line quern_gen.go:10856:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:157*/ segment := host.Div(base+threadX, group)
+		/*line :159:10000*/ first2 := 0
+		last := 0
+		/*line :160:10000*/ if segment < len(out) {
+			t1 := int(ends[segment])
+			/*line :161:10000*/ t2 := int(ends[segment+1])
+			first2 = t1
+			last = t2
 		}
-//line quern.dev/algo/internal/template/reduce.go:163:30000
+//line :163:10000
 		var sum T
-		/*line quern.dev/algo/internal/template/reduce.go:164:30000*/ if first2+lane < last {
-			/*line quern.dev/algo/internal/template/reduce.go:165:30000*/ sum = in[first2+lane]
-			/*line quern.dev/algo/internal/template/reduce.go:166:30000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:166:30000*/ r.Halt() /*line quern_gen.go:10864:1*/
+		/*line :164:10000*/ if first2+lane < last {
+			sum = in[first2+lane]
+			/*line :166:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :167:10000*/ if r.Halted() {
+					/*line :166:10000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ t3 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ t4 := in[j]
-				/*line quern.dev/algo/internal/template/reduce.go:167:30000*/ result0 := multiply[T](t3, t4)
-				/*line quern.dev/algo/internal/template/reduce.go:168:30000*/ sum = result0 /*line quern_gen.go:10869:1*/
+				/*line :167:10000*/ t3 := sum
+				/*line :167:10000*/ t4 := in[j]
+				/*line :167:10000*/ result0 := multiply[T](t3, t4)
+				sum = result0
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ count := min(last-first2, group)
-		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ v := sum
-		/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ segmentRow[threadX] = segment
-		/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ firstRow[threadX] = first2
-		/*line quern.dev/algo/internal/template/reduce.go:174*/ lastRow[threadX] = last
+		/*line :170:10000*/ count := min(last-first2, group)
+		v := sum
+		segmentRow[threadX] = segment
+		firstRow[threadX] = first2
+		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:10879:1*/
+	} /*line quern_gen.go:12392:1*/
 }
 
 //go:noinline
 func quernRow2MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10886:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12399:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:206*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10893:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12406:1*/
 }
 
 //go:noinline
@@ -10904,22 +12417,22 @@ func quernRow4MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:206*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
 			t42 := v
 			t5 := other
-			/*line quern.dev/algo/internal/template/reduce.go:208*/ result02 := multiply[T](t42, t5)
+			/*line :206:10000*/ result02 := multiply[T](t42, t5)
 			v = result02
 		}
-		vRow[threadX] = v
-	} /*line quern_gen.go:10915:1*/
+		/*line :209:10000*/ vRow[threadX] = v
+	} /*line quern_gen.go:12428:1*/
 }
 
 //go:noinline
 func quernRow5MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:211*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10922:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12435:1*/
 }
 
 //go:noinline
@@ -10935,14 +12448,14 @@ func quernRow6MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:170:30000*/ sum2 := result
-		/*line quern.dev/algo/internal/template/reduce.go:171:30000*/ if segment < len(out) && lane == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:172:30000*/ if first2 >= last {
-				/*line quern.dev/algo/internal/template/reduce.go:173:30000*/ sum2 = empty /*line quern_gen.go:10941:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:170*/ sum2 := result
+		if segment < len(out) && lane == 0 {
+			if first2 >= last {
+				sum2 = empty
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:175*/ out[segment] = sum2
+			/*line :175:10000*/ out[segment] = sum2
 		}
-	} /*line quern_gen.go:10945:1*/
+	} /*line quern_gen.go:12458:1*/
 }
 
 func quernHostMultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10985,7 +12498,7 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 			last := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/runs.go:295*/ if launch == 1 {
+				/*line quern.dev/algo/internal/template/runs.go:369*/ if launch == 1 {
 					if same || p > 0 {
 						break
 					}
@@ -11000,90 +12513,95 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line quern.dev/algo/internal/template/runs.go:303*/ _ = counts[t2]
+						/*line :377:50000*/ _ = counts[t2]
 						t4 := i
-						/*line quern.dev/algo/internal/template/runs.go:303*/ _ = sums[t4]
+						/*line :377:50000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line quern.dev/algo/internal/template/runs.go:303*/ counts[t2] = t5
-						/*line quern.dev/algo/internal/template/runs.go:303*/ sums[t4] = t6
+						/*line :377:50000*/ counts[t2] = t5
+						/*line :377:50000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b.N == 0 {
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ t1 := a.V
-							/*line quern.dev/algo/internal/template/runs.go:223:40000*/ t22 := b.V
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ result0 := multiply[T](t1, t22)
-							/*line quern.dev/algo/internal/template/runs.go:223:40000*/ b.V = result0 /*line quern_gen.go:11016:1*/
+						/*line :295:50000*/ if b.N == 0 {
+							t1 := a.V
+							t22 := b.V
+							/*line :296:50000*/ result0 := multiply[T](t1, t22)
+							b.V = result0
 						}
-						/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b.N += a.N
-						/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result := b
-						/*line quern.dev/algo/internal/template/runs.go:304*/ all = result
+						/*line :298:50000*/ b.N += a.N
+						result := b
+						/*line :378:50000*/ all = result
 					}
+					/*line :380:50000*/ break
+				}
+				/*line :382:50000*/ at := p * part
+				/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-				at := p * part
-				if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
-					break
-				}
+//line :386:50000
 				var so struct {
 					N uint32
 					V T
 				}
-				if launch == 2 {
-					so = struct {
+				/*line :390:50000*/ if launch == 2 {
+					/*line :391:50000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
+//line :395:50000
 				} else {
-					so = struct {
+					/*line :396:50000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					at++
+					/*line :400:50000*/ at++
 				}
-				/*line quern.dev/algo/internal/template/runs.go:320*/ for ; at < last; at += 4096 {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/runs.go:320*/ r.Halt()
+				/*line :394:50000*/ for ; at < last; at += 4096 {
+					/*line :395:50000*/ if r.Halted() {
+						/*line :394:50000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/runs.go:321*/ t7 := min(last-at, 4096)
-					for k := 0; k < t7; k++ {
-						/*line quern.dev/algo/internal/template/runs.go:322*/ i2 := at + k
+					/*line :395:50000*/ t7 := min(last-at, 4096)
+					/*line :396:50000*/ for k := 0; k < t7; k++ {
+						/*line :396:50000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line quern.dev/algo/internal/template/runs.go:325*/ b2 := struct {
+						/*line :399:50000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b2.N == 0 {
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ t12 := a2.V
-							/*line quern.dev/algo/internal/template/runs.go:223:40000*/ t23 := b2.V
-							/*line quern.dev/algo/internal/template/runs.go:222:40000*/ result02 := multiply[T](t12, t23)
-							/*line quern.dev/algo/internal/template/runs.go:223:40000*/ b2.V = result02 /*line quern_gen.go:11062:1*/
+						/*line :295:50000*/ if b2.N == 0 {
+							t12 := a2.V
+							t23 := b2.V
+							/*line :296:50000*/ result02 := multiply[T](t12, t23)
+							b2.V = result02
 						}
-						/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b2.N += a2.N
-						/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result2 := b2
-						/*line quern.dev/algo/internal/template/runs.go:325*/ so = result2
-						/*line quern.dev/algo/internal/template/runs.go:327*/ if value {
-							if reduce {
-								if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :298:50000*/ b2.N += a2.N
+						result2 := b2
+						/*line :399:50000*/ so = result2
+						/*line :401:50000*/ if value {
+							/*line :402:50000*/ if reduce {
+								/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
+//line :406:50000
 							} else if !exclusive {
-								out[i2] = so.V
+								/*line :407:50000*/ out[i2] = so.V
+//line :408:50000
 							} else if h != 0 {
-								out[i2] = first
+								/*line :409:50000*/ out[i2] = first
+//line :410:50000
 							} else {
-								t9 := prior
-								/*line quern.dev/algo/internal/template/runs.go:337*/ result03 := multiply[T](first, t9)
-								/*line quern.dev/algo/internal/template/runs.go:337*/ out[i2] = result03
+								/*line :411:50000*/ t9 := prior
+								/*line :411:50000*/ result03 := multiply[T](first, t9)
+								/*line :411:50000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/runs.go:341*/ if launch == 0 {
+				/*line :415:50000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line quern.dev/algo/internal/template/runs.go:342*/ _ = row2[threadX]
+					/*line :416:50000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -11091,120 +12609,126 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 				}
 			}
 		}
-		return
+		/*line :424:50000*/ return
 	}
-	for threadX := range width {
+	/*line :426:50000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		switch {
+		/*line :430:50000*/ switch {
+//line :431:50000
 		default:
-			/*line quern.dev/algo/internal/template/runs.go:295*/ if launch == 1 {
-				if same || p > 0 {
+			/*line :369:50000*/ if launch == 1 {
+				/*line :370:50000*/ if same || p > 0 {
 					break
 				}
-				all := struct {
+				/*line :373:50000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				counts[0] = 0
-				for i := 1; i < len(sums); i++ {
-					own := struct {
+				/*line :377:50000*/ counts[0] = 0
+				/*line :378:50000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:50000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					t2 := i
-					/*line quern.dev/algo/internal/template/runs.go:303*/ _ = counts[t2]
+					/*line :383:50000*/ t2 := i
+					/*line :377:50000*/ _ = counts[t2]
 					t4 := i
-					/*line quern.dev/algo/internal/template/runs.go:303*/ _ = sums[t4]
+					/*line :377:50000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line quern.dev/algo/internal/template/runs.go:303*/ counts[t2] = t5
-					/*line quern.dev/algo/internal/template/runs.go:303*/ sums[t4] = t6
+					/*line :377:50000*/ counts[t2] = t5
+					/*line :377:50000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b.N == 0 {
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ t1 := a.V
-						/*line quern.dev/algo/internal/template/runs.go:223:40000*/ t22 := b.V
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ result0 := multiply[T](t1, t22)
-						/*line quern.dev/algo/internal/template/runs.go:223:40000*/ b.V = result0 /*line quern_gen.go:11130:1*/
+					/*line :295:50000*/ if b.N == 0 {
+						t1 := a.V
+						t22 := b.V
+						/*line :296:50000*/ result0 := multiply[T](t1, t22)
+						b.V = result0
 					}
-					/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b.N += a.N
-					/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result := b
-					/*line quern.dev/algo/internal/template/runs.go:304*/ all = result
+					/*line :298:50000*/ b.N += a.N
+					result := b
+					/*line :378:50000*/ all = result
 				}
+				/*line :380:50000*/ break
+			}
+			/*line :382:50000*/ at := p * part
+			/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-			at := p * part
-			if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
-				break
-			}
+//line :386:50000
 			var so struct {
 				N uint32
 				V T
 			}
-			if launch == 2 {
-				so = struct {
+			/*line :390:50000*/ if launch == 2 {
+				/*line :391:50000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
+//line :395:50000
 			} else {
-				so = struct {
+				/*line :396:50000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				at++
+				/*line :400:50000*/ at++
 			}
-			/*line quern.dev/algo/internal/template/runs.go:320*/ for ; at < last; at += 4096 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/runs.go:320*/ r.Halt()
+			/*line :394:50000*/ for ; at < last; at += 4096 {
+				/*line :395:50000*/ if r.Halted() {
+					/*line :394:50000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/runs.go:321*/ t7 := min(last-at, 4096)
-				for k := 0; k < t7; k++ {
-					/*line quern.dev/algo/internal/template/runs.go:322*/ i2 := at + k
+				/*line :395:50000*/ t7 := min(last-at, 4096)
+				/*line :396:50000*/ for k := 0; k < t7; k++ {
+					/*line :396:50000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line quern.dev/algo/internal/template/runs.go:325*/ b2 := struct {
+					/*line :399:50000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line quern.dev/algo/internal/template/runs.go:221:40000*/ if b2.N == 0 {
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ t12 := a2.V
-						/*line quern.dev/algo/internal/template/runs.go:223:40000*/ t23 := b2.V
-						/*line quern.dev/algo/internal/template/runs.go:222:40000*/ result02 := multiply[T](t12, t23)
-						/*line quern.dev/algo/internal/template/runs.go:223:40000*/ b2.V = result02 /*line quern_gen.go:11176:1*/
+					/*line :295:50000*/ if b2.N == 0 {
+						t12 := a2.V
+						t23 := b2.V
+						/*line :296:50000*/ result02 := multiply[T](t12, t23)
+						b2.V = result02
 					}
-					/*line quern.dev/algo/internal/template/runs.go:224:40000*/ b2.N += a2.N
-					/*line quern.dev/algo/internal/template/runs.go:225:40000*/ result2 := b2
-					/*line quern.dev/algo/internal/template/runs.go:325*/ so = result2
-					/*line quern.dev/algo/internal/template/runs.go:327*/ if value {
-						if reduce {
-							if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :298:50000*/ b2.N += a2.N
+					result2 := b2
+					/*line :399:50000*/ so = result2
+					/*line :401:50000*/ if value {
+						/*line :402:50000*/ if reduce {
+							/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
+//line :406:50000
 						} else if !exclusive {
-							out[i2] = so.V
+							/*line :407:50000*/ out[i2] = so.V
+//line :408:50000
 						} else if h != 0 {
-							out[i2] = first
+							/*line :409:50000*/ out[i2] = first
+//line :410:50000
 						} else {
-							t9 := prior
-							/*line quern.dev/algo/internal/template/runs.go:337*/ result03 := multiply[T](first, t9)
-							/*line quern.dev/algo/internal/template/runs.go:337*/ out[i2] = result03
+							/*line :411:50000*/ t9 := prior
+							/*line :411:50000*/ result03 := multiply[T](first, t9)
+							/*line :411:50000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/runs.go:341*/ if launch == 0 {
+			/*line :415:50000*/ if launch == 0 {
 				_ = counts[p]
-				/*line quern.dev/algo/internal/template/runs.go:342*/ _ = sums[p]
+				/*line :416:50000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line quern.dev/algo/internal/template/runs.go:342*/ counts[p] = t15
-				/*line quern.dev/algo/internal/template/runs.go:342*/ sums[p] = t16
+				/*line :416:50000*/ counts[p] = t15
+				/*line :416:50000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:11207:1*/
+	} /*line quern_gen.go:12731:1*/
 }
 
 func quernHostMultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11247,81 +12771,81 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:270*/ t6 := in[t4:t5]
+				/*line :270:70000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:270*/ t9 := in[t7:t8]
+				/*line :270:70000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:270*/ t12 := in[t10:t11]
+				/*line :270:70000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t13 := a[0]
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t14 := b[0]
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t15 := c[0]
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t16 := d[0]
+				/*line :271:70000*/ t13 := a[0]
+				/*line :271:70000*/ t14 := b[0]
+				/*line :271:70000*/ t15 := c[0]
+				/*line :271:70000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line quern.dev/algo/internal/template/scan.go:272*/ for i := 1; i < part; i++ {
+				/*line :272:70000*/ for i := 1; i < part; i++ {
 					t17 := sa
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t18 := a[i]
-					/*line quern.dev/algo/internal/template/scan.go:273*/ result0 := multiply[T](t17, t18)
+					/*line :273:70000*/ t18 := a[i]
+					/*line :273:70000*/ result0 := multiply[T](t17, t18)
 					t20 := result0
 					t21 := sb
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t22 := b[i]
-					/*line quern.dev/algo/internal/template/scan.go:273*/ result02 := multiply[T](t21, t22)
+					/*line :273:70000*/ t22 := b[i]
+					/*line :273:70000*/ result02 := multiply[T](t21, t22)
 					t24 := result02
 					t25 := sc
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t26 := c[i]
-					/*line quern.dev/algo/internal/template/scan.go:273*/ result03 := multiply[T](t25, t26)
+					/*line :273:70000*/ t26 := c[i]
+					/*line :273:70000*/ result03 := multiply[T](t25, t26)
 					t28 := result03
 					t29 := sd
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t30 := d[i]
-					/*line quern.dev/algo/internal/template/scan.go:273*/ result04 := multiply[T](t29, t30)
+					/*line :273:70000*/ t30 := d[i]
+					/*line :273:70000*/ result04 := multiply[T](t29, t30)
 					t32 := result04
 					sa = t20
 					sb = t24
 					sc = t28
 					sd = t32
 				}
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t34]
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t36]
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t38]
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t40]
+				/*line :275:70000*/ _ = before[t34]
+				/*line :275:70000*/ _ = before[t36]
+				/*line :275:70000*/ _ = before[t38]
+				/*line :275:70000*/ _ = before[t40]
 				t41 := sa
 				t42 := sb
 				t43 := sc
 				t44 := sd
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t34] = t41
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t36] = t42
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t38] = t43
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t40] = t44
+				/*line :275:70000*/ before[t34] = t41
+				/*line :275:70000*/ before[t36] = t42
+				/*line :275:70000*/ before[t38] = t43
+				/*line :275:70000*/ before[t40] = t44
 				break
 			}
-			for k := 0; k < 4; k++ {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:278*/ r.Halt()
+			/*line :278:70000*/ for k := 0; k < 4; k++ {
+				/*line :279:70000*/ if r.Halted() {
+					/*line :278:70000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:279*/ at2 := (p + k) * part
-				if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:70000*/ at2 := (p + k) * part
+				/*line :280:70000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				last := min(at2+part, len(in))
+				/*line :283:70000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:70000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t45 := sum
-					/*line quern.dev/algo/internal/template/scan.go:286*/ t46 := in[i2]
-					/*line quern.dev/algo/internal/template/scan.go:286*/ result05 := multiply[T](t45, t46)
+					/*line :286:70000*/ t46 := in[i2]
+					/*line :286:70000*/ result05 := multiply[T](t45, t46)
 					sum = result05
 				}
-				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
+				/*line :288:70000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:11324:1*/
+	} /*line quern_gen.go:12848:1*/
 }
 
 func quernHostMultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11349,26 +12873,26 @@ func quernRow1MultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.R
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:297:50000*/ if base+threadX > 0 || len(before) < 2 {
-				/*line quern.dev/algo/internal/template/scan.go:298:50000*/ break /*line quern_gen.go:11353:1*/
+			/*line quern.dev/algo/internal/template/scan.go:297*/ if base+threadX > 0 || len(before) < 2 {
+				break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:300:50000*/ sum := before[1]
-			/*line quern.dev/algo/internal/template/scan.go:301:50000*/ if start {
-				/*line quern.dev/algo/internal/template/scan.go:302:50000*/ before[0] = first
-				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ t2 := sum
-				/*line quern.dev/algo/internal/template/scan.go:303:50000*/ result0 := multiply[T](first, t2)
-				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ sum = result0
-				/*line quern.dev/algo/internal/template/scan.go:304:50000*/ before[1] = sum /*line quern_gen.go:11361:1*/
+			sum := before[1]
+			if start {
+				before[0] = first
+				t2 := sum
+				/*line :303:70000*/ result0 := multiply[T](first, t2)
+				sum = result0
+				/*line :304:70000*/ before[1] = sum
 			}
-			/*line quern.dev/algo/internal/template/scan.go:306:50000*/ for i := 2; i < len(before); i++ {
-				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ t4 := sum
-				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ t5 := before[i]
-				/*line quern.dev/algo/internal/template/scan.go:307:50000*/ result02 := multiply[T](t4, t5)
-				/*line quern.dev/algo/internal/template/scan.go:308:50000*/ sum = result02
-				/*line quern.dev/algo/internal/template/scan.go:308:50000*/ before[i] = sum /*line quern_gen.go:11368:1*/
+			/*line :306:70000*/ for i := 2; i < len(before); i++ {
+				t4 := sum
+				/*line :307:70000*/ t5 := before[i]
+				/*line :307:70000*/ result02 := multiply[T](t4, t5)
+				sum = result02
+				/*line :308:70000*/ before[i] = sum
 			}
 		}
-	}
+	} /*line quern_gen.go:12895:1*/
 }
 
 func quernHostMultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11409,169 +12933,169 @@ func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:317:50000*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t3 := in[at:t2]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t6 := in[t4:t5]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t7 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t9 := in[t7:t8]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t10 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:318:50000*/ t12 := in[t10:t11]
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ a := t3
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ b := t6
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ c := t9
-				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ d := t12
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t15 := out[at:t14]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t17 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t18 := out[t16:t17]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t19 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t20 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t21 := out[t19:t20]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t22 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ t23 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:319:50000*/ t24 := out[t22:t23]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ u := t15
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ v := t18
-				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ w := t21
-				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ x := t24
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t25 := before[p]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t26 := before[p+1]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t27 := before[p+2]
-				/*line quern.dev/algo/internal/template/scan.go:320:50000*/ t28 := before[p+3]
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ sa := t25
-				/*line quern.dev/algo/internal/template/scan.go:322:50000*/ sb := t26
-				/*line quern.dev/algo/internal/template/scan.go:323:50000*/ sc := t27
-				/*line quern.dev/algo/internal/template/scan.go:324:50000*/ sd := t28
-				/*line quern.dev/algo/internal/template/scan.go:321:50000*/ if exclusive {
-					/*line quern.dev/algo/internal/template/scan.go:322:50000*/ for i := 0; i < part; i++ {
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t30 := a[i]
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t31 := b[i]
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t32 := c[i]
-						/*line quern.dev/algo/internal/template/scan.go:323:50000*/ t33 := d[i]
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ ea := t30
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ eb := t31
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ ec := t32
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ ed := t33
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34 := u
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t35 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t34[t35]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t36 := v
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t37 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t36[t37]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t38 := w
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t39 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t38[t39]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t40 := x
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t41 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ _ = t40[t41]
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t42 := sa
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t43 := sb
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t44 := sc
-						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t45 := sd
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t34[t35] = t42
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t36[t37] = t43
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t38[t39] = t44
-						/*line quern.dev/algo/internal/template/scan.go:324:50000*/ t40[t41] = t45
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ t46 := sa
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t47 := ea
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result0 := multiply[T](t46, t47)
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t49 := result0
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t50 := sb
-						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t51 := eb
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result02 := multiply[T](t50, t51)
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t53 := result02
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t54 := sc
-						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t55 := ec
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result03 := multiply[T](t54, t55)
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t57 := result03
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ t58 := sd
-						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ t59 := ed
-						/*line quern.dev/algo/internal/template/scan.go:325:50000*/ result04 := multiply[T](t58, t59)
-						/*line quern.dev/algo/internal/template/scan.go:326:50000*/ t61 := result04
-						/*line quern.dev/algo/internal/template/scan.go:327:50000*/ sa = t49
-						/*line quern.dev/algo/internal/template/scan.go:328:50000*/ sb = t53
-						/*line quern.dev/algo/internal/template/scan.go:329:50000*/ sc = t57
-						/*line quern.dev/algo/internal/template/scan.go:330:50000*/ sd = t61 /*line quern_gen.go:11496:1*/
+			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
+				t3 := in[at:t2]
+				t5 := at + size2
+				/*line :318:70000*/ t6 := in[t4:t5]
+				t7 := at + size2
+				t8 := at + size3
+				/*line :318:70000*/ t9 := in[t7:t8]
+				t10 := at + size3
+				t11 := at + size
+				/*line :318:70000*/ t12 := in[t10:t11]
+				a := t3
+				b := t6
+				c := t9
+				d := t12
+				/*line :319:70000*/ t15 := out[at:t14]
+				t17 := at + size2
+				/*line :319:70000*/ t18 := out[t16:t17]
+				t19 := at + size2
+				t20 := at + size3
+				/*line :319:70000*/ t21 := out[t19:t20]
+				t22 := at + size3
+				t23 := at + size
+				/*line :319:70000*/ t24 := out[t22:t23]
+				u := t15
+				v := t18
+				w := t21
+				x := t24
+				/*line :320:70000*/ t25 := before[p]
+				/*line :320:70000*/ t26 := before[p+1]
+				/*line :320:70000*/ t27 := before[p+2]
+				/*line :320:70000*/ t28 := before[p+3]
+				sa := t25
+				sb := t26
+				sc := t27
+				sd := t28
+				/*line :321:70000*/ if exclusive {
+					/*line :322:70000*/ for i := 0; i < part; i++ {
+						t30 := a[i]
+						/*line :323:70000*/ t31 := b[i]
+						/*line :323:70000*/ t32 := c[i]
+						/*line :323:70000*/ t33 := d[i]
+						ea := t30
+						eb := t31
+						ec := t32
+						ed := t33
+						/*line :324:70000*/ t34 := u
+						t35 := i
+						/*line :324:70000*/ _ = t34[t35]
+						t36 := v
+						t37 := i
+						/*line :324:70000*/ _ = t36[t37]
+						t38 := w
+						t39 := i
+						/*line :324:70000*/ _ = t38[t39]
+						t40 := x
+						t41 := i
+						/*line :324:70000*/ _ = t40[t41]
+						t42 := sa
+						t43 := sb
+						t44 := sc
+						t45 := sd
+						/*line :324:70000*/ t34[t35] = t42
+						/*line :324:70000*/ t36[t37] = t43
+						/*line :324:70000*/ t38[t39] = t44
+						/*line :324:70000*/ t40[t41] = t45
+						t46 := sa
+						t47 := ea
+						/*line :325:70000*/ result0 := multiply[T](t46, t47)
+						t49 := result0
+						t50 := sb
+						t51 := eb
+						/*line :325:70000*/ result02 := multiply[T](t50, t51)
+						t53 := result02
+						t54 := sc
+						t55 := ec
+						/*line :325:70000*/ result03 := multiply[T](t54, t55)
+						t57 := result03
+						t58 := sd
+						t59 := ed
+						/*line :325:70000*/ result04 := multiply[T](t58, t59)
+						t61 := result04
+						sa = t49
+						sb = t53
+						sc = t57
+						sd = t61
 					}
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ break /*line quern_gen.go:11498:1*/
+					/*line :332:70000*/ break
 				}
-				/*line quern.dev/algo/internal/template/scan.go:329:50000*/ for i2 := 0; i2 < part; i2++ {
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t63 := sa
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t64 := a[i2]
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result05 := multiply[T](t63, t64)
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t66 := result05
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t67 := sb
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t68 := b[i2]
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result06 := multiply[T](t67, t68)
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t70 := result06
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t71 := sc
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t72 := c[i2]
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result07 := multiply[T](t71, t72)
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t74 := result07
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t75 := sd
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ t76 := d[i2]
-					/*line quern.dev/algo/internal/template/scan.go:330:50000*/ result08 := multiply[T](t75, t76)
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t78 := result08
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ sa = t66
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ sb = t70
-					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ sc = t74
-					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ sd = t78
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t79 := u
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t80 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t79[t80]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t81 := v
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t82 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t81[t82]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t83 := w
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t84 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t83[t84]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t85 := x
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t86 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ _ = t85[t86]
-					/*line quern.dev/algo/internal/template/scan.go:332:50000*/ t87 := sa
-					/*line quern.dev/algo/internal/template/scan.go:333:50000*/ t88 := sb
-					/*line quern.dev/algo/internal/template/scan.go:334:50000*/ t89 := sc
-					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ t90 := sd
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t79[t80] = t87
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t81[t82] = t88
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t83[t84] = t89
-					/*line quern.dev/algo/internal/template/scan.go:331:50000*/ t85[t86] = t90 /*line quern_gen.go:11540:1*/
+				/*line :329:70000*/ for i2 := 0; i2 < part; i2++ {
+					t63 := sa
+					/*line :330:70000*/ t64 := a[i2]
+					/*line :330:70000*/ result05 := multiply[T](t63, t64)
+					t66 := result05
+					t67 := sb
+					/*line :330:70000*/ t68 := b[i2]
+					/*line :330:70000*/ result06 := multiply[T](t67, t68)
+					t70 := result06
+					t71 := sc
+					/*line :330:70000*/ t72 := c[i2]
+					/*line :330:70000*/ result07 := multiply[T](t71, t72)
+					t74 := result07
+					t75 := sd
+					/*line :330:70000*/ t76 := d[i2]
+					/*line :330:70000*/ result08 := multiply[T](t75, t76)
+					t78 := result08
+					sa = t66
+					sb = t70
+					sc = t74
+					sd = t78
+					/*line :331:70000*/ t79 := u
+					t80 := i2
+					/*line :331:70000*/ _ = t79[t80]
+					t81 := v
+					t82 := i2
+					/*line :331:70000*/ _ = t81[t82]
+					t83 := w
+					t84 := i2
+					/*line :331:70000*/ _ = t83[t84]
+					t85 := x
+					t86 := i2
+					/*line :331:70000*/ _ = t85[t86]
+					t87 := sa
+					t88 := sb
+					t89 := sc
+					t90 := sd
+					/*line :331:70000*/ t79[t80] = t87
+					/*line :331:70000*/ t81[t82] = t88
+					/*line :331:70000*/ t83[t84] = t89
+					/*line :331:70000*/ t85[t86] = t90
 				}
-				/*line quern.dev/algo/internal/template/scan.go:333:50000*/ break /*line quern_gen.go:11542:1*/
+				/*line :333:70000*/ break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:335:50000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:335:50000*/ r.Halt() /*line quern_gen.go:11546:1*/
+			/*line :335:70000*/ for k := 0; k < 4; k++ {
+				/*line :336:70000*/ if r.Halted() {
+					/*line :335:70000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:336:50000*/ i3 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:337:50000*/ if i3 >= len(in) || p+k >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:338:50000*/ break block /*line quern_gen.go:11550:1*/
+				/*line :336:70000*/ i3 := (p + k) * part
+				/*line :337:70000*/ if i3 >= len(in) || p+k >= len(before) {
+					break block
 				}
-				/*line quern.dev/algo/internal/template/scan.go:340:50000*/ last := min(i3+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:341:50000*/ sum := before[p+k]
-				/*line quern.dev/algo/internal/template/scan.go:342:50000*/ if p+k == 0 && !start {
-					/*line quern.dev/algo/internal/template/scan.go:343:50000*/ sum = in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:344:50000*/ out[i3] = sum
-					/*line quern.dev/algo/internal/template/scan.go:345:50000*/ i3++ /*line quern_gen.go:11557:1*/
+				/*line :340:70000*/ last := min(i3+part, len(in))
+				sum := before[p+k]
+				/*line :342:70000*/ if p+k == 0 && !start {
+					sum = in[i3]
+					out[i3] = sum
+					i3++
 				}
-				/*line quern.dev/algo/internal/template/scan.go:347:50000*/ for ; i3 < last; i3++ {
-					/*line quern.dev/algo/internal/template/scan.go:348:50000*/ v2 := in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:349:50000*/ if exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:350:50000*/ out[i3] = sum /*line quern_gen.go:11562:1*/
+				/*line :347:70000*/ for ; i3 < last; i3++ {
+					v2 := in[i3]
+					/*line :349:70000*/ if exclusive {
+						out[i3] = sum
 					}
-					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ t91 := sum
-					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ t92 := v2
-					/*line quern.dev/algo/internal/template/scan.go:352:50000*/ result09 := multiply[T](t91, t92)
-					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ sum = result09
-					/*line quern.dev/algo/internal/template/scan.go:353:50000*/ if !exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:354:50000*/ out[i3] = sum /*line quern_gen.go:11569:1*/
+					/*line :352:70000*/ t91 := sum
+					t92 := v2
+					/*line :352:70000*/ result09 := multiply[T](t91, t92)
+					sum = result09
+					/*line :353:70000*/ if !exclusive {
+						out[i3] = sum
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:13098:1*/
 }
 
 func quernHostMultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11604,38 +13128,38 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 		line := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := line / inner
+			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:70000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			sum := first
+			/*line :402:70000*/ sum := first
 			i := 0
-			if !start {
+			/*line :404:70000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			for ; i < n; i++ {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:410*/ r.Halt()
+			/*line :410:70000*/ for ; i < n; i++ {
+				/*line :411:70000*/ if r.Halted() {
+					/*line :410:70000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:411*/ v := in[at]
-				if exclusive {
+				/*line :411:70000*/ v := in[at]
+				/*line :412:70000*/ if exclusive {
 					out[at] = sum
 				}
-				t1 := sum
+				/*line :415:70000*/ t1 := sum
 				t2 := v
-				/*line quern.dev/algo/internal/template/scan.go:415*/ result0 := multiply[T](t1, t2)
+				/*line :415:70000*/ result0 := multiply[T](t1, t2)
 				sum = result0
-				/*line quern.dev/algo/internal/template/scan.go:416*/ if !exclusive {
+				/*line :416:70000*/ if !exclusive {
 					out[at] = sum
 				}
-				at += inner
+				/*line :419:70000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:11638:1*/
+	} /*line quern_gen.go:13162:1*/
 }
 
 func quernHostOrderedIntegersExtremeParts[T int32 | int64](r *host.Run) {
@@ -11676,193 +13200,188 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 		at2 := stride + last
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/extremes.go:195:70000*/ if first >= len(in) {
-				/*line quern.dev/algo/internal/template/extremes.go:196:70000*/ break /*line quern_gen.go:11680:1*/
+			/*line quern.dev/algo/internal/template/extremes.go:213:80000*/ if first >= len(in) {
+				break
 			}
-//line quern.dev/algo/internal/template/extremes.go:198
+//line :216:80000
 			var lo2 struct {
 				V  T
-				At int /*line quern_gen.go:11685:1*/
+				At int
 			}
-//line quern.dev/algo/internal/template/extremes.go:202:70000
+//line :220:80000
 			var hi2 struct {
-				/*line quern.dev/algo/internal/template/extremes.go:203:70000*/ V T
-				/*line quern.dev/algo/internal/template/extremes.go:204:70000*/ At int /*line quern_gen.go:11690:1*/
+				V  T
+				At int
 			}
-			/*line quern.dev/algo/internal/template/extremes.go:206:70000*/ switch {
-//line quern.dev/algo/internal/template/extremes.go:207:70000
+			/*line :224:80000*/ switch {
+//line :225:80000
 			default:
-				/*line quern.dev/algo/internal/template/extremes.go:32:70000*/ p2 := min(first, last-1)
-				/*line quern.dev/algo/internal/template/extremes.go:33:70000*/ if len(at) > 0 {
-					/*line quern.dev/algo/internal/template/extremes.go:34:70000*/ lo2 = struct {
-						/*line quern.dev/algo/internal/template/extremes.go:35:70000*/ V T
-						/*line quern.dev/algo/internal/template/extremes.go:36:70000*/ At int
-//line quern.dev/algo/internal/template/extremes.go:37:70000
+				/*line :32:80000*/ p2 := min(first, last-1)
+				/*line :33:80000*/ if len(at) > 0 {
+					/*line :34:80000*/ lo2 = struct {
+						V  T
+						At int
 					}{V: in[p2], At: at[p2]}
-					/*line quern.dev/algo/internal/template/extremes.go:38:70000*/ hi2 = lo2
-					/*line quern.dev/algo/internal/template/extremes.go:39:70000*/ for i := first; i < last; i += stride {
-						/*line quern.dev/algo/internal/template/extremes.go:40:70000*/ e := struct {
-							/*line quern.dev/algo/internal/template/extremes.go:41:70000*/ V T
-							/*line quern.dev/algo/internal/template/extremes.go:42:70000*/ At int
-//line quern.dev/algo/internal/template/extremes.go:43:70000
+					/*line :38:80000*/ hi2 = lo2
+					/*line :39:80000*/ for i := first; i < last; i += stride {
+						/*line :40:80000*/ e := struct {
+							V  T
+							At int
 						}{V: in[i], At: at[i]}
-						/*line quern.dev/algo/internal/template/extremes.go:44:70000*/ a := lo2
-//line quern.dev/algo/internal/template/extremes.go:45:70000
+						/*line :44:80000*/ a := lo2
+//line :45:80000
 						var result struct {
-							/*line quern.dev/algo/internal/template/extremes.go:46:70000*/ V T
-							/*line quern.dev/algo/internal/template/extremes.go:47:70000*/ At int /*line quern_gen.go:11713:1*/
+							V  T
+							At int
 						}
-						/*line quern.dev/algo/internal/template/extremes.go:49:70000*/ switch {
-//line quern.dev/algo/internal/template/extremes.go:50:70000
+						/*line :49:80000*/ switch {
+//line :50:80000
 						default:
-							/*line quern.dev/algo/internal/template/extremes.go:13*/ quernv0 := e.V
+							/*line :13:80000*/ quernv0 := e.V
 							quernv1 := a.V
-							/*line order.go:101:80000*/ t1 := quernv0
-							/*line order.go:102:80000*/ t2 := quernv1
-							/*line order.go:101:80000*/ result0 := orderedIntegers[T](t1, t2, quernbound0)
-							/*line order.go:102:80000*/ result2 := result0
+							/*line order.go:111*/ t1 := quernv0
+							t2 := quernv1
+							/*line order.go:111*/ result0 := orderedIntegers[T](t1, t2, quernbound0)
+							result2 := result0
 							/*line quern.dev/algo/internal/template/extremes.go:13*/ t22 := result2
 							if !t22 {
 								t12 := e.At < a.At
-								if t12 {
+								/*line :16:80000*/ if t12 {
 									quernv02 := a.V
 									quernv12 := e.V
-									/*line order.go:101:80000*/ t13 := quernv02
-									/*line order.go:102:80000*/ t23 := quernv12
-									/*line order.go:101:80000*/ result02 := orderedIntegers[T](t13, t23, quernbound0)
-									/*line order.go:102:80000*/ result3 := result02
+									/*line order.go:111*/ t13 := quernv02
+									t23 := quernv12
+									/*line order.go:111*/ result02 := orderedIntegers[T](t13, t23, quernbound0)
+									result3 := result02
 									/*line quern.dev/algo/internal/template/extremes.go:13*/ t12 = !result3
 								}
-								t22 = t12
+								/*line :15:80000*/ t22 = t12
 							}
-							if t22 {
-								/*line quern.dev/algo/internal/template/extremes.go:14*/ result = e
+							/*line :17:80000*/ if t22 {
+								/*line :14:80000*/ result = e
 								break
 							}
-							/*line quern.dev/algo/internal/template/extremes.go:16*/ result = a
+							/*line :16:80000*/ result = a
 						}
-						/*line quern.dev/algo/internal/template/extremes.go:38:70000*/ t14 := result
-						/*line quern.dev/algo/internal/template/extremes.go:39:70000*/ a2 := hi2
-//line quern.dev/algo/internal/template/extremes.go:40:70000
+						/*line :38:80000*/ t14 := result
+						a2 := hi2
+//line :40:80000
 						var result4 struct {
-							/*line quern.dev/algo/internal/template/extremes.go:41:70000*/ V T
-							/*line quern.dev/algo/internal/template/extremes.go:42:70000*/ At int /*line quern_gen.go:11749:1*/
+							V  T
+							At int
 						}
-						/*line quern.dev/algo/internal/template/extremes.go:44:70000*/ switch {
-//line quern.dev/algo/internal/template/extremes.go:45:70000
+						/*line :44:80000*/ switch {
+//line :45:80000
 						default:
-							/*line quern.dev/algo/internal/template/extremes.go:21*/ quernv03 := a2.V
-							/*line quern.dev/algo/internal/template/extremes.go:22:70000*/ quernv13 := e.V
-							/*line order.go:101:80000*/ t15 := quernv03
-							/*line order.go:102:80000*/ t24 := quernv13
-							/*line order.go:101:80000*/ result03 := orderedIntegers[T](t15, t24, quernbound0)
-							/*line order.go:102:80000*/ result5 := result03
+							/*line :21:80000*/ quernv03 := a2.V
+							quernv13 := e.V
+							/*line order.go:111*/ t15 := quernv03
+							t24 := quernv13
+							/*line order.go:111*/ result03 := orderedIntegers[T](t15, t24, quernbound0)
+							result5 := result03
 							/*line quern.dev/algo/internal/template/extremes.go:21*/ t25 := result5
-							/*line quern.dev/algo/internal/template/extremes.go:22:70000*/ if !t25 {
-								/*line quern.dev/algo/internal/template/extremes.go:23*/ t16 := e.At < a2.At
-								/*line quern.dev/algo/internal/template/extremes.go:24:70000*/ if t16 {
-									/*line quern.dev/algo/internal/template/extremes.go:25:70000*/ quernv04 := e.V
-									/*line quern.dev/algo/internal/template/extremes.go:26:70000*/ quernv14 := a2.V
-									/*line order.go:101:80000*/ t17 := quernv04
-									/*line order.go:102:80000*/ t26 := quernv14
-									/*line order.go:101:80000*/ result04 := orderedIntegers[T](t17, t26, quernbound0)
-									/*line order.go:102:80000*/ result6 := result04
-									/*line quern.dev/algo/internal/template/extremes.go:21*/ t16 = !result6 /*line quern_gen.go:11770:1*/
+							/*line :22:80000*/ if !t25 {
+								t16 := e.At < a2.At
+								/*line :24:80000*/ if t16 {
+									quernv04 := e.V
+									quernv14 := a2.V
+									/*line order.go:111*/ t17 := quernv04
+									t26 := quernv14
+									/*line order.go:111*/ result04 := orderedIntegers[T](t17, t26, quernbound0)
+									result6 := result04
+									/*line quern.dev/algo/internal/template/extremes.go:21*/ t16 = !result6
 								}
-								/*line quern.dev/algo/internal/template/extremes.go:23*/ t25 = t16 /*line quern_gen.go:11772:1*/
+								t25 = t16
 							}
-							/*line quern.dev/algo/internal/template/extremes.go:25:70000*/ if t25 {
-								/*line quern.dev/algo/internal/template/extremes.go:22:70000*/ result4 = e
-								/*line quern.dev/algo/internal/template/extremes.go:23*/ break /*line quern_gen.go:11776:1*/
+							if t25 {
+								/*line :22:80000*/ result4 = e
+								break
 							}
-							/*line quern.dev/algo/internal/template/extremes.go:24:70000*/ result4 = a2 /*line quern_gen.go:11778:1*/
+							/*line :24:80000*/ result4 = a2
 						}
-						/*line quern.dev/algo/internal/template/extremes.go:38:70000*/ t27 := result4
-						/*line quern.dev/algo/internal/template/extremes.go:39:70000*/ lo2 = t14
-						/*line quern.dev/algo/internal/template/extremes.go:40:70000*/ hi2 = t27 /*line quern_gen.go:11782:1*/
+						/*line :38:80000*/ t27 := result4
+						lo2 = t14
+						hi2 = t27
 					}
-					/*line quern.dev/algo/internal/template/extremes.go:40:70000*/ t3 := lo2
-					/*line quern.dev/algo/internal/template/extremes.go:41:70000*/ t4 := hi2
-					/*line quern.dev/algo/internal/template/extremes.go:42:70000*/ lo2 = t3
-					/*line quern.dev/algo/internal/template/extremes.go:43:70000*/ hi2 = t4
-					/*line quern.dev/algo/internal/template/extremes.go:44:70000*/ break /*line quern_gen.go:11788:1*/
+					/*line :40:80000*/ t3 := lo2
+					t4 := hi2
+					lo2 = t3
+					hi2 = t4
+					break
 				}
-				/*line quern.dev/algo/internal/template/extremes.go:42:70000*/ lo2 = struct {
-					/*line quern.dev/algo/internal/template/extremes.go:43:70000*/ V T
-					/*line quern.dev/algo/internal/template/extremes.go:44:70000*/ At int
-//line quern.dev/algo/internal/template/extremes.go:45:70000
+				/*line :42:80000*/ lo2 = struct {
+					V  T
+					At int
 				}{V: in[p2], At: p2}
-				/*line quern.dev/algo/internal/template/extremes.go:46:70000*/ hi2 = lo2
-				/*line quern.dev/algo/internal/template/extremes.go:47:70000*/ for from := first; from < last; from += size {
-					/*line quern.dev/algo/internal/template/extremes.go:48:70000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/extremes.go:44:70000*/ r.Halt() /*line quern_gen.go:11798:1*/
+				/*line :46:80000*/ hi2 = lo2
+				/*line :47:80000*/ for from := first; from < last; from += size {
+					/*line :48:80000*/ if r.Halted() {
+						/*line :44:80000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/extremes.go:45:70000*/ i2 := from
-					/*line quern.dev/algo/internal/template/extremes.go:46:70000*/ t5 := min((at2-from-1)/stride, 4096)
-					/*line quern.dev/algo/internal/template/extremes.go:47:70000*/ for i3 := 0; i3 < t5; i3++ {
-						/*line quern.dev/algo/internal/template/extremes.go:47:70000*/ v := in[i2]
-						/*line quern.dev/algo/internal/template/extremes.go:48:70000*/ quernv15 := lo2.V
-						/*line order.go:101:80000*/ t18 := v
-						/*line order.go:102:80000*/ t28 := quernv15
-						/*line order.go:101:80000*/ result05 := orderedIntegers[T](t18, t28, quernbound0)
-						/*line order.go:102:80000*/ result7 := result05
-						/*line quern.dev/algo/internal/template/extremes.go:48:70000*/ if result7 {
-							/*line quern.dev/algo/internal/template/extremes.go:49:70000*/ lo2 = struct {
-								/*line quern.dev/algo/internal/template/extremes.go:50:70000*/ V T
-								/*line quern.dev/algo/internal/template/extremes.go:51:70000*/ At int
-//line quern.dev/algo/internal/template/extremes.go:52:70000
-							}{V: v, At: i2} /*line quern_gen.go:11814:1*/
+					/*line :45:80000*/ i2 := from
+					t5 := min(host.Div(at2-from-1, stride), 4096)
+					/*line :47:80000*/ for i3 := 0; i3 < t5; i3++ {
+						/*line :47:80000*/ v := in[i2]
+						quernv15 := lo2.V
+						/*line order.go:111*/ t18 := v
+						t28 := quernv15
+						/*line order.go:111*/ result05 := orderedIntegers[T](t18, t28, quernbound0)
+						result7 := result05
+						/*line quern.dev/algo/internal/template/extremes.go:48:80000*/ if result7 {
+							/*line :49:80000*/ lo2 = struct {
+								V  T
+								At int
+							}{V: v, At: i2}
 						}
-						/*line quern.dev/algo/internal/template/extremes.go:54:70000*/ quernv05 := hi2.V
-						/*line order.go:101:80000*/ t19 := quernv05
-						/*line order.go:102:80000*/ t29 := v
-						/*line order.go:101:80000*/ result06 := orderedIntegers[T](t19, t29, quernbound0)
-						/*line order.go:102:80000*/ result8 := result06
-						/*line quern.dev/algo/internal/template/extremes.go:51:70000*/ if result8 {
-							/*line quern.dev/algo/internal/template/extremes.go:52:70000*/ hi2 = struct {
-								/*line quern.dev/algo/internal/template/extremes.go:53:70000*/ V T
-								/*line quern.dev/algo/internal/template/extremes.go:54:70000*/ At int
-//line quern.dev/algo/internal/template/extremes.go:55:70000
-							}{V: v, At: i2} /*line quern_gen.go:11826:1*/
+						/*line :54:80000*/ quernv05 := hi2.V
+						/*line order.go:111*/ t19 := quernv05
+						t29 := v
+						/*line order.go:111*/ result06 := orderedIntegers[T](t19, t29, quernbound0)
+						result8 := result06
+						/*line quern.dev/algo/internal/template/extremes.go:51:80000*/ if result8 {
+							/*line :52:80000*/ hi2 = struct {
+								V  T
+								At int
+							}{V: v, At: i2}
 						}
-						/*line quern.dev/algo/internal/template/extremes.go:57:70000*/ i2 += stride /*line quern_gen.go:11828:1*/
+						/*line :57:80000*/ i2 += stride
 					}
 				}
-				/*line quern.dev/algo/internal/template/extremes.go:60:70000*/ t6 := lo2
-				/*line quern.dev/algo/internal/template/extremes.go:61:70000*/ t7 := hi2
-				/*line quern.dev/algo/internal/template/extremes.go:62:70000*/ lo2 = t6
-				/*line quern.dev/algo/internal/template/extremes.go:63:70000*/ hi2 = t7 /*line quern_gen.go:11834:1*/
+				/*line :60:80000*/ t6 := lo2
+				t7 := hi2
+				lo2 = t6
+				hi2 = t7
 			}
-			/*line quern.dev/algo/internal/template/extremes.go:198*/ l := lo2
+			/*line :216:80000*/ l := lo2
 			h := hi2
-			/*line quern.dev/algo/internal/template/extremes.go:199*/ t110 := l
+			/*line :217:80000*/ t110 := l
 			t210 := h
-			/*line quern.dev/algo/internal/template/extremes.go:168:70000*/ step := 1
-			/*line quern.dev/algo/internal/template/extremes.go:169:70000*/ if lo >= 0 && hi >= 0 {
-				/*line quern.dev/algo/internal/template/extremes.go:170:70000*/ step = 2 /*line quern_gen.go:11842:1*/
+			/*line :186:80000*/ step := 1
+			/*line :187:80000*/ if lo >= 0 && hi >= 0 {
+				step = 2
 			}
-			/*line quern.dev/algo/internal/template/extremes.go:172:70000*/ t111 := t110
-			/*line quern.dev/algo/internal/template/extremes.go:173:70000*/ t211 := lo + step*p
-			/*line quern.dev/algo/internal/template/extremes.go:178*/ if value {
-				/*line quern.dev/algo/internal/template/extremes.go:181*/ if len(out) > 0 {
+			/*line :190:80000*/ t111 := t110
+			t211 := lo + step*p
+			/*line :196:80000*/ if value {
+				/*line :199:80000*/ if len(out) > 0 {
 					out[t211] = t111.V
 				}
-				if len(outAt) > 0 {
-					/*line quern.dev/algo/internal/template/extremes.go:185:70000*/ outAt[t211] = t111.At /*line quern_gen.go:11851:1*/
+				/*line :202:80000*/ if len(outAt) > 0 {
+					outAt[t211] = t111.At
 				}
 			}
-			/*line quern.dev/algo/internal/template/extremes.go:173:70000*/ t62 := t210
-			/*line quern.dev/algo/internal/template/extremes.go:174:70000*/ t72 := hi + step*p
-			/*line quern.dev/algo/internal/template/extremes.go:178*/ if value2 {
-				/*line quern.dev/algo/internal/template/extremes.go:181*/ if len(out) > 0 {
+			/*line :191:80000*/ t62 := t210
+			t72 := hi + step*p
+			/*line :196:80000*/ if value2 {
+				/*line :199:80000*/ if len(out) > 0 {
 					out[t72] = t62.V
 				}
-				if len(outAt) > 0 {
-					/*line quern.dev/algo/internal/template/extremes.go:185:70000*/ outAt[t72] = t62.At /*line quern_gen.go:11861:1*/
+				/*line :202:80000*/ if len(outAt) > 0 {
+					outAt[t72] = t62.At
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:13384:1*/
 }
 
 func quernHostOrderedIntegersSortParts[T int32 | int64](r *host.Run) {
@@ -11893,209 +13412,211 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:337:90000*/ swapped2 := swapped
-		/*line quern.dev/algo/internal/template/merge.go:338:90000*/ switch {
-//line quern.dev/algo/internal/template/merge.go:339:90000
+		/*line quern.dev/algo/internal/template/merge.go:337*/ swapped2 := swapped
+		switch {
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:356:90000*/ if base >= len(a_) {
-				/*line quern.dev/algo/internal/template/merge.go:357:90000*/ break /*line quern_gen.go:11901:1*/
+			/*line :356:90000*/ if base >= len(a_) {
+				break
 			}
-			/*line quern.dev/algo/internal/template/merge.go:360*/ for width := 16; width < part; width *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:360*/ r.Halt()
+			/*line :360:90000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:90000*/ if r.Halted() {
+					/*line :360:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:361*/ swapped2 = !swapped2
+				/*line :361:90000*/ swapped2 = !swapped2
 			}
-			for first := base; first < last; first += 16 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:363*/ r.Halt()
+			/*line :363:90000*/ for first := base; first < last; first += 16 {
+				/*line :364:90000*/ if r.Halted() {
+					/*line :363:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:364*/ end := min(first+16, last)
-				if swapped2 {
+				/*line :364:90000*/ end := min(first+16, last)
+				/*line :365:90000*/ if swapped2 {
 					first2 := first
-					/*line quern.dev/algo/internal/template/merge.go:389*/ from := [16]int32{}
+					/*line :389:90000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t3 := a_[t1:t2]
+					/*line :390:90000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t6 := b_[t4:t5]
+					/*line :390:90000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line quern.dev/algo/internal/template/merge.go:391*/ for i := 0; i < 16; i++ {
-						if i >= len(x) {
+					/*line :391:90000*/ for i := 0; i < 16; i++ {
+						/*line :392:90000*/ if i >= len(x) {
 							break
 						}
-						v := x[i]
+						/*line :395:90000*/ v := x[i]
 						j := i
-						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i2 := 0; i2 < 15; i2++ {
-							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 := j == 0
-							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t7 {
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv1 := y[j-1]
-								/*line order.go:101:80000*/ t12 := v
-								/*line order.go:102:80000*/ t22 := quernv1
-								/*line order.go:101:80000*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
-								/*line order.go:102:80000*/ result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 = !result /*line quern_gen.go:11939:1*/
+						/*line :397:90000*/ for i2 := 0; i2 < 15; i2++ {
+							t7 := j == 0
+							/*line :399:90000*/ if !t7 {
+								/*line :398:90000*/ quernv1 := y[j-1]
+								/*line order.go:111*/ t12 := v
+								t22 := quernv1
+								/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
+								result := result0
+								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t7 {
-								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:11942:1*/
+							/*line :400:90000*/ if t7 {
+								break
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y[j] = y[j-1]
-							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
-								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from[j] = from[j-1] /*line quern_gen.go:11946:1*/
+							/*line :401:90000*/ y[j] = y[j-1]
+							/*line :402:90000*/ if pairs {
+								from[j] = from[j-1]
 							}
-							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j-- /*line quern_gen.go:11948:1*/
+							/*line :405:90000*/ j--
 						}
-						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y[j] = v
-						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
-							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from[j] = int32(i) /*line quern_gen.go:11952:1*/
-						}
-					}
-					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
-						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j2 := 0; j2 < len(x); j2++ {
-							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ _ = first2 + int(from[j2]) /*line quern_gen.go:11957:1*/
+						/*line :407:90000*/ y[j] = v
+						/*line :408:90000*/ if pairs {
+							from[j] = int32(i)
 						}
 					}
-//line quern.dev/algo/internal/template/merge.go:417:90000
+					/*line :412:90000*/ if pairs {
+						/*line :413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+							_ = first2 + int(from[j2])
+						}
+					}
+//line :417:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:368*/ first3 := first
-					/*line quern.dev/algo/internal/template/merge.go:389*/ from2 := [16]int32{}
+					/*line :368:90000*/ first3 := first
+					/*line :389:90000*/ from2 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t32 := a_[t13:t23]
+					/*line :390:90000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t62 := a_[t42:t52]
+					/*line :390:90000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line quern.dev/algo/internal/template/merge.go:391*/ for i3 := 0; i3 < 16; i3++ {
-						if i3 >= len(x2) {
+					/*line :391:90000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:90000*/ if i3 >= len(x2) {
 							break
 						}
-						v2 := x2[i3]
+						/*line :395:90000*/ v2 := x2[i3]
 						j3 := i3
-						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i4 := 0; i4 < 15; i4++ {
-							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 := j3 == 0
-							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t72 {
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv12 := y2[j3-1]
-								/*line order.go:101:80000*/ t14 := v2
-								/*line order.go:102:80000*/ t24 := quernv12
-								/*line order.go:101:80000*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
-								/*line order.go:102:80000*/ result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 = !result2 /*line quern_gen.go:11986:1*/
+						/*line :397:90000*/ for i4 := 0; i4 < 15; i4++ {
+							t72 := j3 == 0
+							/*line :399:90000*/ if !t72 {
+								/*line :398:90000*/ quernv12 := y2[j3-1]
+								/*line order.go:111*/ t14 := v2
+								t24 := quernv12
+								/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
+								result2 := result02
+								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t72 {
-								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:11989:1*/
+							/*line :400:90000*/ if t72 {
+								break
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y2[j3] = y2[j3-1]
-							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
-								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from2[j3] = from2[j3-1] /*line quern_gen.go:11993:1*/
+							/*line :401:90000*/ y2[j3] = y2[j3-1]
+							/*line :402:90000*/ if pairs {
+								from2[j3] = from2[j3-1]
 							}
-							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j3-- /*line quern_gen.go:11995:1*/
+							/*line :405:90000*/ j3--
 						}
-						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y2[j3] = v2
-						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
-							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from2[j3] = int32(i3) /*line quern_gen.go:11999:1*/
+						/*line :407:90000*/ y2[j3] = v2
+						/*line :408:90000*/ if pairs {
+							from2[j3] = int32(i3)
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
-						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
-							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ _ = first3 + int(from2[j4]) /*line quern_gen.go:12004:1*/
+					/*line :412:90000*/ if pairs {
+						/*line :413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+							_ = first3 + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/merge.go:371*/ for width2 := 16; width2 < part; width2 *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:371*/ r.Halt()
+			/*line :371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:90000*/ if r.Halted() {
+					/*line :371:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:372*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:372*/ r.Halt()
+				/*line :372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:90000*/ if r.Halted() {
+						/*line :372:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:373*/ t15 := min(first4+width2, last)
+					/*line :373:90000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line quern.dev/algo/internal/template/merge.go:374*/ if swapped2 {
+					/*line :374:90000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							if r.Halted() {
-								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+						/*line :423:90000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:90000*/ if r.Halted() {
+								/*line :423:90000*/ r.Halt()
 							}
-							/*line quern.dev/algo/internal/template/merge.go:424*/ t16 := min(steps, 4096)
-							for i6 := 0; i6 < t16; i6++ {
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t26 := b_[i5]
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t33 := b_[j5]
+							/*line :424:90000*/ t16 := min(steps, 4096)
+							/*line :425:90000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:90000*/ t26 := b_[i5]
+								/*line :425:90000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
-								/*line order.go:101:80000*/ t17 := y3
-								/*line order.go:102:80000*/ t27 := x3
-								/*line order.go:101:80000*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
-								/*line order.go:102:80000*/ result3 := result03
+								/*line order.go:111*/ t17 := y3
+								t27 := x3
+								/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
+								result3 := result03
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 									a_[at] = y3
-									/*line quern.dev/algo/internal/template/merge.go:428*/ j5++
+									/*line :428:90000*/ j5++
+//line :429:90000
 								} else {
-									a_[at] = x3
-									/*line quern.dev/algo/internal/template/merge.go:432*/ i5++
+									/*line :430:90000*/ a_[at] = x3
+									/*line :432:90000*/ i5++
 								}
-								at++
+								/*line :434:90000*/ at++
 							}
 						}
-						for ; i5 < second && at < end2; i5++ {
+						/*line :437:90000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line quern.dev/algo/internal/template/merge.go:440*/ at++
+							/*line :440:90000*/ at++
 						}
-						for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:90000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line quern.dev/algo/internal/template/merge.go:445*/ at++
+							/*line :445:90000*/ at++
 						}
+//line :447:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:377*/ i7 := first4
+						/*line :377:90000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							if r.Halted() {
-								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+						/*line :423:90000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:90000*/ if r.Halted() {
+								/*line :423:90000*/ r.Halt()
 							}
-							/*line quern.dev/algo/internal/template/merge.go:424*/ t18 := min(steps2, 4096)
-							for i8 := 0; i8 < t18; i8++ {
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t28 := a_[i7]
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t34 := a_[j6]
+							/*line :424:90000*/ t18 := min(steps2, 4096)
+							/*line :425:90000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:90000*/ t28 := a_[i7]
+								/*line :425:90000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
-								/*line order.go:101:80000*/ t19 := y4
-								/*line order.go:102:80000*/ t29 := x4
-								/*line order.go:101:80000*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
-								/*line order.go:102:80000*/ result4 := result04
+								/*line order.go:111*/ t19 := y4
+								t29 := x4
+								/*line order.go:111*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
+								result4 := result04
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
 									b_[at2] = y4
-									/*line quern.dev/algo/internal/template/merge.go:428*/ j6++
+									/*line :428:90000*/ j6++
+//line :429:90000
 								} else {
-									b_[at2] = x4
-									/*line quern.dev/algo/internal/template/merge.go:432*/ i7++
+									/*line :430:90000*/ b_[at2] = x4
+									/*line :432:90000*/ i7++
 								}
-								at2++
+								/*line :434:90000*/ at2++
 							}
 						}
-						for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:90000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line quern.dev/algo/internal/template/merge.go:440*/ at2++
+							/*line :440:90000*/ at2++
 						}
-						for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:90000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line quern.dev/algo/internal/template/merge.go:445*/ at2++
+							/*line :445:90000*/ at2++
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:380*/ swapped2 = !swapped2
+				/*line :380:90000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:12098:1*/
+	} /*line quern_gen.go:13619:1*/
 }
 
 func quernHostOrderedIntegersSortPairParts[T int32 | int64](r *host.Run) {
@@ -12128,237 +13649,240 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:345:90000*/ swapped2 := swapped
-		/*line quern.dev/algo/internal/template/merge.go:346:90000*/ switch {
-//line quern.dev/algo/internal/template/merge.go:347:90000
+		/*line quern.dev/algo/internal/template/merge.go:345*/ swapped2 := swapped
+		switch {
+//line :347:90000
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:356:90000*/ if base >= len(a_) {
-				/*line quern.dev/algo/internal/template/merge.go:357:90000*/ break /*line quern_gen.go:12136:1*/
+			/*line :356:90000*/ if base >= len(a_) {
+				break
 			}
-			/*line quern.dev/algo/internal/template/merge.go:360*/ for width := 16; width < part; width *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:360*/ r.Halt()
+			/*line :360:90000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:90000*/ if r.Halted() {
+					/*line :360:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:361*/ swapped2 = !swapped2
+				/*line :361:90000*/ swapped2 = !swapped2
 			}
-			for first := base; first < last; first += 16 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:363*/ r.Halt()
+			/*line :363:90000*/ for first := base; first < last; first += 16 {
+				/*line :364:90000*/ if r.Halted() {
+					/*line :363:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:364*/ end := min(first+16, last)
-				if swapped2 {
+				/*line :364:90000*/ end := min(first+16, last)
+				/*line :365:90000*/ if swapped2 {
 					first2 := first
-					/*line quern.dev/algo/internal/template/merge.go:389*/ from := [16]int32{}
+					/*line :389:90000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t3 := a_[t1:t2]
+					/*line :390:90000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t6 := b_[t4:t5]
+					/*line :390:90000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line quern.dev/algo/internal/template/merge.go:391*/ for i := 0; i < 16; i++ {
-						if i >= len(x) {
+					/*line :391:90000*/ for i := 0; i < 16; i++ {
+						/*line :392:90000*/ if i >= len(x) {
 							break
 						}
-						v := x[i]
+						/*line :395:90000*/ v := x[i]
 						j := i
-						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i2 := 0; i2 < 15; i2++ {
-							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 := j == 0
-							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t7 {
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv1 := y[j-1]
-								/*line order.go:101:80000*/ t12 := v
-								/*line order.go:102:80000*/ t22 := quernv1
-								/*line order.go:101:80000*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
-								/*line order.go:102:80000*/ result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 = !result /*line quern_gen.go:12174:1*/
+						/*line :397:90000*/ for i2 := 0; i2 < 15; i2++ {
+							t7 := j == 0
+							/*line :399:90000*/ if !t7 {
+								/*line :398:90000*/ quernv1 := y[j-1]
+								/*line order.go:111*/ t12 := v
+								t22 := quernv1
+								/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
+								result := result0
+								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t7 {
-								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:12177:1*/
+							/*line :400:90000*/ if t7 {
+								break
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y[j] = y[j-1]
-							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
-								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from[j] = from[j-1] /*line quern_gen.go:12181:1*/
+							/*line :401:90000*/ y[j] = y[j-1]
+							/*line :402:90000*/ if pairs {
+								from[j] = from[j-1]
 							}
-							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j-- /*line quern_gen.go:12183:1*/
+							/*line :405:90000*/ j--
 						}
-						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y[j] = v
-						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
-							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from[j] = int32(i) /*line quern_gen.go:12187:1*/
-						}
-					}
-					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
-						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j2 := 0; j2 < len(x); j2++ {
-							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ to := first2 + j2
-							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ from2 := first2 + int(from[j2])
-							/*line quern.dev/algo/internal/template/merge.go:347:90000*/ other[to] = uint32(from2) /*line quern_gen.go:12194:1*/
+						/*line :407:90000*/ y[j] = v
+						/*line :408:90000*/ if pairs {
+							from[j] = int32(i)
 						}
 					}
-//line quern.dev/algo/internal/template/merge.go:350:90000
+					/*line :412:90000*/ if pairs {
+						/*line :413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+							to := first2 + j2
+							/*line :414:90000*/ from2 := first2 + int(from[j2])
+							/*line :347:90000*/ other[to] = uint32(from2)
+						}
+					}
+//line :350:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:368*/ first3 := first
-					/*line quern.dev/algo/internal/template/merge.go:389*/ from3 := [16]int32{}
+					/*line :368:90000*/ first3 := first
+					/*line :389:90000*/ from3 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t32 := a_[t13:t23]
+					/*line :390:90000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t62 := a_[t42:t52]
+					/*line :390:90000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line quern.dev/algo/internal/template/merge.go:391*/ for i3 := 0; i3 < 16; i3++ {
-						if i3 >= len(x2) {
+					/*line :391:90000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:90000*/ if i3 >= len(x2) {
 							break
 						}
-						v2 := x2[i3]
+						/*line :395:90000*/ v2 := x2[i3]
 						j3 := i3
-						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i4 := 0; i4 < 15; i4++ {
-							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 := j3 == 0
-							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t72 {
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv12 := y2[j3-1]
-								/*line order.go:101:80000*/ t14 := v2
-								/*line order.go:102:80000*/ t24 := quernv12
-								/*line order.go:101:80000*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
-								/*line order.go:102:80000*/ result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 = !result2 /*line quern_gen.go:12223:1*/
+						/*line :397:90000*/ for i4 := 0; i4 < 15; i4++ {
+							t72 := j3 == 0
+							/*line :399:90000*/ if !t72 {
+								/*line :398:90000*/ quernv12 := y2[j3-1]
+								/*line order.go:111*/ t14 := v2
+								t24 := quernv12
+								/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
+								result2 := result02
+								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t72 {
-								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:12226:1*/
+							/*line :400:90000*/ if t72 {
+								break
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y2[j3] = y2[j3-1]
-							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
-								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from3[j3] = from3[j3-1] /*line quern_gen.go:12230:1*/
+							/*line :401:90000*/ y2[j3] = y2[j3-1]
+							/*line :402:90000*/ if pairs {
+								from3[j3] = from3[j3-1]
 							}
-							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j3-- /*line quern_gen.go:12232:1*/
+							/*line :405:90000*/ j3--
 						}
-						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y2[j3] = v2
-						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
-							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from3[j3] = int32(i3) /*line quern_gen.go:12236:1*/
+						/*line :407:90000*/ y2[j3] = v2
+						/*line :408:90000*/ if pairs {
+							from3[j3] = int32(i3)
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
-						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
-							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ to2 := first3 + j4
-							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ from4 := first3 + int(from3[j4])
-							/*line quern.dev/algo/internal/template/merge.go:346:90000*/ index[to2] = uint32(from4) /*line quern_gen.go:12243:1*/
+					/*line :412:90000*/ if pairs {
+						/*line :413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+							to2 := first3 + j4
+							/*line :414:90000*/ from4 := first3 + int(from3[j4])
+							/*line :346:90000*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/merge.go:371*/ for width2 := 16; width2 < part; width2 *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:371*/ r.Halt()
+			/*line :371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:90000*/ if r.Halted() {
+					/*line :371:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:372*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:372*/ r.Halt()
+				/*line :372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:90000*/ if r.Halted() {
+						/*line :372:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:373*/ t15 := min(first4+width2, last)
+					/*line :373:90000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line quern.dev/algo/internal/template/merge.go:374*/ if swapped2 {
+					/*line :374:90000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							if r.Halted() {
-								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+						/*line :423:90000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:90000*/ if r.Halted() {
+								/*line :423:90000*/ r.Halt()
 							}
-							/*line quern.dev/algo/internal/template/merge.go:424*/ t16 := min(steps, 4096)
-							for i6 := 0; i6 < t16; i6++ {
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t26 := b_[i5]
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t33 := b_[j5]
+							/*line :424:90000*/ t16 := min(steps, 4096)
+							/*line :425:90000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:90000*/ t26 := b_[i5]
+								/*line :425:90000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
-								/*line order.go:101:80000*/ t17 := y3
-								/*line order.go:102:80000*/ t27 := x3
-								/*line order.go:101:80000*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
-								/*line order.go:102:80000*/ result3 := result03
+								/*line order.go:111*/ t17 := y3
+								t27 := x3
+								/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
+								result3 := result03
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 									a_[at] = y3
 									to3 := at
 									from5 := j5
-									/*line quern.dev/algo/internal/template/merge.go:349:90000*/ index[to3] = other[from5]
-									/*line quern.dev/algo/internal/template/merge.go:428*/ j5++
+									/*line :349:90000*/ index[to3] = other[from5]
+									/*line :428:90000*/ j5++
+//line :429:90000
 								} else {
-									a_[at] = x3
+									/*line :430:90000*/ a_[at] = x3
 									to4 := at
 									from6 := i5
-									/*line quern.dev/algo/internal/template/merge.go:349:90000*/ index[to4] = other[from6]
-									/*line quern.dev/algo/internal/template/merge.go:432*/ i5++
+									/*line :349:90000*/ index[to4] = other[from6]
+									/*line :432:90000*/ i5++
 								}
-								at++
+								/*line :434:90000*/ at++
 							}
 						}
-						for ; i5 < second && at < end2; i5++ {
+						/*line :437:90000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
 							to5 := at
 							from7 := i5
-							/*line quern.dev/algo/internal/template/merge.go:349:90000*/ index[to5] = other[from7]
-							/*line quern.dev/algo/internal/template/merge.go:440*/ at++
+							/*line :349:90000*/ index[to5] = other[from7]
+							/*line :440:90000*/ at++
 						}
-						for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:90000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
 							to6 := at
 							from8 := j5
-							/*line quern.dev/algo/internal/template/merge.go:349:90000*/ index[to6] = other[from8]
-							/*line quern.dev/algo/internal/template/merge.go:445*/ at++
+							/*line :349:90000*/ index[to6] = other[from8]
+							/*line :445:90000*/ at++
 						}
+//line :447:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:377*/ i7 := first4
+						/*line :377:90000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							if r.Halted() {
-								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+						/*line :423:90000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:90000*/ if r.Halted() {
+								/*line :423:90000*/ r.Halt()
 							}
-							/*line quern.dev/algo/internal/template/merge.go:424*/ t18 := min(steps2, 4096)
-							for i8 := 0; i8 < t18; i8++ {
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t28 := a_[i7]
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t34 := a_[j6]
+							/*line :424:90000*/ t18 := min(steps2, 4096)
+							/*line :425:90000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:90000*/ t28 := a_[i7]
+								/*line :425:90000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
-								/*line order.go:101:80000*/ t19 := y4
-								/*line order.go:102:80000*/ t29 := x4
-								/*line order.go:101:80000*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
-								/*line order.go:102:80000*/ result4 := result04
+								/*line order.go:111*/ t19 := y4
+								t29 := x4
+								/*line order.go:111*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
+								result4 := result04
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
 									b_[at2] = y4
 									to7 := at2
 									from9 := j6
-									/*line quern.dev/algo/internal/template/merge.go:348:90000*/ other[to7] = index[from9]
-									/*line quern.dev/algo/internal/template/merge.go:428*/ j6++
+									/*line :348:90000*/ other[to7] = index[from9]
+									/*line :428:90000*/ j6++
+//line :429:90000
 								} else {
-									b_[at2] = x4
+									/*line :430:90000*/ b_[at2] = x4
 									to8 := at2
 									from10 := i7
-									/*line quern.dev/algo/internal/template/merge.go:348:90000*/ other[to8] = index[from10]
-									/*line quern.dev/algo/internal/template/merge.go:432*/ i7++
+									/*line :348:90000*/ other[to8] = index[from10]
+									/*line :432:90000*/ i7++
 								}
-								at2++
+								/*line :434:90000*/ at2++
 							}
 						}
-						for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:90000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
 							to9 := at2
 							from11 := i7
-							/*line quern.dev/algo/internal/template/merge.go:348:90000*/ other[to9] = index[from11]
-							/*line quern.dev/algo/internal/template/merge.go:440*/ at2++
+							/*line :348:90000*/ other[to9] = index[from11]
+							/*line :440:90000*/ at2++
 						}
-						for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:90000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
 							to10 := at2
 							from12 := j6
-							/*line quern.dev/algo/internal/template/merge.go:348:90000*/ other[to10] = index[from12]
-							/*line quern.dev/algo/internal/template/merge.go:445*/ at2++
+							/*line :348:90000*/ other[to10] = index[from12]
+							/*line :445:90000*/ at2++
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:380*/ swapped2 = !swapped2
+				/*line :380:90000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:12361:1*/
+	} /*line quern_gen.go:13885:1*/
 }
 
 func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
@@ -12400,151 +13924,154 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line quern.dev/algo/internal/template/merge.go:470*/ if width == 0 {
-				/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo := t1
-				/*line quern.dev/algo/internal/template/merge.go:30*/ for hi := t2; lo < hi; {
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:12407:1*/
+			/*line :470:90000*/ if width == 0 {
+				/*line :29:90000*/ lo := t1
+				/*line :30:90000*/ for hi := t2; lo < hi; {
+					/*line :31:90000*/ if r.Halted() {
+						/*line :30:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m := int(uint(lo+hi) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv0 := b_[at-1-m]
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv1 := a_[m]
-					/*line order.go:101:80000*/ t12 := quernv0
-					/*line order.go:102:80000*/ t22 := quernv1
-					/*line order.go:101:80000*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
-					/*line order.go:102:80000*/ result := result0
+					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					quernv0 := b_[at-1-m]
+					/*line :32:90000*/ quernv1 := a_[m]
+					/*line order.go:111*/ t12 := quernv0
+					t22 := quernv1
+					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
+					result := result0
 					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result {
-						/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi = m
-//line quern.dev/algo/internal/template/merge.go:34:90000
+						hi = m
+//line :34:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:12420:1*/
+						/*line :35:90000*/ lo = m + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result2 := lo
-				/*line quern.dev/algo/internal/template/merge.go:471*/ i := result2
+				/*line :38:90000*/ result2 := lo
+				/*line :471:90000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line quern.dev/algo/internal/template/merge.go:423*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+				/*line :423:90000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:90000*/ if r.Halted() {
+						/*line :423:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:424*/ t13 := min(steps, 4096)
-					for i3 := 0; i3 < t13; i3++ {
-						/*line quern.dev/algo/internal/template/merge.go:425*/ t23 := a_[i2]
-						/*line quern.dev/algo/internal/template/merge.go:425*/ t3 := b_[j]
+					/*line :424:90000*/ t13 := min(steps, 4096)
+					/*line :425:90000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:90000*/ t23 := a_[i2]
+						/*line :425:90000*/ t3 := b_[j]
 						x := t23
 						y := t3
-						/*line order.go:101:80000*/ t14 := y
-						/*line order.go:102:80000*/ t24 := x
-						/*line order.go:101:80000*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
-						/*line order.go:102:80000*/ result3 := result02
+						/*line order.go:111*/ t14 := y
+						t24 := x
+						/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
+						result3 := result02
 						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 							out[at2] = y
-							/*line quern.dev/algo/internal/template/merge.go:428*/ j++
+							/*line :428:90000*/ j++
+//line :429:90000
 						} else {
-							out[at2] = x
-							/*line quern.dev/algo/internal/template/merge.go:432*/ i2++
+							/*line :430:90000*/ out[at2] = x
+							/*line :432:90000*/ i2++
 						}
-						at2++
+						/*line :434:90000*/ at2++
 					}
 				}
-				for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:90000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
-					/*line quern.dev/algo/internal/template/merge.go:440*/ at2++
+					/*line :440:90000*/ at2++
 				}
-				for ; j < n && at2 < end; j++ {
+				/*line :442:90000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line quern.dev/algo/internal/template/merge.go:445*/ at2++
+					/*line :445:90000*/ at2++
 				}
-				break
+				/*line :447:90000*/ break
 			}
+//line :449:90000
 			var first int
 			var second int
 			var last int
-			/*line quern.dev/algo/internal/template/merge.go:77:90000*/ if width == 0 {
-				/*line quern.dev/algo/internal/template/merge.go:78:90000*/ first = 0
-				/*line quern.dev/algo/internal/template/merge.go:79:90000*/ second = 0
-				/*line quern.dev/algo/internal/template/merge.go:80:90000*/ last = t32
-//line quern.dev/algo/internal/template/merge.go:81:90000
+			/*line :77:90000*/ if width == 0 {
+				first = 0
+				second = 0
+				last = t32
+//line :81:90000
 			} else {
-				/*line quern.dev/algo/internal/template/merge.go:80:90000*/ first2 := at - at%size
-				/*line quern.dev/algo/internal/template/merge.go:81:90000*/ t15 := first2
-				/*line quern.dev/algo/internal/template/merge.go:82:90000*/ t25 := min(first2+width, t32)
-				/*line quern.dev/algo/internal/template/merge.go:83:90000*/ first = t15
-				/*line quern.dev/algo/internal/template/merge.go:84*/ second = t25
-				last = min(first2+size, t32) /*line quern_gen.go:12476:1*/
+				/*line :80:90000*/ first2 := at - host.Rem(at, size)
+				t15 := first2
+				t25 := min(first2+width, t32)
+				first = t15
+				second = t25
+				last = min(first2+size, t32)
 			}
-			/*line quern.dev/algo/internal/template/merge.go:475*/ first3 := first
+			/*line :475:90000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line quern.dev/algo/internal/template/merge.go:476*/ t7 := first3
+			/*line :476:90000*/ t7 := first3
 			t8 := second2
-			/*line quern.dev/algo/internal/template/merge.go:476*/ a := a_[t7:t8]
+			/*line :476:90000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line quern.dev/algo/internal/template/merge.go:476*/ b := a_[t9:t10]
+			/*line :476:90000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line quern.dev/algo/internal/template/merge.go:29:90000*/ t16 := max(d-len(b), 0)
-			/*line quern.dev/algo/internal/template/merge.go:30*/ t26 := min(d, len(a))
-			/*line quern.dev/algo/internal/template/merge.go:31:90000*/ lo2 := t16
-			/*line quern.dev/algo/internal/template/merge.go:30*/ for hi2 := t26; lo2 < hi2; {
-				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:12493:1*/
+			/*line :29:90000*/ t16 := max(d-len(b), 0)
+			t26 := min(d, len(a))
+			lo2 := t16
+			/*line :30:90000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:90000*/ if r.Halted() {
+					/*line :30:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m3 := int(uint(lo2+hi2) / 2)
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv02 := b[d-1-m3]
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv12 := a[m3]
-				/*line order.go:101:80000*/ t17 := quernv02
-				/*line order.go:102:80000*/ t27 := quernv12
-				/*line order.go:101:80000*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
-				/*line order.go:102:80000*/ result4 := result03
+				/*line :31:90000*/ m3 := int(uint(lo2+hi2) / 2)
+				quernv02 := b[d-1-m3]
+				/*line :32:90000*/ quernv12 := a[m3]
+				/*line order.go:111*/ t17 := quernv02
+				t27 := quernv12
+				/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
+				result4 := result03
 				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result4 {
-					/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi2 = m3
-//line quern.dev/algo/internal/template/merge.go:34:90000
+					hi2 = m3
+//line :34:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo2 = m3 + 1 /*line quern_gen.go:12506:1*/
+					/*line :35:90000*/ lo2 = m3 + 1
 				}
 			}
-			/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result5 := lo2
-			/*line quern.dev/algo/internal/template/merge.go:476*/ i4 := result5
+			/*line :38:90000*/ result5 := lo2
+			/*line :476:90000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line quern.dev/algo/internal/template/merge.go:423*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+			/*line :423:90000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:90000*/ if r.Halted() {
+					/*line :423:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:424*/ t18 := min(steps2, 4096)
-				for i6 := 0; i6 < t18; i6++ {
-					/*line quern.dev/algo/internal/template/merge.go:425*/ t28 := a_[i5]
-					/*line quern.dev/algo/internal/template/merge.go:425*/ t33 := a_[j2]
+				/*line :424:90000*/ t18 := min(steps2, 4096)
+				/*line :425:90000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:90000*/ t28 := a_[i5]
+					/*line :425:90000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
-					/*line order.go:101:80000*/ t19 := y2
-					/*line order.go:102:80000*/ t29 := x2
-					/*line order.go:101:80000*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
-					/*line order.go:102:80000*/ result6 := result04
+					/*line order.go:111*/ t19 := y2
+					t29 := x2
+					/*line order.go:111*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
+					result6 := result04
 					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
 						out[at3] = y2
-						/*line quern.dev/algo/internal/template/merge.go:428*/ j2++
+						/*line :428:90000*/ j2++
+//line :429:90000
 					} else {
-						out[at3] = x2
-						/*line quern.dev/algo/internal/template/merge.go:432*/ i5++
+						/*line :430:90000*/ out[at3] = x2
+						/*line :432:90000*/ i5++
 					}
-					at3++
+					/*line :434:90000*/ at3++
 				}
 			}
-			for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:90000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
-				/*line quern.dev/algo/internal/template/merge.go:440*/ at3++
+				/*line :440:90000*/ at3++
 			}
-			for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:90000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line quern.dev/algo/internal/template/merge.go:445*/ at3++
+				/*line :445:90000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:12547:1*/
+	} /*line quern_gen.go:14074:1*/
 }
 
 func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
@@ -12587,175 +14114,178 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line quern.dev/algo/internal/template/merge.go:470*/ if width == 0 {
-				/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo := t1
-				/*line quern.dev/algo/internal/template/merge.go:30*/ for hi := t2; lo < hi; {
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:12594:1*/
+			/*line :470:90000*/ if width == 0 {
+				/*line :29:90000*/ lo := t1
+				/*line :30:90000*/ for hi := t2; lo < hi; {
+					/*line :31:90000*/ if r.Halted() {
+						/*line :30:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m := int(uint(lo+hi) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv0 := a_[at-1-m]
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv1 := a_[m]
-					/*line order.go:101:80000*/ t12 := quernv0
-					/*line order.go:102:80000*/ t22 := quernv1
-					/*line order.go:101:80000*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
-					/*line order.go:102:80000*/ result := result0
+					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					quernv0 := a_[at-1-m]
+					/*line :32:90000*/ quernv1 := a_[m]
+					/*line order.go:111*/ t12 := quernv0
+					t22 := quernv1
+					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
+					result := result0
 					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result {
-						/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi = m
-//line quern.dev/algo/internal/template/merge.go:34:90000
+						hi = m
+//line :34:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:12607:1*/
+						/*line :35:90000*/ lo = m + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result2 := lo
-				/*line quern.dev/algo/internal/template/merge.go:471*/ i := result2
+				/*line :38:90000*/ result2 := lo
+				/*line :471:90000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line quern.dev/algo/internal/template/merge.go:423*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+				/*line :423:90000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:90000*/ if r.Halted() {
+						/*line :423:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:424*/ t13 := min(steps, 4096)
-					for i3 := 0; i3 < t13; i3++ {
-						/*line quern.dev/algo/internal/template/merge.go:425*/ t23 := a_[i2]
-						/*line quern.dev/algo/internal/template/merge.go:425*/ t3 := a_[j]
+					/*line :424:90000*/ t13 := min(steps, 4096)
+					/*line :425:90000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:90000*/ t23 := a_[i2]
+						/*line :425:90000*/ t3 := a_[j]
 						x := t23
 						y := t3
-						/*line order.go:101:80000*/ t14 := y
-						/*line order.go:102:80000*/ t24 := x
-						/*line order.go:101:80000*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
-						/*line order.go:102:80000*/ result3 := result02
+						/*line order.go:111*/ t14 := y
+						t24 := x
+						/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
+						result3 := result02
 						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 							out[at2] = y
 							to := at2
 							from := j
-							/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to] = index[from]
-							/*line quern.dev/algo/internal/template/merge.go:428*/ j++
+							/*line :461:90000*/ outIndex[to] = index[from]
+							/*line :428:90000*/ j++
+//line :429:90000
 						} else {
-							out[at2] = x
+							/*line :430:90000*/ out[at2] = x
 							to2 := at2
 							from2 := i2
-							/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to2] = index[from2]
-							/*line quern.dev/algo/internal/template/merge.go:432*/ i2++
+							/*line :461:90000*/ outIndex[to2] = index[from2]
+							/*line :432:90000*/ i2++
 						}
-						at2++
+						/*line :434:90000*/ at2++
 					}
 				}
-				for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:90000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
 					to3 := at2
 					from3 := i2
-					/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to3] = index[from3]
-					/*line quern.dev/algo/internal/template/merge.go:440*/ at2++
+					/*line :461:90000*/ outIndex[to3] = index[from3]
+					/*line :440:90000*/ at2++
 				}
-				for ; j < n && at2 < end; j++ {
+				/*line :442:90000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = a_[j]
 					to4 := at2
 					from4 := j
-					/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to4] = index[from4]
-					/*line quern.dev/algo/internal/template/merge.go:445*/ at2++
+					/*line :461:90000*/ outIndex[to4] = index[from4]
+					/*line :445:90000*/ at2++
 				}
-				break
+				/*line :447:90000*/ break
 			}
+//line :449:90000
 			var first int
 			var second int
 			var last int
-			/*line quern.dev/algo/internal/template/merge.go:77:90000*/ if width == 0 {
-				/*line quern.dev/algo/internal/template/merge.go:78:90000*/ first = 0
-				/*line quern.dev/algo/internal/template/merge.go:79:90000*/ second = 0
-				/*line quern.dev/algo/internal/template/merge.go:80:90000*/ last = t32
-//line quern.dev/algo/internal/template/merge.go:81:90000
+			/*line :77:90000*/ if width == 0 {
+				first = 0
+				second = 0
+				last = t32
+//line :81:90000
 			} else {
-				/*line quern.dev/algo/internal/template/merge.go:80:90000*/ first2 := at - at%size
-				/*line quern.dev/algo/internal/template/merge.go:81:90000*/ t15 := first2
-				/*line quern.dev/algo/internal/template/merge.go:82:90000*/ t25 := min(first2+width, t32)
-				/*line quern.dev/algo/internal/template/merge.go:83:90000*/ first = t15
-				/*line quern.dev/algo/internal/template/merge.go:84*/ second = t25
-				last = min(first2+size, t32) /*line quern_gen.go:12675:1*/
+				/*line :80:90000*/ first2 := at - host.Rem(at, size)
+				t15 := first2
+				t25 := min(first2+width, t32)
+				first = t15
+				second = t25
+				last = min(first2+size, t32)
 			}
-			/*line quern.dev/algo/internal/template/merge.go:475*/ first3 := first
+			/*line :475:90000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line quern.dev/algo/internal/template/merge.go:476*/ t7 := first3
+			/*line :476:90000*/ t7 := first3
 			t8 := second2
-			/*line quern.dev/algo/internal/template/merge.go:476*/ a := a_[t7:t8]
+			/*line :476:90000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line quern.dev/algo/internal/template/merge.go:476*/ b := a_[t9:t10]
+			/*line :476:90000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line quern.dev/algo/internal/template/merge.go:29:90000*/ t16 := max(d-len(b), 0)
-			/*line quern.dev/algo/internal/template/merge.go:30*/ t26 := min(d, len(a))
-			/*line quern.dev/algo/internal/template/merge.go:31:90000*/ lo2 := t16
-			/*line quern.dev/algo/internal/template/merge.go:30*/ for hi2 := t26; lo2 < hi2; {
-				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:12692:1*/
+			/*line :29:90000*/ t16 := max(d-len(b), 0)
+			t26 := min(d, len(a))
+			lo2 := t16
+			/*line :30:90000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:90000*/ if r.Halted() {
+					/*line :30:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m3 := int(uint(lo2+hi2) / 2)
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv02 := b[d-1-m3]
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv12 := a[m3]
-				/*line order.go:101:80000*/ t17 := quernv02
-				/*line order.go:102:80000*/ t27 := quernv12
-				/*line order.go:101:80000*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
-				/*line order.go:102:80000*/ result4 := result03
+				/*line :31:90000*/ m3 := int(uint(lo2+hi2) / 2)
+				quernv02 := b[d-1-m3]
+				/*line :32:90000*/ quernv12 := a[m3]
+				/*line order.go:111*/ t17 := quernv02
+				t27 := quernv12
+				/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
+				result4 := result03
 				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result4 {
-					/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi2 = m3
-//line quern.dev/algo/internal/template/merge.go:34:90000
+					hi2 = m3
+//line :34:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo2 = m3 + 1 /*line quern_gen.go:12705:1*/
+					/*line :35:90000*/ lo2 = m3 + 1
 				}
 			}
-			/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result5 := lo2
-			/*line quern.dev/algo/internal/template/merge.go:476*/ i4 := result5
+			/*line :38:90000*/ result5 := lo2
+			/*line :476:90000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line quern.dev/algo/internal/template/merge.go:423*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+			/*line :423:90000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:90000*/ if r.Halted() {
+					/*line :423:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:424*/ t18 := min(steps2, 4096)
-				for i6 := 0; i6 < t18; i6++ {
-					/*line quern.dev/algo/internal/template/merge.go:425*/ t28 := a_[i5]
-					/*line quern.dev/algo/internal/template/merge.go:425*/ t33 := a_[j2]
+				/*line :424:90000*/ t18 := min(steps2, 4096)
+				/*line :425:90000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:90000*/ t28 := a_[i5]
+					/*line :425:90000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
-					/*line order.go:101:80000*/ t19 := y2
-					/*line order.go:102:80000*/ t29 := x2
-					/*line order.go:101:80000*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
-					/*line order.go:102:80000*/ result6 := result04
+					/*line order.go:111*/ t19 := y2
+					t29 := x2
+					/*line order.go:111*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
+					result6 := result04
 					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
 						out[at3] = y2
 						to5 := at3
 						from5 := j2
-						/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to5] = index[from5]
-						/*line quern.dev/algo/internal/template/merge.go:428*/ j2++
+						/*line :461:90000*/ outIndex[to5] = index[from5]
+						/*line :428:90000*/ j2++
+//line :429:90000
 					} else {
-						out[at3] = x2
+						/*line :430:90000*/ out[at3] = x2
 						to6 := at3
 						from6 := i5
-						/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to6] = index[from6]
-						/*line quern.dev/algo/internal/template/merge.go:432*/ i5++
+						/*line :461:90000*/ outIndex[to6] = index[from6]
+						/*line :432:90000*/ i5++
 					}
-					at3++
+					/*line :434:90000*/ at3++
 				}
 			}
-			for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:90000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
 				to7 := at3
 				from7 := i5
-				/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to7] = index[from7]
-				/*line quern.dev/algo/internal/template/merge.go:440*/ at3++
+				/*line :461:90000*/ outIndex[to7] = index[from7]
+				/*line :440:90000*/ at3++
 			}
-			for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:90000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
 				to8 := at3
 				from8 := j2
-				/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to8] = index[from8]
-				/*line quern.dev/algo/internal/template/merge.go:445*/ at3++
+				/*line :461:90000*/ outIndex[to8] = index[from8]
+				/*line :445:90000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:12758:1*/
+	} /*line quern_gen.go:14288:1*/
 }
 
 func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
@@ -12797,108 +14327,111 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 				}
 				if upper {
 					v := row[threadX]
-					/*line quern.dev/algo/internal/template/merge.go:61:90000*/ lo := 0
-					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi := t1; lo < hi; {
-						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:12803:1*/
+					/*line :61:90000*/ lo := 0
+					/*line :62:90000*/ for hi := t1; lo < hi; {
+						/*line :63:90000*/ if r.Halted() {
+							/*line :62:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m := int(uint(lo+hi) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv1 := sorted[m]
-						/*line order.go:101:80000*/ t12 := v
-						/*line order.go:102:80000*/ t2 := quernv1
-						/*line order.go:101:80000*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
-						/*line order.go:102:80000*/ result := result0
+						/*line :63:90000*/ m := int(uint(lo+hi) / 2)
+						quernv1 := sorted[m]
+						/*line order.go:111*/ t12 := v
+						t2 := quernv1
+						/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
+						result := result0
 						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result {
-							/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi = m
-//line quern.dev/algo/internal/template/merge.go:66:90000
+							hi = m
+//line :66:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo = m + 1 /*line quern_gen.go:12815:1*/
+							/*line :67:90000*/ lo = m + 1
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result2 := lo
-					/*line quern.dev/algo/internal/template/merge.go:491*/ row2[threadX] = result2
+					/*line :70:90000*/ result2 := lo
+					/*line :491:90000*/ row2[threadX] = result2
+//line :492:90000
 				} else {
-					v2 := row[threadX]
-					/*line quern.dev/algo/internal/template/merge.go:45:90000*/ lo2 := 0
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi2 := t13; lo2 < hi2; {
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:12825:1*/
+					/*line :493:90000*/ v2 := row[threadX]
+					/*line :45:90000*/ lo2 := 0
+					/*line :46:90000*/ for hi2 := t13; lo2 < hi2; {
+						/*line :47:90000*/ if r.Halted() {
+							/*line :46:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m2 := int(uint(lo2+hi2) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv0 := sorted[m2]
-						/*line order.go:101:80000*/ t14 := quernv0
-						/*line order.go:102:80000*/ t22 := v2
-						/*line order.go:101:80000*/ result02 := orderedIntegers[T](t14, t22, quernbound0)
-						/*line order.go:102:80000*/ result3 := result02
+						/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+						quernv0 := sorted[m2]
+						/*line order.go:111*/ t14 := quernv0
+						t22 := v2
+						/*line order.go:111*/ result02 := orderedIntegers[T](t14, t22, quernbound0)
+						result3 := result02
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result3 {
-							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo2 = m2 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+							lo2 = m2 + 1
+//line :50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:12837:1*/
+							/*line :51:90000*/ hi2 = m2
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result4 := lo2
-					/*line quern.dev/algo/internal/template/merge.go:493*/ row2[threadX] = result4
+					/*line :54:90000*/ result4 := lo2
+					/*line :493:90000*/ row2[threadX] = result4
 				}
 			}
 		}
-		return
+		/*line :497:90000*/ return
 	}
-	for threadX := range width {
+	/*line :499:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		switch {
+		/*line :502:90000*/ switch {
+//line :503:90000
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:487*/ if i >= len(at) {
+			/*line :487:90000*/ if i >= len(at) {
 				break
 			}
-			if upper {
+			/*line :490:90000*/ if upper {
 				v := values[i]
-				/*line quern.dev/algo/internal/template/merge.go:61:90000*/ lo := 0
-				/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi := t1; lo < hi; {
-					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:12860:1*/
+				/*line :61:90000*/ lo := 0
+				/*line :62:90000*/ for hi := t1; lo < hi; {
+					/*line :63:90000*/ if r.Halted() {
+						/*line :62:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m := int(uint(lo+hi) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv1 := sorted[m]
-					/*line order.go:101:80000*/ t12 := v
-					/*line order.go:102:80000*/ t2 := quernv1
-					/*line order.go:101:80000*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
-					/*line order.go:102:80000*/ result := result0
+					/*line :63:90000*/ m := int(uint(lo+hi) / 2)
+					quernv1 := sorted[m]
+					/*line order.go:111*/ t12 := v
+					t2 := quernv1
+					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
+					result := result0
 					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result {
-						/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi = m
-//line quern.dev/algo/internal/template/merge.go:66:90000
+						hi = m
+//line :66:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo = m + 1 /*line quern_gen.go:12872:1*/
+						/*line :67:90000*/ lo = m + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result2 := lo
-				/*line quern.dev/algo/internal/template/merge.go:491*/ at[i] = result2
+				/*line :70:90000*/ result2 := lo
+				/*line :491:90000*/ at[i] = result2
+//line :492:90000
 			} else {
-				v2 := values[i]
-				/*line quern.dev/algo/internal/template/merge.go:45:90000*/ lo2 := 0
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi2 := t13; lo2 < hi2; {
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:12882:1*/
+				/*line :493:90000*/ v2 := values[i]
+				/*line :45:90000*/ lo2 := 0
+				/*line :46:90000*/ for hi2 := t13; lo2 < hi2; {
+					/*line :47:90000*/ if r.Halted() {
+						/*line :46:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m2 := int(uint(lo2+hi2) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv0 := sorted[m2]
-					/*line order.go:101:80000*/ t14 := quernv0
-					/*line order.go:102:80000*/ t22 := v2
-					/*line order.go:101:80000*/ result02 := orderedIntegers[T](t14, t22, quernbound0)
-					/*line order.go:102:80000*/ result3 := result02
+					/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+					quernv0 := sorted[m2]
+					/*line order.go:111*/ t14 := quernv0
+					t22 := v2
+					/*line order.go:111*/ result02 := orderedIntegers[T](t14, t22, quernbound0)
+					result3 := result02
 					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result3 {
-						/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo2 = m2 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+						lo2 = m2 + 1
+//line :50:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:12894:1*/
+						/*line :51:90000*/ hi2 = m2
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result4 := lo2
-				/*line quern.dev/algo/internal/template/merge.go:493*/ at[i] = result4
+				/*line :54:90000*/ result4 := lo2
+				/*line :493:90000*/ at[i] = result4
 			}
 		}
-	} /*line quern_gen.go:12901:1*/
+	} /*line quern_gen.go:14434:1*/
 }
 
 func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
@@ -12936,35 +14469,35 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 			if i < len(x) {
 				quernv0 := row[threadX]
 				quernv1 := row2[threadX]
-				/*line order.go:101:80000*/ t12 := quernv0
-				/*line order.go:102:80000*/ t2 := quernv1
-				/*line order.go:101:80000*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
-				/*line order.go:102:80000*/ result := result0
+				/*line order.go:111*/ t12 := quernv0
+				t2 := quernv1
+				/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
+				result := result0
 				/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 			}
 			if t1 {
-				/*line quern.dev/algo/internal/template/merge.go:503*/ kernel.StoreRelaxed(&sorted[0], 0)
+				/*line :503:90000*/ kernel.StoreRelaxed(&sorted[0], 0)
 			}
 		}
-		return
+		/*line :506:90000*/ return
 	}
-	for threadX := range dimX {
+	/*line :508:90000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line quern.dev/algo/internal/template/merge.go:502*/ t1 := i < len(x)
-		if i < len(x) {
-			/*line quern.dev/algo/internal/template/merge.go:502*/ quernv0 := x[i]
-			/*line quern.dev/algo/internal/template/merge.go:502*/ quernv1 := x[i-1]
-			/*line order.go:101:80000*/ t12 := quernv0
-			/*line order.go:102:80000*/ t2 := quernv1
-			/*line order.go:101:80000*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
-			/*line order.go:102:80000*/ result := result0
+		/*line :502:90000*/ t1 := i < len(x)
+		/*line :503:90000*/ if i < len(x) {
+			/*line :502:90000*/ quernv0 := x[i]
+			/*line :502:90000*/ quernv1 := x[i-1]
+			/*line order.go:111*/ t12 := quernv0
+			t2 := quernv1
+			/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
+			result := result0
 			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 		}
 		if t1 {
-			/*line quern.dev/algo/internal/template/merge.go:503*/ kernel.StoreRelaxed(&sorted[0], 0)
+			/*line :503:90000*/ kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:12967:1*/
+	} /*line quern_gen.go:14500:1*/
 }
 
 func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
@@ -13011,754 +14544,749 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 			switch {
 			default:
 				/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
-					/*line quern.dev/algo/internal/template/setops.go:198:100000*/ if p > 0 || len(count) == 0 {
-						/*line quern.dev/algo/internal/template/setops.go:199:100000*/ break /*line quern_gen.go:13015:1*/
+					if p > 0 || len(count) == 0 {
+						break
 					}
-					/*line quern.dev/algo/internal/template/setops.go:201:100000*/ all := 0
-					/*line quern.dev/algo/internal/template/setops.go:202:100000*/ for i := 0; i < len(sums); i++ {
-						/*line quern.dev/algo/internal/template/setops.go:202:100000*/ n := sums[i]
-						/*line quern.dev/algo/internal/template/setops.go:203:100000*/ sums[i] = all
-						/*line quern.dev/algo/internal/template/setops.go:204:100000*/ all += n /*line quern_gen.go:13021:1*/
+					/*line :201:100000*/ all := 0
+					/*line :202:100000*/ for i := 0; i < len(sums); i++ {
+						/*line :202:100000*/ n := sums[i]
+						sums[i] = all
+						all += n
 					}
-					/*line quern.dev/algo/internal/template/setops.go:206:100000*/ count[0] = all
-					/*line quern.dev/algo/internal/template/setops.go:207:100000*/ break /*line quern_gen.go:13024:1*/
+					/*line :206:100000*/ count[0] = all
+					break
 				}
-				/*line quern.dev/algo/internal/template/setops.go:209:100000*/ if p >= len(sums) {
-					/*line quern.dev/algo/internal/template/setops.go:210:100000*/ break /*line quern_gen.go:13027:1*/
+				/*line :209:100000*/ if p >= len(sums) {
+					break
 				}
-//line quern.dev/algo/internal/template/setops.go:212:100000
+//line :212:100000
 				var result int
-//line quern.dev/algo/internal/template/setops.go:213:100000
 				var result2 int
-				/*line quern.dev/algo/internal/template/setops.go:214:100000*/ switch {
-//line quern.dev/algo/internal/template/setops.go:215:100000
+				/*line :214:100000*/ switch {
+//line :215:100000
 				default:
-					/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo := t1
-					/*line quern.dev/algo/internal/template/merge.go:30*/ for hi := t2; lo < hi; {
-						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:13039:1*/
+					/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
+					/*line :30:90000*/ for hi := t2; lo < hi; {
+						/*line :31:90000*/ if r.Halted() {
+							/*line :30:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m := int(uint(lo+hi) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv0 := b_[d-1-m]
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv1 := a_[m]
-						/*line order.go:101:80000*/ t12 := quernv0
-						/*line order.go:102:80000*/ t22 := quernv1
-						/*line order.go:101:80000*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
-						/*line order.go:102:80000*/ result3 := result0
+						/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+						quernv0 := b_[d-1-m]
+						/*line :32:90000*/ quernv1 := a_[m]
+						/*line order.go:111*/ t12 := quernv0
+						t22 := quernv1
+						/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
+						result3 := result0
 						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result3 {
-							/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi = m
-//line quern.dev/algo/internal/template/merge.go:34:90000
+							hi = m
+//line :34:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:13052:1*/
+							/*line :35:90000*/ lo = m + 1
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result4 := lo
-					/*line quern.dev/algo/internal/template/setops.go:25:100000*/ i2 := result4
-					/*line quern.dev/algo/internal/template/setops.go:26:100000*/ j := d - i2
-					/*line quern.dev/algo/internal/template/setops.go:27:100000*/ if j >= len(b_) {
-						/*line quern.dev/algo/internal/template/setops.go:28:100000*/ t13 := i2
-						/*line quern.dev/algo/internal/template/setops.go:29:100000*/ t23 := j
-						/*line quern.dev/algo/internal/template/setops.go:30:100000*/ result = t13
-						/*line quern.dev/algo/internal/template/setops.go:31:100000*/ result2 = t23
-						/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:13063:1*/
+					/*line :38:90000*/ result4 := lo
+					/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
+					j := d - i2
+					/*line :27:100000*/ if j >= len(b_) {
+						t13 := i2
+						t23 := j
+						result = t13
+						result2 = t23
+						break
 					}
-					/*line quern.dev/algo/internal/template/setops.go:31:100000*/ x := b_[j]
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t3 := i2
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted := a_[:t3]
-					/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t14 := len(sorted)
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo2 := 0
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi2 := t14; lo2 < hi2; {
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13072:1*/
+					/*line :31:100000*/ x := b_[j]
+					t3 := i2
+					/*line :32:100000*/ sorted := a_[:t3]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
+					lo2 := 0
+					/*line :46:90000*/ for hi2 := t14; lo2 < hi2; {
+						/*line :47:90000*/ if r.Halted() {
+							/*line :46:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m2 := int(uint(lo2+hi2) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv02 := sorted[m2]
-						/*line order.go:101:80000*/ t15 := quernv02
-						/*line order.go:102:80000*/ t24 := x
-						/*line order.go:101:80000*/ result02 := orderedIntegers[T](t15, t24, quernbound0)
-						/*line order.go:102:80000*/ result5 := result02
+						/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+						quernv02 := sorted[m2]
+						/*line order.go:111*/ t15 := quernv02
+						t24 := x
+						/*line order.go:111*/ result02 := orderedIntegers[T](t15, t24, quernbound0)
+						result5 := result02
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result5 {
-							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo2 = m2 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+							lo2 = m2 + 1
+//line :50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:13084:1*/
+							/*line :51:90000*/ hi2 = m2
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result6 := lo2
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t4 := result6
-					/*line quern.dev/algo/internal/template/setops.go:33:100000*/ t5 := j
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted2 := b_[:t5]
-					/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t16 := len(sorted2)
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo3 := 0
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi3 := t16; lo3 < hi3; {
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13095:1*/
+					/*line :54:90000*/ result6 := lo2
+					/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
+					t5 := j
+					/*line :32:100000*/ sorted2 := b_[:t5]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
+					lo3 := 0
+					/*line :46:90000*/ for hi3 := t16; lo3 < hi3; {
+						/*line :47:90000*/ if r.Halted() {
+							/*line :46:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m3 := int(uint(lo3+hi3) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv03 := sorted2[m3]
-						/*line order.go:101:80000*/ t17 := quernv03
-						/*line order.go:102:80000*/ t25 := x
-						/*line order.go:101:80000*/ result03 := orderedIntegers[T](t17, t25, quernbound0)
-						/*line order.go:102:80000*/ result7 := result03
+						/*line :47:90000*/ m3 := int(uint(lo3+hi3) / 2)
+						quernv03 := sorted2[m3]
+						/*line order.go:111*/ t17 := quernv03
+						t25 := x
+						/*line order.go:111*/ result03 := orderedIntegers[T](t17, t25, quernbound0)
+						result7 := result03
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result7 {
-							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo3 = m3 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+							lo3 = m3 + 1
+//line :50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi3 = m3 /*line quern_gen.go:13107:1*/
+							/*line :51:90000*/ hi3 = m3
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result8 := lo3
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t6 := result8
-					/*line quern.dev/algo/internal/template/setops.go:33:100000*/ firstA := t4
-					/*line quern.dev/algo/internal/template/setops.go:34:100000*/ firstB := t6
-					/*line quern.dev/algo/internal/template/setops.go:33:100000*/ equal := i2 - firstA + j - firstB
-					/*line quern.dev/algo/internal/template/setops.go:34:100000*/ fromA := min((equal+1)/2, i2-firstA)
-					/*line quern.dev/algo/internal/template/setops.go:35:100000*/ fromB := equal - fromA
-					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ t7 := firstB
-					/*line quern.dev/algo/internal/template/setops.go:37:100000*/ t8 := min(firstB+fromB+1, len(b_))
-					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ sorted3 := b_[t7:t8]
-					/*line quern.dev/algo/internal/template/merge.go:61:90000*/ t18 := len(sorted3)
-					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ lo4 := 0
-					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi4 := t18; lo4 < hi4; {
-						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:13124:1*/
+					/*line :54:90000*/ result8 := lo3
+					/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
+					firstA := t4
+					firstB := t6
+					/*line :33:100000*/ equal := i2 - firstA + j - firstB
+					fromA := min((equal+1)/2, i2-firstA)
+					fromB := equal - fromA
+					t7 := firstB
+					t8 := min(firstB+fromB+1, len(b_))
+					/*line :36:100000*/ sorted3 := b_[t7:t8]
+					/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
+					lo4 := 0
+					/*line :62:90000*/ for hi4 := t18; lo4 < hi4; {
+						/*line :63:90000*/ if r.Halted() {
+							/*line :62:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m4 := int(uint(lo4+hi4) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv12 := sorted3[m4]
-						/*line order.go:101:80000*/ t19 := x
-						/*line order.go:102:80000*/ t26 := quernv12
-						/*line order.go:101:80000*/ result04 := orderedIntegers[T](t19, t26, quernbound0)
-						/*line order.go:102:80000*/ result9 := result04
+						/*line :63:90000*/ m4 := int(uint(lo4+hi4) / 2)
+						quernv12 := sorted3[m4]
+						/*line order.go:111*/ t19 := x
+						t26 := quernv12
+						/*line order.go:111*/ result04 := orderedIntegers[T](t19, t26, quernbound0)
+						result9 := result04
 						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result9 {
-							/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi4 = m4
-//line quern.dev/algo/internal/template/merge.go:66:90000
+							hi4 = m4
+//line :66:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo4 = m4 + 1 /*line quern_gen.go:13136:1*/
+							/*line :67:90000*/ lo4 = m4 + 1
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result10 := lo4
-					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ most := result10
-					/*line quern.dev/algo/internal/template/setops.go:37:100000*/ if fromB > most {
-						/*line quern.dev/algo/internal/template/setops.go:38:100000*/ fromB = most
-						/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA = equal - most /*line quern_gen.go:13143:1*/
+					/*line :70:90000*/ result10 := lo4
+					/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
+					/*line :37:100000*/ if fromB > most {
+						fromB = most
+						fromA = equal - most
 					}
-					/*line quern.dev/algo/internal/template/setops.go:41:100000*/ if fromA == fromB+1 && most > fromB {
-						/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB++ /*line quern_gen.go:13146:1*/
+					/*line :41:100000*/ if fromA == fromB+1 && most > fromB {
+						fromB++
 					}
-					/*line quern.dev/algo/internal/template/setops.go:44:100000*/ t9 := firstA + fromA
-					/*line quern.dev/algo/internal/template/setops.go:45:100000*/ t10 := firstB + fromB
-					/*line quern.dev/algo/internal/template/setops.go:46:100000*/ result = t9
-					/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result2 = t10 /*line quern_gen.go:13151:1*/
+					/*line :44:100000*/ t9 := firstA + fromA
+					t10 := firstB + fromB
+					result = t9
+					result2 = t10
 				}
-				/*line quern.dev/algo/internal/template/setops.go:212:100000*/ i3 := result
-				/*line quern.dev/algo/internal/template/setops.go:213:100000*/ j2 := result2
-//line quern.dev/algo/internal/template/setops.go:214:100000
+				/*line :212:100000*/ i3 := result
+				j2 := result2
 				var result11 int
-//line quern.dev/algo/internal/template/setops.go:215:100000
 				var result12 int
-				/*line quern.dev/algo/internal/template/setops.go:216:100000*/ switch {
-//line quern.dev/algo/internal/template/setops.go:217:100000
+				/*line :216:100000*/ switch {
+//line :217:100000
 				default:
-					/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo5 := t110
-					/*line quern.dev/algo/internal/template/merge.go:30*/ for hi5 := t27; lo5 < hi5; {
-						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:13165:1*/
+					/*line quern.dev/algo/internal/template/merge.go:29*/ lo5 := t110
+					/*line :30:90000*/ for hi5 := t27; lo5 < hi5; {
+						/*line :31:90000*/ if r.Halted() {
+							/*line :30:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m5 := int(uint(lo5+hi5) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv04 := b_[d2-1-m5]
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv13 := a_[m5]
-						/*line order.go:101:80000*/ t111 := quernv04
-						/*line order.go:102:80000*/ t28 := quernv13
-						/*line order.go:101:80000*/ result05 := orderedIntegers[T](t111, t28, quernbound0)
-						/*line order.go:102:80000*/ result13 := result05
+						/*line :31:90000*/ m5 := int(uint(lo5+hi5) / 2)
+						quernv04 := b_[d2-1-m5]
+						/*line :32:90000*/ quernv13 := a_[m5]
+						/*line order.go:111*/ t111 := quernv04
+						t28 := quernv13
+						/*line order.go:111*/ result05 := orderedIntegers[T](t111, t28, quernbound0)
+						result13 := result05
 						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result13 {
-							/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi5 = m5
-//line quern.dev/algo/internal/template/merge.go:34:90000
+							hi5 = m5
+//line :34:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo5 = m5 + 1 /*line quern_gen.go:13178:1*/
+							/*line :35:90000*/ lo5 = m5 + 1
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result14 := lo5
-					/*line quern.dev/algo/internal/template/setops.go:25:100000*/ i4 := result14
-					/*line quern.dev/algo/internal/template/setops.go:26:100000*/ j3 := d2 - i4
-					/*line quern.dev/algo/internal/template/setops.go:27:100000*/ if j3 >= len(b_) {
-						/*line quern.dev/algo/internal/template/setops.go:28:100000*/ t112 := i4
-						/*line quern.dev/algo/internal/template/setops.go:29:100000*/ t29 := j3
-						/*line quern.dev/algo/internal/template/setops.go:30:100000*/ result11 = t112
-						/*line quern.dev/algo/internal/template/setops.go:31:100000*/ result12 = t29
-						/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:13189:1*/
+					/*line :38:90000*/ result14 := lo5
+					/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
+					j3 := d2 - i4
+					/*line :27:100000*/ if j3 >= len(b_) {
+						t112 := i4
+						t29 := j3
+						result11 = t112
+						result12 = t29
+						break
 					}
-					/*line quern.dev/algo/internal/template/setops.go:31:100000*/ x2 := b_[j3]
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t32 := i4
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted4 := a_[:t32]
-					/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t113 := len(sorted4)
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo6 := 0
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi6 := t113; lo6 < hi6; {
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13198:1*/
+					/*line :31:100000*/ x2 := b_[j3]
+					t32 := i4
+					/*line :32:100000*/ sorted4 := a_[:t32]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
+					lo6 := 0
+					/*line :46:90000*/ for hi6 := t113; lo6 < hi6; {
+						/*line :47:90000*/ if r.Halted() {
+							/*line :46:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m6 := int(uint(lo6+hi6) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv05 := sorted4[m6]
-						/*line order.go:101:80000*/ t114 := quernv05
-						/*line order.go:102:80000*/ t210 := x2
-						/*line order.go:101:80000*/ result06 := orderedIntegers[T](t114, t210, quernbound0)
-						/*line order.go:102:80000*/ result15 := result06
+						/*line :47:90000*/ m6 := int(uint(lo6+hi6) / 2)
+						quernv05 := sorted4[m6]
+						/*line order.go:111*/ t114 := quernv05
+						t210 := x2
+						/*line order.go:111*/ result06 := orderedIntegers[T](t114, t210, quernbound0)
+						result15 := result06
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result15 {
-							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo6 = m6 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+							lo6 = m6 + 1
+//line :50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi6 = m6 /*line quern_gen.go:13210:1*/
+							/*line :51:90000*/ hi6 = m6
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result16 := lo6
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t42 := result16
-					/*line quern.dev/algo/internal/template/setops.go:33:100000*/ t52 := j3
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted5 := b_[:t52]
-					/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t115 := len(sorted5)
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo7 := 0
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi7 := t115; lo7 < hi7; {
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13221:1*/
+					/*line :54:90000*/ result16 := lo6
+					/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
+					t52 := j3
+					/*line :32:100000*/ sorted5 := b_[:t52]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
+					lo7 := 0
+					/*line :46:90000*/ for hi7 := t115; lo7 < hi7; {
+						/*line :47:90000*/ if r.Halted() {
+							/*line :46:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m7 := int(uint(lo7+hi7) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv06 := sorted5[m7]
-						/*line order.go:101:80000*/ t116 := quernv06
-						/*line order.go:102:80000*/ t211 := x2
-						/*line order.go:101:80000*/ result07 := orderedIntegers[T](t116, t211, quernbound0)
-						/*line order.go:102:80000*/ result17 := result07
+						/*line :47:90000*/ m7 := int(uint(lo7+hi7) / 2)
+						quernv06 := sorted5[m7]
+						/*line order.go:111*/ t116 := quernv06
+						t211 := x2
+						/*line order.go:111*/ result07 := orderedIntegers[T](t116, t211, quernbound0)
+						result17 := result07
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result17 {
-							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo7 = m7 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+							lo7 = m7 + 1
+//line :50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi7 = m7 /*line quern_gen.go:13233:1*/
+							/*line :51:90000*/ hi7 = m7
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result18 := lo7
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t62 := result18
-					/*line quern.dev/algo/internal/template/setops.go:33:100000*/ firstA2 := t42
-					/*line quern.dev/algo/internal/template/setops.go:34:100000*/ firstB2 := t62
-					/*line quern.dev/algo/internal/template/setops.go:33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
-					/*line quern.dev/algo/internal/template/setops.go:34:100000*/ fromA2 := min((equal2+1)/2, i4-firstA2)
-					/*line quern.dev/algo/internal/template/setops.go:35:100000*/ fromB2 := equal2 - fromA2
-					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ t72 := firstB2
-					/*line quern.dev/algo/internal/template/setops.go:37:100000*/ t82 := min(firstB2+fromB2+1, len(b_))
-					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ sorted6 := b_[t72:t82]
-					/*line quern.dev/algo/internal/template/merge.go:61:90000*/ t117 := len(sorted6)
-					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ lo8 := 0
-					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi8 := t117; lo8 < hi8; {
-						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:13250:1*/
+					/*line :54:90000*/ result18 := lo7
+					/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
+					firstA2 := t42
+					firstB2 := t62
+					/*line :33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
+					fromA2 := min((equal2+1)/2, i4-firstA2)
+					fromB2 := equal2 - fromA2
+					t72 := firstB2
+					t82 := min(firstB2+fromB2+1, len(b_))
+					/*line :36:100000*/ sorted6 := b_[t72:t82]
+					/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
+					lo8 := 0
+					/*line :62:90000*/ for hi8 := t117; lo8 < hi8; {
+						/*line :63:90000*/ if r.Halted() {
+							/*line :62:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m8 := int(uint(lo8+hi8) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv14 := sorted6[m8]
-						/*line order.go:101:80000*/ t118 := x2
-						/*line order.go:102:80000*/ t212 := quernv14
-						/*line order.go:101:80000*/ result08 := orderedIntegers[T](t118, t212, quernbound0)
-						/*line order.go:102:80000*/ result19 := result08
+						/*line :63:90000*/ m8 := int(uint(lo8+hi8) / 2)
+						quernv14 := sorted6[m8]
+						/*line order.go:111*/ t118 := x2
+						t212 := quernv14
+						/*line order.go:111*/ result08 := orderedIntegers[T](t118, t212, quernbound0)
+						result19 := result08
 						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result19 {
-							/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi8 = m8
-//line quern.dev/algo/internal/template/merge.go:66:90000
+							hi8 = m8
+//line :66:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo8 = m8 + 1 /*line quern_gen.go:13262:1*/
+							/*line :67:90000*/ lo8 = m8 + 1
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result20 := lo8
-					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ most2 := result20
-					/*line quern.dev/algo/internal/template/setops.go:37:100000*/ if fromB2 > most2 {
-						/*line quern.dev/algo/internal/template/setops.go:38:100000*/ fromB2 = most2
-						/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA2 = equal2 - most2 /*line quern_gen.go:13269:1*/
+					/*line :70:90000*/ result20 := lo8
+					/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
+					/*line :37:100000*/ if fromB2 > most2 {
+						fromB2 = most2
+						fromA2 = equal2 - most2
 					}
-					/*line quern.dev/algo/internal/template/setops.go:41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
-						/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB2++ /*line quern_gen.go:13272:1*/
+					/*line :41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+						fromB2++
 					}
-					/*line quern.dev/algo/internal/template/setops.go:44:100000*/ t92 := firstA2 + fromA2
-					/*line quern.dev/algo/internal/template/setops.go:45:100000*/ t102 := firstB2 + fromB2
-					/*line quern.dev/algo/internal/template/setops.go:46:100000*/ result11 = t92
-					/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result12 = t102 /*line quern_gen.go:13277:1*/
+					/*line :44:100000*/ t92 := firstA2 + fromA2
+					t102 := firstB2 + fromB2
+					result11 = t92
+					result12 = t102
 				}
-				/*line quern.dev/algo/internal/template/setops.go:213:100000*/ endA := result11
-				/*line quern.dev/algo/internal/template/setops.go:214:100000*/ endB := result12
-				/*line quern.dev/algo/internal/template/setops.go:214:100000*/ n2 := 0
-				/*line quern.dev/algo/internal/template/setops.go:215:100000*/ if launch == 2 {
-					/*line quern.dev/algo/internal/template/setops.go:216:100000*/ n2 = row[threadX] /*line quern_gen.go:13283:1*/
+				/*line :213:100000*/ endA := result11
+				endB := result12
+				/*line :214:100000*/ n2 := 0
+				/*line :215:100000*/ if launch == 2 {
+					n2 = row[threadX]
 				}
-				/*line quern.dev/algo/internal/template/setops.go:218:100000*/ for i3 < endA && j2 < endB {
-					/*line quern.dev/algo/internal/template/setops.go:219:100000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/setops.go:218:100000*/ r.Halt() /*line quern_gen.go:13287:1*/
+				/*line :218:100000*/ for i3 < endA && j2 < endB {
+					/*line :219:100000*/ if r.Halted() {
+						/*line :218:100000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/setops.go:219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-					/*line quern.dev/algo/internal/template/setops.go:220:100000*/ for i5 := 0; i5 < t119; i5++ {
-						/*line quern.dev/algo/internal/template/setops.go:220:100000*/ t213 := a_[i3]
-						/*line quern.dev/algo/internal/template/setops.go:220:100000*/ t33 := b_[j2]
-						/*line quern.dev/algo/internal/template/setops.go:221:100000*/ x3 := t213
-						/*line quern.dev/algo/internal/template/setops.go:222:100000*/ y := t33
-						/*line quern.dev/algo/internal/template/setops.go:221:100000*/ y2 := y
-						/*line quern.dev/algo/internal/template/setops.go:50:100000*/ t214 := endB2
-						/*line quern.dev/algo/internal/template/setops.go:51:100000*/ if !t214 {
-							/*line quern.dev/algo/internal/template/setops.go:52:100000*/ t120 := !endA2
-							/*line quern.dev/algo/internal/template/setops.go:53:100000*/ if t120 {
-								/*line order.go:101:80000*/ t121 := y2
-								/*line order.go:102:80000*/ t215 := x3
-								/*line order.go:101:80000*/ result09 := orderedIntegers[T](t121, t215, quernbound0)
-								/*line order.go:102:80000*/ result21 := result09
-								/*line quern.dev/algo/internal/template/setops.go:50:100000*/ t120 = !result21 /*line quern_gen.go:13304:1*/
+					/*line :219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+					/*line :220:100000*/ for i5 := 0; i5 < t119; i5++ {
+						/*line :220:100000*/ t213 := a_[i3]
+						/*line :220:100000*/ t33 := b_[j2]
+						x3 := t213
+						y := t33
+						/*line :221:100000*/ y2 := y
+						/*line :50:100000*/ t214 := endB2
+						/*line :51:100000*/ if !t214 {
+							t120 := !endA2
+							/*line :53:100000*/ if t120 {
+								/*line order.go:111*/ t121 := y2
+								t215 := x3
+								/*line order.go:111*/ result09 := orderedIntegers[T](t121, t215, quernbound0)
+								result21 := result09
+								/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 							}
-							/*line quern.dev/algo/internal/template/setops.go:52:100000*/ t214 = t120 /*line quern_gen.go:13306:1*/
+							/*line :52:100000*/ t214 = t120
 						}
-						/*line quern.dev/algo/internal/template/setops.go:54:100000*/ fromA3 := t214
-						/*line quern.dev/algo/internal/template/setops.go:51:100000*/ t43 := endA2
-						/*line quern.dev/algo/internal/template/setops.go:52:100000*/ if !t43 {
-							/*line quern.dev/algo/internal/template/setops.go:53:100000*/ t34 := !endB2
-							/*line quern.dev/algo/internal/template/setops.go:54:100000*/ if t34 {
-								/*line order.go:101:80000*/ t122 := x3
-								/*line order.go:102:80000*/ t216 := y2
-								/*line order.go:101:80000*/ result010 := orderedIntegers[T](t122, t216, quernbound0)
-								/*line order.go:102:80000*/ result22 := result010
-								/*line quern.dev/algo/internal/template/setops.go:51:100000*/ t34 = !result22 /*line quern_gen.go:13317:1*/
+						/*line :54:100000*/ fromA3 := t214
+						/*line :51:100000*/ t43 := endA2
+						/*line :52:100000*/ if !t43 {
+							t34 := !endB2
+							/*line :54:100000*/ if t34 {
+								/*line order.go:111*/ t122 := x3
+								t216 := y2
+								/*line order.go:111*/ result010 := orderedIntegers[T](t122, t216, quernbound0)
+								result22 := result010
+								/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 							}
-							/*line quern.dev/algo/internal/template/setops.go:53:100000*/ t43 = t34 /*line quern_gen.go:13319:1*/
+							/*line :53:100000*/ t43 = t34
 						}
-						/*line quern.dev/algo/internal/template/setops.go:55:100000*/ fromB3 := t43
-//line quern.dev/algo/internal/template/setops.go:52:100000
+						/*line :55:100000*/ fromB3 := t43
+//line :52:100000
 						var set uint32 = 1
-						/*line quern.dev/algo/internal/template/setops.go:53:100000*/ if fromB3 {
-							/*line quern.dev/algo/internal/template/setops.go:54:100000*/ set = 2
-							/*line quern.dev/algo/internal/template/setops.go:55:100000*/ if fromA3 {
-								/*line quern.dev/algo/internal/template/setops.go:56:100000*/ set = 4 /*line quern_gen.go:13327:1*/
+						/*line :53:100000*/ if fromB3 {
+							set = 2
+							/*line :55:100000*/ if fromA3 {
+								set = 4
 							}
 						}
-						/*line quern.dev/algo/internal/template/setops.go:59:100000*/ t53 := fromA3
-						/*line quern.dev/algo/internal/template/setops.go:60:100000*/ t63 := fromB3
-						/*line quern.dev/algo/internal/template/setops.go:61:100000*/ t73 := operation&set != 0
-						/*line quern.dev/algo/internal/template/setops.go:62:100000*/ fromA3 = t53
-						/*line quern.dev/algo/internal/template/setops.go:63:100000*/ fromB3 = t63
-						/*line quern.dev/algo/internal/template/setops.go:64:100000*/ keep := t73
-						/*line quern.dev/algo/internal/template/setops.go:221:100000*/ fromA4 := fromA3
-						/*line quern.dev/algo/internal/template/setops.go:222:100000*/ fromB4 := fromB3
-						/*line quern.dev/algo/internal/template/setops.go:223:100000*/ keep2 := keep
-						/*line quern.dev/algo/internal/template/setops.go:222:100000*/ if fromA4 {
-							/*line quern.dev/algo/internal/template/setops.go:223:100000*/ i3++
-							/*line quern.dev/algo/internal/template/setops.go:224:100000*/ y = x3 /*line quern_gen.go:13341:1*/
+						/*line :59:100000*/ t53 := fromA3
+						t63 := fromB3
+						t73 := operation&set != 0
+						fromA3 = t53
+						fromB3 = t63
+						keep := t73
+						/*line :221:100000*/ fromA4 := fromA3
+						fromB4 := fromB3
+						keep2 := keep
+						/*line :222:100000*/ if fromA4 {
+							i3++
+							y = x3
 						}
-						/*line quern.dev/algo/internal/template/setops.go:226:100000*/ if fromB4 {
-							/*line quern.dev/algo/internal/template/setops.go:227:100000*/ j2++ /*line quern_gen.go:13344:1*/
+						/*line :226:100000*/ if fromB4 {
+							j2++
 						}
-						/*line quern.dev/algo/internal/template/setops.go:229:100000*/ if keep2 {
-							/*line quern.dev/algo/internal/template/setops.go:230:100000*/ if launch == 2 {
-								/*line quern.dev/algo/internal/template/setops.go:231:100000*/ out[n2] = y /*line quern_gen.go:13348:1*/
+						/*line :229:100000*/ if keep2 {
+							/*line :230:100000*/ if launch == 2 {
+								out[n2] = y
 							}
-							/*line quern.dev/algo/internal/template/setops.go:233:100000*/ n2++ /*line quern_gen.go:13350:1*/
+							/*line :233:100000*/ n2++
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:237:100000*/ if operation&1 != 0 {
-					/*line quern.dev/algo/internal/template/setops.go:238:100000*/ for ; i3 < endA; i3++ {
-						/*line quern.dev/algo/internal/template/setops.go:239:100000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/setops.go:238:100000*/ r.Halt() /*line quern_gen.go:13357:1*/
+				/*line :237:100000*/ if operation&1 != 0 {
+					/*line :238:100000*/ for ; i3 < endA; i3++ {
+						/*line :239:100000*/ if r.Halted() {
+							/*line :238:100000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/setops.go:239:100000*/ if launch == 2 {
-							/*line quern.dev/algo/internal/template/setops.go:240:100000*/ out[n2] = a_[i3] /*line quern_gen.go:13360:1*/
+						/*line :239:100000*/ if launch == 2 {
+							out[n2] = a_[i3]
 						}
-						/*line quern.dev/algo/internal/template/setops.go:242:100000*/ n2++ /*line quern_gen.go:13362:1*/
+						/*line :242:100000*/ n2++
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:245:100000*/ if operation&2 != 0 {
-					/*line quern.dev/algo/internal/template/setops.go:246:100000*/ for ; j2 < endB; j2++ {
-						/*line quern.dev/algo/internal/template/setops.go:247:100000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/setops.go:246:100000*/ r.Halt() /*line quern_gen.go:13368:1*/
+				/*line :245:100000*/ if operation&2 != 0 {
+					/*line :246:100000*/ for ; j2 < endB; j2++ {
+						/*line :247:100000*/ if r.Halted() {
+							/*line :246:100000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/setops.go:247:100000*/ if launch == 2 {
-							/*line quern.dev/algo/internal/template/setops.go:248:100000*/ out[n2] = b_[j2] /*line quern_gen.go:13371:1*/
+						/*line :247:100000*/ if launch == 2 {
+							out[n2] = b_[j2]
 						}
-						/*line quern.dev/algo/internal/template/setops.go:250:100000*/ n2++ /*line quern_gen.go:13373:1*/
+						/*line :250:100000*/ n2++
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:253:100000*/ if launch == 0 {
-					/*line quern.dev/algo/internal/template/setops.go:254:100000*/ row[threadX] = n2 /*line quern_gen.go:13377:1*/
+				/*line :253:100000*/ if launch == 0 {
+					row[threadX] = n2
 				}
 			}
 		}
-		/*line quern.dev/algo/internal/template/setops.go:258:100000*/ return /*line quern_gen.go:13381:1*/
+		/*line :258:100000*/ return
 	}
-	/*line quern.dev/algo/internal/template/setops.go:260*/ for threadX := range width {
+	/*line :260:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		d := p * part
 		t1 := max(d-len(b_), 0)
 		t2 := min(d, len(a_))
-		switch {
+		/*line :266:100000*/ switch {
+//line :267:100000
 		default:
-			/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
-				/*line quern.dev/algo/internal/template/setops.go:198:100000*/ if p > 0 || len(count) == 0 {
-					/*line quern.dev/algo/internal/template/setops.go:199:100000*/ break /*line quern_gen.go:13393:1*/
+			/*line :197:100000*/ if launch == 1 {
+				/*line :198:100000*/ if p > 0 || len(count) == 0 {
+					break
 				}
-				/*line quern.dev/algo/internal/template/setops.go:201:100000*/ all := 0
-				/*line quern.dev/algo/internal/template/setops.go:202:100000*/ for i := 0; i < len(sums); i++ {
-					/*line quern.dev/algo/internal/template/setops.go:202:100000*/ n := sums[i]
-					/*line quern.dev/algo/internal/template/setops.go:203:100000*/ sums[i] = all
-					/*line quern.dev/algo/internal/template/setops.go:204:100000*/ all += n /*line quern_gen.go:13399:1*/
+				/*line :201:100000*/ all := 0
+				/*line :202:100000*/ for i := 0; i < len(sums); i++ {
+					/*line :202:100000*/ n := sums[i]
+					sums[i] = all
+					all += n
 				}
-				/*line quern.dev/algo/internal/template/setops.go:206:100000*/ count[0] = all
-				/*line quern.dev/algo/internal/template/setops.go:207:100000*/ break /*line quern_gen.go:13402:1*/
+				/*line :206:100000*/ count[0] = all
+				break
 			}
-			/*line quern.dev/algo/internal/template/setops.go:209:100000*/ if p >= len(sums) {
-				/*line quern.dev/algo/internal/template/setops.go:210:100000*/ break /*line quern_gen.go:13405:1*/
+			/*line :209:100000*/ if p >= len(sums) {
+				break
 			}
-//line quern.dev/algo/internal/template/setops.go:212:100000
+//line :212:100000
 			var result int
-//line quern.dev/algo/internal/template/setops.go:213:100000
 			var result2 int
-			/*line quern.dev/algo/internal/template/setops.go:214:100000*/ switch {
-//line quern.dev/algo/internal/template/setops.go:215:100000
+			/*line :214:100000*/ switch {
+//line :215:100000
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo := t1
-				/*line quern.dev/algo/internal/template/merge.go:30*/ for hi := t2; lo < hi; {
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:13417:1*/
+				/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
+				/*line :30:90000*/ for hi := t2; lo < hi; {
+					/*line :31:90000*/ if r.Halted() {
+						/*line :30:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m := int(uint(lo+hi) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv0 := b_[d-1-m]
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv1 := a_[m]
-					/*line order.go:101:80000*/ t12 := quernv0
-					/*line order.go:102:80000*/ t22 := quernv1
-					/*line order.go:101:80000*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
-					/*line order.go:102:80000*/ result3 := result0
+					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					quernv0 := b_[d-1-m]
+					/*line :32:90000*/ quernv1 := a_[m]
+					/*line order.go:111*/ t12 := quernv0
+					t22 := quernv1
+					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
+					result3 := result0
 					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result3 {
-						/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi = m
-//line quern.dev/algo/internal/template/merge.go:34:90000
+						hi = m
+//line :34:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:13430:1*/
+						/*line :35:90000*/ lo = m + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result4 := lo
-				/*line quern.dev/algo/internal/template/setops.go:25:100000*/ i2 := result4
-				/*line quern.dev/algo/internal/template/setops.go:26:100000*/ j := d - i2
-				/*line quern.dev/algo/internal/template/setops.go:27:100000*/ if j >= len(b_) {
-					/*line quern.dev/algo/internal/template/setops.go:28:100000*/ t13 := i2
-					/*line quern.dev/algo/internal/template/setops.go:29:100000*/ t23 := j
-					/*line quern.dev/algo/internal/template/setops.go:30:100000*/ result = t13
-					/*line quern.dev/algo/internal/template/setops.go:31:100000*/ result2 = t23
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:13441:1*/
+				/*line :38:90000*/ result4 := lo
+				/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
+				j := d - i2
+				/*line :27:100000*/ if j >= len(b_) {
+					t13 := i2
+					t23 := j
+					result = t13
+					result2 = t23
+					break
 				}
-				/*line quern.dev/algo/internal/template/setops.go:31:100000*/ x := b_[j]
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t3 := i2
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted := a_[:t3]
-				/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t14 := len(sorted)
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo2 := 0
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi2 := t14; lo2 < hi2; {
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13450:1*/
+				/*line :31:100000*/ x := b_[j]
+				t3 := i2
+				/*line :32:100000*/ sorted := a_[:t3]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
+				lo2 := 0
+				/*line :46:90000*/ for hi2 := t14; lo2 < hi2; {
+					/*line :47:90000*/ if r.Halted() {
+						/*line :46:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m2 := int(uint(lo2+hi2) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv02 := sorted[m2]
-					/*line order.go:101:80000*/ t15 := quernv02
-					/*line order.go:102:80000*/ t24 := x
-					/*line order.go:101:80000*/ result02 := orderedIntegers[T](t15, t24, quernbound0)
-					/*line order.go:102:80000*/ result5 := result02
+					/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+					quernv02 := sorted[m2]
+					/*line order.go:111*/ t15 := quernv02
+					t24 := x
+					/*line order.go:111*/ result02 := orderedIntegers[T](t15, t24, quernbound0)
+					result5 := result02
 					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result5 {
-						/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo2 = m2 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+						lo2 = m2 + 1
+//line :50:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:13462:1*/
+						/*line :51:90000*/ hi2 = m2
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result6 := lo2
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t4 := result6
-				/*line quern.dev/algo/internal/template/setops.go:33:100000*/ t5 := j
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted2 := b_[:t5]
-				/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t16 := len(sorted2)
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo3 := 0
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi3 := t16; lo3 < hi3; {
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13473:1*/
+				/*line :54:90000*/ result6 := lo2
+				/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
+				t5 := j
+				/*line :32:100000*/ sorted2 := b_[:t5]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
+				lo3 := 0
+				/*line :46:90000*/ for hi3 := t16; lo3 < hi3; {
+					/*line :47:90000*/ if r.Halted() {
+						/*line :46:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m3 := int(uint(lo3+hi3) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv03 := sorted2[m3]
-					/*line order.go:101:80000*/ t17 := quernv03
-					/*line order.go:102:80000*/ t25 := x
-					/*line order.go:101:80000*/ result03 := orderedIntegers[T](t17, t25, quernbound0)
-					/*line order.go:102:80000*/ result7 := result03
+					/*line :47:90000*/ m3 := int(uint(lo3+hi3) / 2)
+					quernv03 := sorted2[m3]
+					/*line order.go:111*/ t17 := quernv03
+					t25 := x
+					/*line order.go:111*/ result03 := orderedIntegers[T](t17, t25, quernbound0)
+					result7 := result03
 					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result7 {
-						/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo3 = m3 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+						lo3 = m3 + 1
+//line :50:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi3 = m3 /*line quern_gen.go:13485:1*/
+						/*line :51:90000*/ hi3 = m3
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result8 := lo3
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t6 := result8
-				/*line quern.dev/algo/internal/template/setops.go:33:100000*/ firstA := t4
-				/*line quern.dev/algo/internal/template/setops.go:34:100000*/ firstB := t6
-				/*line quern.dev/algo/internal/template/setops.go:33:100000*/ equal := i2 - firstA + j - firstB
-				/*line quern.dev/algo/internal/template/setops.go:34:100000*/ fromA := min((equal+1)/2, i2-firstA)
-				/*line quern.dev/algo/internal/template/setops.go:35:100000*/ fromB := equal - fromA
-				/*line quern.dev/algo/internal/template/setops.go:36:100000*/ t7 := firstB
-				/*line quern.dev/algo/internal/template/setops.go:37:100000*/ t8 := min(firstB+fromB+1, len(b_))
-				/*line quern.dev/algo/internal/template/setops.go:36:100000*/ sorted3 := b_[t7:t8]
-				/*line quern.dev/algo/internal/template/merge.go:61:90000*/ t18 := len(sorted3)
-				/*line quern.dev/algo/internal/template/merge.go:62:90000*/ lo4 := 0
-				/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi4 := t18; lo4 < hi4; {
-					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:13502:1*/
+				/*line :54:90000*/ result8 := lo3
+				/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
+				firstA := t4
+				firstB := t6
+				/*line :33:100000*/ equal := i2 - firstA + j - firstB
+				fromA := min((equal+1)/2, i2-firstA)
+				fromB := equal - fromA
+				t7 := firstB
+				t8 := min(firstB+fromB+1, len(b_))
+				/*line :36:100000*/ sorted3 := b_[t7:t8]
+				/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
+				lo4 := 0
+				/*line :62:90000*/ for hi4 := t18; lo4 < hi4; {
+					/*line :63:90000*/ if r.Halted() {
+						/*line :62:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m4 := int(uint(lo4+hi4) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv12 := sorted3[m4]
-					/*line order.go:101:80000*/ t19 := x
-					/*line order.go:102:80000*/ t26 := quernv12
-					/*line order.go:101:80000*/ result04 := orderedIntegers[T](t19, t26, quernbound0)
-					/*line order.go:102:80000*/ result9 := result04
+					/*line :63:90000*/ m4 := int(uint(lo4+hi4) / 2)
+					quernv12 := sorted3[m4]
+					/*line order.go:111*/ t19 := x
+					t26 := quernv12
+					/*line order.go:111*/ result04 := orderedIntegers[T](t19, t26, quernbound0)
+					result9 := result04
 					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result9 {
-						/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi4 = m4
-//line quern.dev/algo/internal/template/merge.go:66:90000
+						hi4 = m4
+//line :66:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo4 = m4 + 1 /*line quern_gen.go:13514:1*/
+						/*line :67:90000*/ lo4 = m4 + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result10 := lo4
-				/*line quern.dev/algo/internal/template/setops.go:36:100000*/ most := result10
-				/*line quern.dev/algo/internal/template/setops.go:37:100000*/ if fromB > most {
-					/*line quern.dev/algo/internal/template/setops.go:38:100000*/ fromB = most
-					/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA = equal - most /*line quern_gen.go:13521:1*/
+				/*line :70:90000*/ result10 := lo4
+				/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
+				/*line :37:100000*/ if fromB > most {
+					fromB = most
+					fromA = equal - most
 				}
-				/*line quern.dev/algo/internal/template/setops.go:41:100000*/ if fromA == fromB+1 && most > fromB {
-					/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB++ /*line quern_gen.go:13524:1*/
+				/*line :41:100000*/ if fromA == fromB+1 && most > fromB {
+					fromB++
 				}
-				/*line quern.dev/algo/internal/template/setops.go:44:100000*/ t9 := firstA + fromA
-				/*line quern.dev/algo/internal/template/setops.go:45:100000*/ t10 := firstB + fromB
-				/*line quern.dev/algo/internal/template/setops.go:46:100000*/ result = t9
-				/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result2 = t10 /*line quern_gen.go:13529:1*/
+				/*line :44:100000*/ t9 := firstA + fromA
+				t10 := firstB + fromB
+				result = t9
+				result2 = t10
 			}
-			/*line quern.dev/algo/internal/template/setops.go:212:100000*/ i3 := result
-			/*line quern.dev/algo/internal/template/setops.go:213:100000*/ j2 := result2
-			/*line quern.dev/algo/internal/template/setops.go:213:100000*/ d2 := min((p+1)*part, len(a_)+len(b_))
-//line quern.dev/algo/internal/template/setops.go:214:100000
+			/*line :212:100000*/ i3 := result
+			j2 := result2
+			/*line :213:100000*/ d2 := min((p+1)*part, len(a_)+len(b_))
 			var result11 int
-//line quern.dev/algo/internal/template/setops.go:215:100000
 			var result12 int
-			/*line quern.dev/algo/internal/template/setops.go:216:100000*/ switch {
-//line quern.dev/algo/internal/template/setops.go:217:100000
+			/*line :216:100000*/ switch {
+//line :217:100000
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:29:90000*/ t110 := max(d2-len(b_), 0)
-				/*line quern.dev/algo/internal/template/merge.go:30*/ t27 := min(d2, len(a_))
-				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ lo5 := t110
-				/*line quern.dev/algo/internal/template/merge.go:30*/ for hi5 := t27; lo5 < hi5; {
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:13546:1*/
+				/*line quern.dev/algo/internal/template/merge.go:29*/ t110 := max(d2-len(b_), 0)
+				t27 := min(d2, len(a_))
+				lo5 := t110
+				/*line :30:90000*/ for hi5 := t27; lo5 < hi5; {
+					/*line :31:90000*/ if r.Halted() {
+						/*line :30:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m5 := int(uint(lo5+hi5) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv04 := b_[d2-1-m5]
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv13 := a_[m5]
-					/*line order.go:101:80000*/ t111 := quernv04
-					/*line order.go:102:80000*/ t28 := quernv13
-					/*line order.go:101:80000*/ result05 := orderedIntegers[T](t111, t28, quernbound0)
-					/*line order.go:102:80000*/ result13 := result05
+					/*line :31:90000*/ m5 := int(uint(lo5+hi5) / 2)
+					quernv04 := b_[d2-1-m5]
+					/*line :32:90000*/ quernv13 := a_[m5]
+					/*line order.go:111*/ t111 := quernv04
+					t28 := quernv13
+					/*line order.go:111*/ result05 := orderedIntegers[T](t111, t28, quernbound0)
+					result13 := result05
 					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result13 {
-						/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi5 = m5
-//line quern.dev/algo/internal/template/merge.go:34:90000
+						hi5 = m5
+//line :34:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo5 = m5 + 1 /*line quern_gen.go:13559:1*/
+						/*line :35:90000*/ lo5 = m5 + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result14 := lo5
-				/*line quern.dev/algo/internal/template/setops.go:25:100000*/ i4 := result14
-				/*line quern.dev/algo/internal/template/setops.go:26:100000*/ j3 := d2 - i4
-				/*line quern.dev/algo/internal/template/setops.go:27:100000*/ if j3 >= len(b_) {
-					/*line quern.dev/algo/internal/template/setops.go:28:100000*/ t112 := i4
-					/*line quern.dev/algo/internal/template/setops.go:29:100000*/ t29 := j3
-					/*line quern.dev/algo/internal/template/setops.go:30:100000*/ result11 = t112
-					/*line quern.dev/algo/internal/template/setops.go:31:100000*/ result12 = t29
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:13570:1*/
+				/*line :38:90000*/ result14 := lo5
+				/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
+				j3 := d2 - i4
+				/*line :27:100000*/ if j3 >= len(b_) {
+					t112 := i4
+					t29 := j3
+					result11 = t112
+					result12 = t29
+					break
 				}
-				/*line quern.dev/algo/internal/template/setops.go:31:100000*/ x2 := b_[j3]
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t32 := i4
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted4 := a_[:t32]
-				/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t113 := len(sorted4)
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo6 := 0
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi6 := t113; lo6 < hi6; {
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13579:1*/
+				/*line :31:100000*/ x2 := b_[j3]
+				t32 := i4
+				/*line :32:100000*/ sorted4 := a_[:t32]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
+				lo6 := 0
+				/*line :46:90000*/ for hi6 := t113; lo6 < hi6; {
+					/*line :47:90000*/ if r.Halted() {
+						/*line :46:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m6 := int(uint(lo6+hi6) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv05 := sorted4[m6]
-					/*line order.go:101:80000*/ t114 := quernv05
-					/*line order.go:102:80000*/ t210 := x2
-					/*line order.go:101:80000*/ result06 := orderedIntegers[T](t114, t210, quernbound0)
-					/*line order.go:102:80000*/ result15 := result06
+					/*line :47:90000*/ m6 := int(uint(lo6+hi6) / 2)
+					quernv05 := sorted4[m6]
+					/*line order.go:111*/ t114 := quernv05
+					t210 := x2
+					/*line order.go:111*/ result06 := orderedIntegers[T](t114, t210, quernbound0)
+					result15 := result06
 					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result15 {
-						/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo6 = m6 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+						lo6 = m6 + 1
+//line :50:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi6 = m6 /*line quern_gen.go:13591:1*/
+						/*line :51:90000*/ hi6 = m6
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result16 := lo6
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t42 := result16
-				/*line quern.dev/algo/internal/template/setops.go:33:100000*/ t52 := j3
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted5 := b_[:t52]
-				/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t115 := len(sorted5)
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo7 := 0
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi7 := t115; lo7 < hi7; {
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:13602:1*/
+				/*line :54:90000*/ result16 := lo6
+				/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
+				t52 := j3
+				/*line :32:100000*/ sorted5 := b_[:t52]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
+				lo7 := 0
+				/*line :46:90000*/ for hi7 := t115; lo7 < hi7; {
+					/*line :47:90000*/ if r.Halted() {
+						/*line :46:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m7 := int(uint(lo7+hi7) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv06 := sorted5[m7]
-					/*line order.go:101:80000*/ t116 := quernv06
-					/*line order.go:102:80000*/ t211 := x2
-					/*line order.go:101:80000*/ result07 := orderedIntegers[T](t116, t211, quernbound0)
-					/*line order.go:102:80000*/ result17 := result07
+					/*line :47:90000*/ m7 := int(uint(lo7+hi7) / 2)
+					quernv06 := sorted5[m7]
+					/*line order.go:111*/ t116 := quernv06
+					t211 := x2
+					/*line order.go:111*/ result07 := orderedIntegers[T](t116, t211, quernbound0)
+					result17 := result07
 					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result17 {
-						/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo7 = m7 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+						lo7 = m7 + 1
+//line :50:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi7 = m7 /*line quern_gen.go:13614:1*/
+						/*line :51:90000*/ hi7 = m7
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result18 := lo7
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t62 := result18
-				/*line quern.dev/algo/internal/template/setops.go:33:100000*/ firstA2 := t42
-				/*line quern.dev/algo/internal/template/setops.go:34:100000*/ firstB2 := t62
-				/*line quern.dev/algo/internal/template/setops.go:33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
-				/*line quern.dev/algo/internal/template/setops.go:34:100000*/ fromA2 := min((equal2+1)/2, i4-firstA2)
-				/*line quern.dev/algo/internal/template/setops.go:35:100000*/ fromB2 := equal2 - fromA2
-				/*line quern.dev/algo/internal/template/setops.go:36:100000*/ t72 := firstB2
-				/*line quern.dev/algo/internal/template/setops.go:37:100000*/ t82 := min(firstB2+fromB2+1, len(b_))
-				/*line quern.dev/algo/internal/template/setops.go:36:100000*/ sorted6 := b_[t72:t82]
-				/*line quern.dev/algo/internal/template/merge.go:61:90000*/ t117 := len(sorted6)
-				/*line quern.dev/algo/internal/template/merge.go:62:90000*/ lo8 := 0
-				/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi8 := t117; lo8 < hi8; {
-					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:13631:1*/
+				/*line :54:90000*/ result18 := lo7
+				/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
+				firstA2 := t42
+				firstB2 := t62
+				/*line :33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
+				fromA2 := min((equal2+1)/2, i4-firstA2)
+				fromB2 := equal2 - fromA2
+				t72 := firstB2
+				t82 := min(firstB2+fromB2+1, len(b_))
+				/*line :36:100000*/ sorted6 := b_[t72:t82]
+				/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
+				lo8 := 0
+				/*line :62:90000*/ for hi8 := t117; lo8 < hi8; {
+					/*line :63:90000*/ if r.Halted() {
+						/*line :62:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m8 := int(uint(lo8+hi8) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv14 := sorted6[m8]
-					/*line order.go:101:80000*/ t118 := x2
-					/*line order.go:102:80000*/ t212 := quernv14
-					/*line order.go:101:80000*/ result08 := orderedIntegers[T](t118, t212, quernbound0)
-					/*line order.go:102:80000*/ result19 := result08
+					/*line :63:90000*/ m8 := int(uint(lo8+hi8) / 2)
+					quernv14 := sorted6[m8]
+					/*line order.go:111*/ t118 := x2
+					t212 := quernv14
+					/*line order.go:111*/ result08 := orderedIntegers[T](t118, t212, quernbound0)
+					result19 := result08
 					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result19 {
-						/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi8 = m8
-//line quern.dev/algo/internal/template/merge.go:66:90000
+						hi8 = m8
+//line :66:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo8 = m8 + 1 /*line quern_gen.go:13643:1*/
+						/*line :67:90000*/ lo8 = m8 + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result20 := lo8
-				/*line quern.dev/algo/internal/template/setops.go:36:100000*/ most2 := result20
-				/*line quern.dev/algo/internal/template/setops.go:37:100000*/ if fromB2 > most2 {
-					/*line quern.dev/algo/internal/template/setops.go:38:100000*/ fromB2 = most2
-					/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA2 = equal2 - most2 /*line quern_gen.go:13650:1*/
+				/*line :70:90000*/ result20 := lo8
+				/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
+				/*line :37:100000*/ if fromB2 > most2 {
+					fromB2 = most2
+					fromA2 = equal2 - most2
 				}
-				/*line quern.dev/algo/internal/template/setops.go:41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
-					/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB2++ /*line quern_gen.go:13653:1*/
+				/*line :41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+					fromB2++
 				}
-				/*line quern.dev/algo/internal/template/setops.go:44:100000*/ t92 := firstA2 + fromA2
-				/*line quern.dev/algo/internal/template/setops.go:45:100000*/ t102 := firstB2 + fromB2
-				/*line quern.dev/algo/internal/template/setops.go:46:100000*/ result11 = t92
-				/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result12 = t102 /*line quern_gen.go:13658:1*/
+				/*line :44:100000*/ t92 := firstA2 + fromA2
+				t102 := firstB2 + fromB2
+				result11 = t92
+				result12 = t102
 			}
-			/*line quern.dev/algo/internal/template/setops.go:213:100000*/ endA := result11
-			/*line quern.dev/algo/internal/template/setops.go:214:100000*/ endB := result12
-			/*line quern.dev/algo/internal/template/setops.go:214:100000*/ n2 := 0
-			/*line quern.dev/algo/internal/template/setops.go:215:100000*/ if launch == 2 {
-				/*line quern.dev/algo/internal/template/setops.go:216:100000*/ n2 = sums[p] /*line quern_gen.go:13664:1*/
+			/*line :213:100000*/ endA := result11
+			endB := result12
+			/*line :214:100000*/ n2 := 0
+			/*line :215:100000*/ if launch == 2 {
+				n2 = sums[p]
 			}
-			/*line quern.dev/algo/internal/template/setops.go:218:100000*/ for i3 < endA && j2 < endB {
-				/*line quern.dev/algo/internal/template/setops.go:219:100000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/setops.go:218:100000*/ r.Halt() /*line quern_gen.go:13668:1*/
+			/*line :218:100000*/ for i3 < endA && j2 < endB {
+				/*line :219:100000*/ if r.Halted() {
+					/*line :218:100000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/setops.go:219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-				/*line quern.dev/algo/internal/template/setops.go:220:100000*/ for i5 := 0; i5 < t119; i5++ {
-					/*line quern.dev/algo/internal/template/setops.go:220:100000*/ t213 := a_[i3]
-					/*line quern.dev/algo/internal/template/setops.go:220:100000*/ t33 := b_[j2]
-					/*line quern.dev/algo/internal/template/setops.go:221:100000*/ x3 := t213
-					/*line quern.dev/algo/internal/template/setops.go:222:100000*/ y := t33
-					/*line quern.dev/algo/internal/template/setops.go:221:100000*/ y2 := y
-					/*line quern.dev/algo/internal/template/setops.go:50:100000*/ t214 := endB2
-					/*line quern.dev/algo/internal/template/setops.go:51:100000*/ if !t214 {
-						/*line quern.dev/algo/internal/template/setops.go:52:100000*/ t120 := !endA2
-						/*line quern.dev/algo/internal/template/setops.go:53:100000*/ if t120 {
-							/*line order.go:101:80000*/ t121 := y2
-							/*line order.go:102:80000*/ t215 := x3
-							/*line order.go:101:80000*/ result09 := orderedIntegers[T](t121, t215, quernbound0)
-							/*line order.go:102:80000*/ result21 := result09
-							/*line quern.dev/algo/internal/template/setops.go:50:100000*/ t120 = !result21 /*line quern_gen.go:13685:1*/
+				/*line :219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+				/*line :220:100000*/ for i5 := 0; i5 < t119; i5++ {
+					/*line :220:100000*/ t213 := a_[i3]
+					/*line :220:100000*/ t33 := b_[j2]
+					x3 := t213
+					y := t33
+					/*line :221:100000*/ y2 := y
+					/*line :50:100000*/ t214 := endB2
+					/*line :51:100000*/ if !t214 {
+						t120 := !endA2
+						/*line :53:100000*/ if t120 {
+							/*line order.go:111*/ t121 := y2
+							t215 := x3
+							/*line order.go:111*/ result09 := orderedIntegers[T](t121, t215, quernbound0)
+							result21 := result09
+							/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 						}
-						/*line quern.dev/algo/internal/template/setops.go:52:100000*/ t214 = t120 /*line quern_gen.go:13687:1*/
+						/*line :52:100000*/ t214 = t120
 					}
-					/*line quern.dev/algo/internal/template/setops.go:54:100000*/ fromA3 := t214
-					/*line quern.dev/algo/internal/template/setops.go:51:100000*/ t43 := endA2
-					/*line quern.dev/algo/internal/template/setops.go:52:100000*/ if !t43 {
-						/*line quern.dev/algo/internal/template/setops.go:53:100000*/ t34 := !endB2
-						/*line quern.dev/algo/internal/template/setops.go:54:100000*/ if t34 {
-							/*line order.go:101:80000*/ t122 := x3
-							/*line order.go:102:80000*/ t216 := y2
-							/*line order.go:101:80000*/ result010 := orderedIntegers[T](t122, t216, quernbound0)
-							/*line order.go:102:80000*/ result22 := result010
-							/*line quern.dev/algo/internal/template/setops.go:51:100000*/ t34 = !result22 /*line quern_gen.go:13698:1*/
+					/*line :54:100000*/ fromA3 := t214
+					/*line :51:100000*/ t43 := endA2
+					/*line :52:100000*/ if !t43 {
+						t34 := !endB2
+						/*line :54:100000*/ if t34 {
+							/*line order.go:111*/ t122 := x3
+							t216 := y2
+							/*line order.go:111*/ result010 := orderedIntegers[T](t122, t216, quernbound0)
+							result22 := result010
+							/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 						}
-						/*line quern.dev/algo/internal/template/setops.go:53:100000*/ t43 = t34 /*line quern_gen.go:13700:1*/
+						/*line :53:100000*/ t43 = t34
 					}
-					/*line quern.dev/algo/internal/template/setops.go:55:100000*/ fromB3 := t43
-//line quern.dev/algo/internal/template/setops.go:52:100000
+					/*line :55:100000*/ fromB3 := t43
+//line :52:100000
 					var set uint32 = 1
-					/*line quern.dev/algo/internal/template/setops.go:53:100000*/ if fromB3 {
-						/*line quern.dev/algo/internal/template/setops.go:54:100000*/ set = 2
-						/*line quern.dev/algo/internal/template/setops.go:55:100000*/ if fromA3 {
-							/*line quern.dev/algo/internal/template/setops.go:56:100000*/ set = 4 /*line quern_gen.go:13708:1*/
+					/*line :53:100000*/ if fromB3 {
+						set = 2
+						/*line :55:100000*/ if fromA3 {
+							set = 4
 						}
 					}
-					/*line quern.dev/algo/internal/template/setops.go:59:100000*/ t53 := fromA3
-					/*line quern.dev/algo/internal/template/setops.go:60:100000*/ t63 := fromB3
-					/*line quern.dev/algo/internal/template/setops.go:61:100000*/ t73 := operation&set != 0
-					/*line quern.dev/algo/internal/template/setops.go:62:100000*/ fromA3 = t53
-					/*line quern.dev/algo/internal/template/setops.go:63:100000*/ fromB3 = t63
-					/*line quern.dev/algo/internal/template/setops.go:64:100000*/ keep := t73
-					/*line quern.dev/algo/internal/template/setops.go:221:100000*/ fromA4 := fromA3
-					/*line quern.dev/algo/internal/template/setops.go:222:100000*/ fromB4 := fromB3
-					/*line quern.dev/algo/internal/template/setops.go:223:100000*/ keep2 := keep
-					/*line quern.dev/algo/internal/template/setops.go:222:100000*/ if fromA4 {
-						/*line quern.dev/algo/internal/template/setops.go:223:100000*/ i3++
-						/*line quern.dev/algo/internal/template/setops.go:224:100000*/ y = x3 /*line quern_gen.go:13722:1*/
+					/*line :59:100000*/ t53 := fromA3
+					t63 := fromB3
+					t73 := operation&set != 0
+					fromA3 = t53
+					fromB3 = t63
+					keep := t73
+					/*line :221:100000*/ fromA4 := fromA3
+					fromB4 := fromB3
+					keep2 := keep
+					/*line :222:100000*/ if fromA4 {
+						i3++
+						y = x3
 					}
-					/*line quern.dev/algo/internal/template/setops.go:226:100000*/ if fromB4 {
-						/*line quern.dev/algo/internal/template/setops.go:227:100000*/ j2++ /*line quern_gen.go:13725:1*/
+					/*line :226:100000*/ if fromB4 {
+						j2++
 					}
-					/*line quern.dev/algo/internal/template/setops.go:229:100000*/ if keep2 {
-						/*line quern.dev/algo/internal/template/setops.go:230:100000*/ if launch == 2 {
-							/*line quern.dev/algo/internal/template/setops.go:231:100000*/ out[n2] = y /*line quern_gen.go:13729:1*/
+					/*line :229:100000*/ if keep2 {
+						/*line :230:100000*/ if launch == 2 {
+							out[n2] = y
 						}
-						/*line quern.dev/algo/internal/template/setops.go:233:100000*/ n2++ /*line quern_gen.go:13731:1*/
+						/*line :233:100000*/ n2++
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/setops.go:237:100000*/ if operation&1 != 0 {
-				/*line quern.dev/algo/internal/template/setops.go:238:100000*/ for ; i3 < endA; i3++ {
-					/*line quern.dev/algo/internal/template/setops.go:239:100000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/setops.go:238:100000*/ r.Halt() /*line quern_gen.go:13738:1*/
+			/*line :237:100000*/ if operation&1 != 0 {
+				/*line :238:100000*/ for ; i3 < endA; i3++ {
+					/*line :239:100000*/ if r.Halted() {
+						/*line :238:100000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/setops.go:239:100000*/ if launch == 2 {
-						/*line quern.dev/algo/internal/template/setops.go:240:100000*/ out[n2] = a_[i3] /*line quern_gen.go:13741:1*/
+					/*line :239:100000*/ if launch == 2 {
+						out[n2] = a_[i3]
 					}
-					/*line quern.dev/algo/internal/template/setops.go:242:100000*/ n2++ /*line quern_gen.go:13743:1*/
+					/*line :242:100000*/ n2++
 				}
 			}
-			/*line quern.dev/algo/internal/template/setops.go:245:100000*/ if operation&2 != 0 {
-				/*line quern.dev/algo/internal/template/setops.go:246:100000*/ for ; j2 < endB; j2++ {
-					/*line quern.dev/algo/internal/template/setops.go:247:100000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/setops.go:246:100000*/ r.Halt() /*line quern_gen.go:13749:1*/
+			/*line :245:100000*/ if operation&2 != 0 {
+				/*line :246:100000*/ for ; j2 < endB; j2++ {
+					/*line :247:100000*/ if r.Halted() {
+						/*line :246:100000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/setops.go:247:100000*/ if launch == 2 {
-						/*line quern.dev/algo/internal/template/setops.go:248:100000*/ out[n2] = b_[j2] /*line quern_gen.go:13752:1*/
+					/*line :247:100000*/ if launch == 2 {
+						out[n2] = b_[j2]
 					}
-					/*line quern.dev/algo/internal/template/setops.go:250:100000*/ n2++ /*line quern_gen.go:13754:1*/
+					/*line :250:100000*/ n2++
 				}
 			}
-			/*line quern.dev/algo/internal/template/setops.go:253:100000*/ if launch == 0 {
-				/*line quern.dev/algo/internal/template/setops.go:254:100000*/ sums[p] = n2 /*line quern_gen.go:13758:1*/
+			/*line :253:100000*/ if launch == 0 {
+				sums[p] = n2
 			}
 		}
-	}
+	} /*line quern_gen.go:15289:1*/
 }
 
 func quernHostOrderedFloatsExtremeParts[T float32 | float64](r *host.Run) {
@@ -13799,193 +15327,188 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 		at2 := stride + last
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/extremes.go:195:70000*/ if first >= len(in) {
-				/*line quern.dev/algo/internal/template/extremes.go:196:70000*/ break /*line quern_gen.go:13803:1*/
+			/*line quern.dev/algo/internal/template/extremes.go:213:80000*/ if first >= len(in) {
+				break
 			}
-//line quern.dev/algo/internal/template/extremes.go:198
+//line :216:80000
 			var lo2 struct {
 				V  T
-				At int /*line quern_gen.go:13808:1*/
+				At int
 			}
-//line quern.dev/algo/internal/template/extremes.go:202:70000
+//line :220:80000
 			var hi2 struct {
-				/*line quern.dev/algo/internal/template/extremes.go:203:70000*/ V T
-				/*line quern.dev/algo/internal/template/extremes.go:204:70000*/ At int /*line quern_gen.go:13813:1*/
+				V  T
+				At int
 			}
-			/*line quern.dev/algo/internal/template/extremes.go:206:70000*/ switch {
-//line quern.dev/algo/internal/template/extremes.go:207:70000
+			/*line :224:80000*/ switch {
+//line :225:80000
 			default:
-				/*line quern.dev/algo/internal/template/extremes.go:32:70000*/ p2 := min(first, last-1)
-				/*line quern.dev/algo/internal/template/extremes.go:33:70000*/ if len(at) > 0 {
-					/*line quern.dev/algo/internal/template/extremes.go:34:70000*/ lo2 = struct {
-						/*line quern.dev/algo/internal/template/extremes.go:35:70000*/ V T
-						/*line quern.dev/algo/internal/template/extremes.go:36:70000*/ At int
-//line quern.dev/algo/internal/template/extremes.go:37:70000
+				/*line :32:80000*/ p2 := min(first, last-1)
+				/*line :33:80000*/ if len(at) > 0 {
+					/*line :34:80000*/ lo2 = struct {
+						V  T
+						At int
 					}{V: in[p2], At: at[p2]}
-					/*line quern.dev/algo/internal/template/extremes.go:38:70000*/ hi2 = lo2
-					/*line quern.dev/algo/internal/template/extremes.go:39:70000*/ for i := first; i < last; i += stride {
-						/*line quern.dev/algo/internal/template/extremes.go:40:70000*/ e := struct {
-							/*line quern.dev/algo/internal/template/extremes.go:41:70000*/ V T
-							/*line quern.dev/algo/internal/template/extremes.go:42:70000*/ At int
-//line quern.dev/algo/internal/template/extremes.go:43:70000
+					/*line :38:80000*/ hi2 = lo2
+					/*line :39:80000*/ for i := first; i < last; i += stride {
+						/*line :40:80000*/ e := struct {
+							V  T
+							At int
 						}{V: in[i], At: at[i]}
-						/*line quern.dev/algo/internal/template/extremes.go:44:70000*/ a := lo2
-//line quern.dev/algo/internal/template/extremes.go:45:70000
+						/*line :44:80000*/ a := lo2
+//line :45:80000
 						var result struct {
-							/*line quern.dev/algo/internal/template/extremes.go:46:70000*/ V T
-							/*line quern.dev/algo/internal/template/extremes.go:47:70000*/ At int /*line quern_gen.go:13836:1*/
+							V  T
+							At int
 						}
-						/*line quern.dev/algo/internal/template/extremes.go:49:70000*/ switch {
-//line quern.dev/algo/internal/template/extremes.go:50:70000
+						/*line :49:80000*/ switch {
+//line :50:80000
 						default:
-							/*line quern.dev/algo/internal/template/extremes.go:13*/ quernv0 := e.V
+							/*line :13:80000*/ quernv0 := e.V
 							quernv1 := a.V
-							/*line order.go:113:80000*/ t1 := quernv0
-							/*line order.go:114:80000*/ t2 := quernv1
-							/*line order.go:113:80000*/ result0 := orderedFloats[T](t1, t2, quernbound0)
-							/*line order.go:114:80000*/ result2 := result0
+							/*line order.go:123*/ t1 := quernv0
+							t2 := quernv1
+							/*line order.go:123*/ result0 := orderedFloats[T](t1, t2, quernbound0)
+							result2 := result0
 							/*line quern.dev/algo/internal/template/extremes.go:13*/ t22 := result2
 							if !t22 {
 								t12 := e.At < a.At
-								if t12 {
+								/*line :16:80000*/ if t12 {
 									quernv02 := a.V
 									quernv12 := e.V
-									/*line order.go:113:80000*/ t13 := quernv02
-									/*line order.go:114:80000*/ t23 := quernv12
-									/*line order.go:113:80000*/ result02 := orderedFloats[T](t13, t23, quernbound0)
-									/*line order.go:114:80000*/ result3 := result02
+									/*line order.go:123*/ t13 := quernv02
+									t23 := quernv12
+									/*line order.go:123*/ result02 := orderedFloats[T](t13, t23, quernbound0)
+									result3 := result02
 									/*line quern.dev/algo/internal/template/extremes.go:13*/ t12 = !result3
 								}
-								t22 = t12
+								/*line :15:80000*/ t22 = t12
 							}
-							if t22 {
-								/*line quern.dev/algo/internal/template/extremes.go:14*/ result = e
+							/*line :17:80000*/ if t22 {
+								/*line :14:80000*/ result = e
 								break
 							}
-							/*line quern.dev/algo/internal/template/extremes.go:16*/ result = a
+							/*line :16:80000*/ result = a
 						}
-						/*line quern.dev/algo/internal/template/extremes.go:38:70000*/ t14 := result
-						/*line quern.dev/algo/internal/template/extremes.go:39:70000*/ a2 := hi2
-//line quern.dev/algo/internal/template/extremes.go:40:70000
+						/*line :38:80000*/ t14 := result
+						a2 := hi2
+//line :40:80000
 						var result4 struct {
-							/*line quern.dev/algo/internal/template/extremes.go:41:70000*/ V T
-							/*line quern.dev/algo/internal/template/extremes.go:42:70000*/ At int /*line quern_gen.go:13872:1*/
+							V  T
+							At int
 						}
-						/*line quern.dev/algo/internal/template/extremes.go:44:70000*/ switch {
-//line quern.dev/algo/internal/template/extremes.go:45:70000
+						/*line :44:80000*/ switch {
+//line :45:80000
 						default:
-							/*line quern.dev/algo/internal/template/extremes.go:21*/ quernv03 := a2.V
-							/*line quern.dev/algo/internal/template/extremes.go:22:70000*/ quernv13 := e.V
-							/*line order.go:113:80000*/ t15 := quernv03
-							/*line order.go:114:80000*/ t24 := quernv13
-							/*line order.go:113:80000*/ result03 := orderedFloats[T](t15, t24, quernbound0)
-							/*line order.go:114:80000*/ result5 := result03
+							/*line :21:80000*/ quernv03 := a2.V
+							quernv13 := e.V
+							/*line order.go:123*/ t15 := quernv03
+							t24 := quernv13
+							/*line order.go:123*/ result03 := orderedFloats[T](t15, t24, quernbound0)
+							result5 := result03
 							/*line quern.dev/algo/internal/template/extremes.go:21*/ t25 := result5
-							/*line quern.dev/algo/internal/template/extremes.go:22:70000*/ if !t25 {
-								/*line quern.dev/algo/internal/template/extremes.go:23*/ t16 := e.At < a2.At
-								/*line quern.dev/algo/internal/template/extremes.go:24:70000*/ if t16 {
-									/*line quern.dev/algo/internal/template/extremes.go:25:70000*/ quernv04 := e.V
-									/*line quern.dev/algo/internal/template/extremes.go:26:70000*/ quernv14 := a2.V
-									/*line order.go:113:80000*/ t17 := quernv04
-									/*line order.go:114:80000*/ t26 := quernv14
-									/*line order.go:113:80000*/ result04 := orderedFloats[T](t17, t26, quernbound0)
-									/*line order.go:114:80000*/ result6 := result04
-									/*line quern.dev/algo/internal/template/extremes.go:21*/ t16 = !result6 /*line quern_gen.go:13893:1*/
+							/*line :22:80000*/ if !t25 {
+								t16 := e.At < a2.At
+								/*line :24:80000*/ if t16 {
+									quernv04 := e.V
+									quernv14 := a2.V
+									/*line order.go:123*/ t17 := quernv04
+									t26 := quernv14
+									/*line order.go:123*/ result04 := orderedFloats[T](t17, t26, quernbound0)
+									result6 := result04
+									/*line quern.dev/algo/internal/template/extremes.go:21*/ t16 = !result6
 								}
-								/*line quern.dev/algo/internal/template/extremes.go:23*/ t25 = t16 /*line quern_gen.go:13895:1*/
+								t25 = t16
 							}
-							/*line quern.dev/algo/internal/template/extremes.go:25:70000*/ if t25 {
-								/*line quern.dev/algo/internal/template/extremes.go:22:70000*/ result4 = e
-								/*line quern.dev/algo/internal/template/extremes.go:23*/ break /*line quern_gen.go:13899:1*/
+							if t25 {
+								/*line :22:80000*/ result4 = e
+								break
 							}
-							/*line quern.dev/algo/internal/template/extremes.go:24:70000*/ result4 = a2 /*line quern_gen.go:13901:1*/
+							/*line :24:80000*/ result4 = a2
 						}
-						/*line quern.dev/algo/internal/template/extremes.go:38:70000*/ t27 := result4
-						/*line quern.dev/algo/internal/template/extremes.go:39:70000*/ lo2 = t14
-						/*line quern.dev/algo/internal/template/extremes.go:40:70000*/ hi2 = t27 /*line quern_gen.go:13905:1*/
+						/*line :38:80000*/ t27 := result4
+						lo2 = t14
+						hi2 = t27
 					}
-					/*line quern.dev/algo/internal/template/extremes.go:40:70000*/ t3 := lo2
-					/*line quern.dev/algo/internal/template/extremes.go:41:70000*/ t4 := hi2
-					/*line quern.dev/algo/internal/template/extremes.go:42:70000*/ lo2 = t3
-					/*line quern.dev/algo/internal/template/extremes.go:43:70000*/ hi2 = t4
-					/*line quern.dev/algo/internal/template/extremes.go:44:70000*/ break /*line quern_gen.go:13911:1*/
+					/*line :40:80000*/ t3 := lo2
+					t4 := hi2
+					lo2 = t3
+					hi2 = t4
+					break
 				}
-				/*line quern.dev/algo/internal/template/extremes.go:42:70000*/ lo2 = struct {
-					/*line quern.dev/algo/internal/template/extremes.go:43:70000*/ V T
-					/*line quern.dev/algo/internal/template/extremes.go:44:70000*/ At int
-//line quern.dev/algo/internal/template/extremes.go:45:70000
+				/*line :42:80000*/ lo2 = struct {
+					V  T
+					At int
 				}{V: in[p2], At: p2}
-				/*line quern.dev/algo/internal/template/extremes.go:46:70000*/ hi2 = lo2
-				/*line quern.dev/algo/internal/template/extremes.go:47:70000*/ for from := first; from < last; from += size {
-					/*line quern.dev/algo/internal/template/extremes.go:48:70000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/extremes.go:44:70000*/ r.Halt() /*line quern_gen.go:13921:1*/
+				/*line :46:80000*/ hi2 = lo2
+				/*line :47:80000*/ for from := first; from < last; from += size {
+					/*line :48:80000*/ if r.Halted() {
+						/*line :44:80000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/extremes.go:45:70000*/ i2 := from
-					/*line quern.dev/algo/internal/template/extremes.go:46:70000*/ t5 := min((at2-from-1)/stride, 4096)
-					/*line quern.dev/algo/internal/template/extremes.go:47:70000*/ for i3 := 0; i3 < t5; i3++ {
-						/*line quern.dev/algo/internal/template/extremes.go:47:70000*/ v := in[i2]
-						/*line quern.dev/algo/internal/template/extremes.go:48:70000*/ quernv15 := lo2.V
-						/*line order.go:113:80000*/ t18 := v
-						/*line order.go:114:80000*/ t28 := quernv15
-						/*line order.go:113:80000*/ result05 := orderedFloats[T](t18, t28, quernbound0)
-						/*line order.go:114:80000*/ result7 := result05
-						/*line quern.dev/algo/internal/template/extremes.go:48:70000*/ if result7 {
-							/*line quern.dev/algo/internal/template/extremes.go:49:70000*/ lo2 = struct {
-								/*line quern.dev/algo/internal/template/extremes.go:50:70000*/ V T
-								/*line quern.dev/algo/internal/template/extremes.go:51:70000*/ At int
-//line quern.dev/algo/internal/template/extremes.go:52:70000
-							}{V: v, At: i2} /*line quern_gen.go:13937:1*/
+					/*line :45:80000*/ i2 := from
+					t5 := min(host.Div(at2-from-1, stride), 4096)
+					/*line :47:80000*/ for i3 := 0; i3 < t5; i3++ {
+						/*line :47:80000*/ v := in[i2]
+						quernv15 := lo2.V
+						/*line order.go:123*/ t18 := v
+						t28 := quernv15
+						/*line order.go:123*/ result05 := orderedFloats[T](t18, t28, quernbound0)
+						result7 := result05
+						/*line quern.dev/algo/internal/template/extremes.go:48:80000*/ if result7 {
+							/*line :49:80000*/ lo2 = struct {
+								V  T
+								At int
+							}{V: v, At: i2}
 						}
-						/*line quern.dev/algo/internal/template/extremes.go:54:70000*/ quernv05 := hi2.V
-						/*line order.go:113:80000*/ t19 := quernv05
-						/*line order.go:114:80000*/ t29 := v
-						/*line order.go:113:80000*/ result06 := orderedFloats[T](t19, t29, quernbound0)
-						/*line order.go:114:80000*/ result8 := result06
-						/*line quern.dev/algo/internal/template/extremes.go:51:70000*/ if result8 {
-							/*line quern.dev/algo/internal/template/extremes.go:52:70000*/ hi2 = struct {
-								/*line quern.dev/algo/internal/template/extremes.go:53:70000*/ V T
-								/*line quern.dev/algo/internal/template/extremes.go:54:70000*/ At int
-//line quern.dev/algo/internal/template/extremes.go:55:70000
-							}{V: v, At: i2} /*line quern_gen.go:13949:1*/
+						/*line :54:80000*/ quernv05 := hi2.V
+						/*line order.go:123*/ t19 := quernv05
+						t29 := v
+						/*line order.go:123*/ result06 := orderedFloats[T](t19, t29, quernbound0)
+						result8 := result06
+						/*line quern.dev/algo/internal/template/extremes.go:51:80000*/ if result8 {
+							/*line :52:80000*/ hi2 = struct {
+								V  T
+								At int
+							}{V: v, At: i2}
 						}
-						/*line quern.dev/algo/internal/template/extremes.go:57:70000*/ i2 += stride /*line quern_gen.go:13951:1*/
+						/*line :57:80000*/ i2 += stride
 					}
 				}
-				/*line quern.dev/algo/internal/template/extremes.go:60:70000*/ t6 := lo2
-				/*line quern.dev/algo/internal/template/extremes.go:61:70000*/ t7 := hi2
-				/*line quern.dev/algo/internal/template/extremes.go:62:70000*/ lo2 = t6
-				/*line quern.dev/algo/internal/template/extremes.go:63:70000*/ hi2 = t7 /*line quern_gen.go:13957:1*/
+				/*line :60:80000*/ t6 := lo2
+				t7 := hi2
+				lo2 = t6
+				hi2 = t7
 			}
-			/*line quern.dev/algo/internal/template/extremes.go:198*/ l := lo2
+			/*line :216:80000*/ l := lo2
 			h := hi2
-			/*line quern.dev/algo/internal/template/extremes.go:199*/ t110 := l
+			/*line :217:80000*/ t110 := l
 			t210 := h
-			/*line quern.dev/algo/internal/template/extremes.go:168:70000*/ step := 1
-			/*line quern.dev/algo/internal/template/extremes.go:169:70000*/ if lo >= 0 && hi >= 0 {
-				/*line quern.dev/algo/internal/template/extremes.go:170:70000*/ step = 2 /*line quern_gen.go:13965:1*/
+			/*line :186:80000*/ step := 1
+			/*line :187:80000*/ if lo >= 0 && hi >= 0 {
+				step = 2
 			}
-			/*line quern.dev/algo/internal/template/extremes.go:172:70000*/ t111 := t110
-			/*line quern.dev/algo/internal/template/extremes.go:173:70000*/ t211 := lo + step*p
-			/*line quern.dev/algo/internal/template/extremes.go:178*/ if value {
-				/*line quern.dev/algo/internal/template/extremes.go:181*/ if len(out) > 0 {
+			/*line :190:80000*/ t111 := t110
+			t211 := lo + step*p
+			/*line :196:80000*/ if value {
+				/*line :199:80000*/ if len(out) > 0 {
 					out[t211] = t111.V
 				}
-				if len(outAt) > 0 {
-					/*line quern.dev/algo/internal/template/extremes.go:185:70000*/ outAt[t211] = t111.At /*line quern_gen.go:13974:1*/
+				/*line :202:80000*/ if len(outAt) > 0 {
+					outAt[t211] = t111.At
 				}
 			}
-			/*line quern.dev/algo/internal/template/extremes.go:173:70000*/ t62 := t210
-			/*line quern.dev/algo/internal/template/extremes.go:174:70000*/ t72 := hi + step*p
-			/*line quern.dev/algo/internal/template/extremes.go:178*/ if value2 {
-				/*line quern.dev/algo/internal/template/extremes.go:181*/ if len(out) > 0 {
+			/*line :191:80000*/ t62 := t210
+			t72 := hi + step*p
+			/*line :196:80000*/ if value2 {
+				/*line :199:80000*/ if len(out) > 0 {
 					out[t72] = t62.V
 				}
-				if len(outAt) > 0 {
-					/*line quern.dev/algo/internal/template/extremes.go:185:70000*/ outAt[t72] = t62.At /*line quern_gen.go:13984:1*/
+				/*line :202:80000*/ if len(outAt) > 0 {
+					outAt[t72] = t62.At
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:15511:1*/
 }
 
 func quernHostOrderedFloatsSortParts[T float32 | float64](r *host.Run) {
@@ -14016,209 +15539,211 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:337:90000*/ swapped2 := swapped
-		/*line quern.dev/algo/internal/template/merge.go:338:90000*/ switch {
-//line quern.dev/algo/internal/template/merge.go:339:90000
+		/*line quern.dev/algo/internal/template/merge.go:337*/ swapped2 := swapped
+		switch {
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:356:90000*/ if base >= len(a_) {
-				/*line quern.dev/algo/internal/template/merge.go:357:90000*/ break /*line quern_gen.go:14024:1*/
+			/*line :356:90000*/ if base >= len(a_) {
+				break
 			}
-			/*line quern.dev/algo/internal/template/merge.go:360*/ for width := 16; width < part; width *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:360*/ r.Halt()
+			/*line :360:90000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:90000*/ if r.Halted() {
+					/*line :360:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:361*/ swapped2 = !swapped2
+				/*line :361:90000*/ swapped2 = !swapped2
 			}
-			for first := base; first < last; first += 16 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:363*/ r.Halt()
+			/*line :363:90000*/ for first := base; first < last; first += 16 {
+				/*line :364:90000*/ if r.Halted() {
+					/*line :363:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:364*/ end := min(first+16, last)
-				if swapped2 {
+				/*line :364:90000*/ end := min(first+16, last)
+				/*line :365:90000*/ if swapped2 {
 					first2 := first
-					/*line quern.dev/algo/internal/template/merge.go:389*/ from := [16]int32{}
+					/*line :389:90000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t3 := a_[t1:t2]
+					/*line :390:90000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t6 := b_[t4:t5]
+					/*line :390:90000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line quern.dev/algo/internal/template/merge.go:391*/ for i := 0; i < 16; i++ {
-						if i >= len(x) {
+					/*line :391:90000*/ for i := 0; i < 16; i++ {
+						/*line :392:90000*/ if i >= len(x) {
 							break
 						}
-						v := x[i]
+						/*line :395:90000*/ v := x[i]
 						j := i
-						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i2 := 0; i2 < 15; i2++ {
-							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 := j == 0
-							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t7 {
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv1 := y[j-1]
-								/*line order.go:113:80000*/ t12 := v
-								/*line order.go:114:80000*/ t22 := quernv1
-								/*line order.go:113:80000*/ result0 := orderedFloats[T](t12, t22, quernbound0)
-								/*line order.go:114:80000*/ result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 = !result /*line quern_gen.go:14062:1*/
+						/*line :397:90000*/ for i2 := 0; i2 < 15; i2++ {
+							t7 := j == 0
+							/*line :399:90000*/ if !t7 {
+								/*line :398:90000*/ quernv1 := y[j-1]
+								/*line order.go:123*/ t12 := v
+								t22 := quernv1
+								/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
+								result := result0
+								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t7 {
-								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:14065:1*/
+							/*line :400:90000*/ if t7 {
+								break
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y[j] = y[j-1]
-							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
-								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from[j] = from[j-1] /*line quern_gen.go:14069:1*/
+							/*line :401:90000*/ y[j] = y[j-1]
+							/*line :402:90000*/ if pairs {
+								from[j] = from[j-1]
 							}
-							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j-- /*line quern_gen.go:14071:1*/
+							/*line :405:90000*/ j--
 						}
-						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y[j] = v
-						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
-							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from[j] = int32(i) /*line quern_gen.go:14075:1*/
-						}
-					}
-					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
-						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j2 := 0; j2 < len(x); j2++ {
-							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ _ = first2 + int(from[j2]) /*line quern_gen.go:14080:1*/
+						/*line :407:90000*/ y[j] = v
+						/*line :408:90000*/ if pairs {
+							from[j] = int32(i)
 						}
 					}
-//line quern.dev/algo/internal/template/merge.go:417:90000
+					/*line :412:90000*/ if pairs {
+						/*line :413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+							_ = first2 + int(from[j2])
+						}
+					}
+//line :417:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:368*/ first3 := first
-					/*line quern.dev/algo/internal/template/merge.go:389*/ from2 := [16]int32{}
+					/*line :368:90000*/ first3 := first
+					/*line :389:90000*/ from2 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t32 := a_[t13:t23]
+					/*line :390:90000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t62 := a_[t42:t52]
+					/*line :390:90000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line quern.dev/algo/internal/template/merge.go:391*/ for i3 := 0; i3 < 16; i3++ {
-						if i3 >= len(x2) {
+					/*line :391:90000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:90000*/ if i3 >= len(x2) {
 							break
 						}
-						v2 := x2[i3]
+						/*line :395:90000*/ v2 := x2[i3]
 						j3 := i3
-						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i4 := 0; i4 < 15; i4++ {
-							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 := j3 == 0
-							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t72 {
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv12 := y2[j3-1]
-								/*line order.go:113:80000*/ t14 := v2
-								/*line order.go:114:80000*/ t24 := quernv12
-								/*line order.go:113:80000*/ result02 := orderedFloats[T](t14, t24, quernbound0)
-								/*line order.go:114:80000*/ result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 = !result2 /*line quern_gen.go:14109:1*/
+						/*line :397:90000*/ for i4 := 0; i4 < 15; i4++ {
+							t72 := j3 == 0
+							/*line :399:90000*/ if !t72 {
+								/*line :398:90000*/ quernv12 := y2[j3-1]
+								/*line order.go:123*/ t14 := v2
+								t24 := quernv12
+								/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
+								result2 := result02
+								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t72 {
-								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:14112:1*/
+							/*line :400:90000*/ if t72 {
+								break
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y2[j3] = y2[j3-1]
-							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
-								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from2[j3] = from2[j3-1] /*line quern_gen.go:14116:1*/
+							/*line :401:90000*/ y2[j3] = y2[j3-1]
+							/*line :402:90000*/ if pairs {
+								from2[j3] = from2[j3-1]
 							}
-							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j3-- /*line quern_gen.go:14118:1*/
+							/*line :405:90000*/ j3--
 						}
-						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y2[j3] = v2
-						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
-							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from2[j3] = int32(i3) /*line quern_gen.go:14122:1*/
+						/*line :407:90000*/ y2[j3] = v2
+						/*line :408:90000*/ if pairs {
+							from2[j3] = int32(i3)
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
-						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
-							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ _ = first3 + int(from2[j4]) /*line quern_gen.go:14127:1*/
+					/*line :412:90000*/ if pairs {
+						/*line :413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+							_ = first3 + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/merge.go:371*/ for width2 := 16; width2 < part; width2 *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:371*/ r.Halt()
+			/*line :371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:90000*/ if r.Halted() {
+					/*line :371:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:372*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:372*/ r.Halt()
+				/*line :372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:90000*/ if r.Halted() {
+						/*line :372:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:373*/ t15 := min(first4+width2, last)
+					/*line :373:90000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line quern.dev/algo/internal/template/merge.go:374*/ if swapped2 {
+					/*line :374:90000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							if r.Halted() {
-								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+						/*line :423:90000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:90000*/ if r.Halted() {
+								/*line :423:90000*/ r.Halt()
 							}
-							/*line quern.dev/algo/internal/template/merge.go:424*/ t16 := min(steps, 4096)
-							for i6 := 0; i6 < t16; i6++ {
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t26 := b_[i5]
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t33 := b_[j5]
+							/*line :424:90000*/ t16 := min(steps, 4096)
+							/*line :425:90000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:90000*/ t26 := b_[i5]
+								/*line :425:90000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
-								/*line order.go:113:80000*/ t17 := y3
-								/*line order.go:114:80000*/ t27 := x3
-								/*line order.go:113:80000*/ result03 := orderedFloats[T](t17, t27, quernbound0)
-								/*line order.go:114:80000*/ result3 := result03
+								/*line order.go:123*/ t17 := y3
+								t27 := x3
+								/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
+								result3 := result03
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 									a_[at] = y3
-									/*line quern.dev/algo/internal/template/merge.go:428*/ j5++
+									/*line :428:90000*/ j5++
+//line :429:90000
 								} else {
-									a_[at] = x3
-									/*line quern.dev/algo/internal/template/merge.go:432*/ i5++
+									/*line :430:90000*/ a_[at] = x3
+									/*line :432:90000*/ i5++
 								}
-								at++
+								/*line :434:90000*/ at++
 							}
 						}
-						for ; i5 < second && at < end2; i5++ {
+						/*line :437:90000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line quern.dev/algo/internal/template/merge.go:440*/ at++
+							/*line :440:90000*/ at++
 						}
-						for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:90000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line quern.dev/algo/internal/template/merge.go:445*/ at++
+							/*line :445:90000*/ at++
 						}
+//line :447:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:377*/ i7 := first4
+						/*line :377:90000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							if r.Halted() {
-								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+						/*line :423:90000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:90000*/ if r.Halted() {
+								/*line :423:90000*/ r.Halt()
 							}
-							/*line quern.dev/algo/internal/template/merge.go:424*/ t18 := min(steps2, 4096)
-							for i8 := 0; i8 < t18; i8++ {
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t28 := a_[i7]
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t34 := a_[j6]
+							/*line :424:90000*/ t18 := min(steps2, 4096)
+							/*line :425:90000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:90000*/ t28 := a_[i7]
+								/*line :425:90000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
-								/*line order.go:113:80000*/ t19 := y4
-								/*line order.go:114:80000*/ t29 := x4
-								/*line order.go:113:80000*/ result04 := orderedFloats[T](t19, t29, quernbound0)
-								/*line order.go:114:80000*/ result4 := result04
+								/*line order.go:123*/ t19 := y4
+								t29 := x4
+								/*line order.go:123*/ result04 := orderedFloats[T](t19, t29, quernbound0)
+								result4 := result04
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
 									b_[at2] = y4
-									/*line quern.dev/algo/internal/template/merge.go:428*/ j6++
+									/*line :428:90000*/ j6++
+//line :429:90000
 								} else {
-									b_[at2] = x4
-									/*line quern.dev/algo/internal/template/merge.go:432*/ i7++
+									/*line :430:90000*/ b_[at2] = x4
+									/*line :432:90000*/ i7++
 								}
-								at2++
+								/*line :434:90000*/ at2++
 							}
 						}
-						for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:90000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line quern.dev/algo/internal/template/merge.go:440*/ at2++
+							/*line :440:90000*/ at2++
 						}
-						for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:90000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line quern.dev/algo/internal/template/merge.go:445*/ at2++
+							/*line :445:90000*/ at2++
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:380*/ swapped2 = !swapped2
+				/*line :380:90000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:14221:1*/
+	} /*line quern_gen.go:15746:1*/
 }
 
 func quernHostOrderedFloatsSortPairParts[T float32 | float64](r *host.Run) {
@@ -14251,237 +15776,240 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:345:90000*/ swapped2 := swapped
-		/*line quern.dev/algo/internal/template/merge.go:346:90000*/ switch {
-//line quern.dev/algo/internal/template/merge.go:347:90000
+		/*line quern.dev/algo/internal/template/merge.go:345*/ swapped2 := swapped
+		switch {
+//line :347:90000
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:356:90000*/ if base >= len(a_) {
-				/*line quern.dev/algo/internal/template/merge.go:357:90000*/ break /*line quern_gen.go:14259:1*/
+			/*line :356:90000*/ if base >= len(a_) {
+				break
 			}
-			/*line quern.dev/algo/internal/template/merge.go:360*/ for width := 16; width < part; width *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:360*/ r.Halt()
+			/*line :360:90000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:90000*/ if r.Halted() {
+					/*line :360:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:361*/ swapped2 = !swapped2
+				/*line :361:90000*/ swapped2 = !swapped2
 			}
-			for first := base; first < last; first += 16 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:363*/ r.Halt()
+			/*line :363:90000*/ for first := base; first < last; first += 16 {
+				/*line :364:90000*/ if r.Halted() {
+					/*line :363:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:364*/ end := min(first+16, last)
-				if swapped2 {
+				/*line :364:90000*/ end := min(first+16, last)
+				/*line :365:90000*/ if swapped2 {
 					first2 := first
-					/*line quern.dev/algo/internal/template/merge.go:389*/ from := [16]int32{}
+					/*line :389:90000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t3 := a_[t1:t2]
+					/*line :390:90000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t6 := b_[t4:t5]
+					/*line :390:90000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line quern.dev/algo/internal/template/merge.go:391*/ for i := 0; i < 16; i++ {
-						if i >= len(x) {
+					/*line :391:90000*/ for i := 0; i < 16; i++ {
+						/*line :392:90000*/ if i >= len(x) {
 							break
 						}
-						v := x[i]
+						/*line :395:90000*/ v := x[i]
 						j := i
-						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i2 := 0; i2 < 15; i2++ {
-							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 := j == 0
-							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t7 {
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv1 := y[j-1]
-								/*line order.go:113:80000*/ t12 := v
-								/*line order.go:114:80000*/ t22 := quernv1
-								/*line order.go:113:80000*/ result0 := orderedFloats[T](t12, t22, quernbound0)
-								/*line order.go:114:80000*/ result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t7 = !result /*line quern_gen.go:14297:1*/
+						/*line :397:90000*/ for i2 := 0; i2 < 15; i2++ {
+							t7 := j == 0
+							/*line :399:90000*/ if !t7 {
+								/*line :398:90000*/ quernv1 := y[j-1]
+								/*line order.go:123*/ t12 := v
+								t22 := quernv1
+								/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
+								result := result0
+								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t7 {
-								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:14300:1*/
+							/*line :400:90000*/ if t7 {
+								break
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y[j] = y[j-1]
-							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
-								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from[j] = from[j-1] /*line quern_gen.go:14304:1*/
+							/*line :401:90000*/ y[j] = y[j-1]
+							/*line :402:90000*/ if pairs {
+								from[j] = from[j-1]
 							}
-							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j-- /*line quern_gen.go:14306:1*/
+							/*line :405:90000*/ j--
 						}
-						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y[j] = v
-						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
-							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from[j] = int32(i) /*line quern_gen.go:14310:1*/
-						}
-					}
-					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
-						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j2 := 0; j2 < len(x); j2++ {
-							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ to := first2 + j2
-							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ from2 := first2 + int(from[j2])
-							/*line quern.dev/algo/internal/template/merge.go:347:90000*/ other[to] = uint32(from2) /*line quern_gen.go:14317:1*/
+						/*line :407:90000*/ y[j] = v
+						/*line :408:90000*/ if pairs {
+							from[j] = int32(i)
 						}
 					}
-//line quern.dev/algo/internal/template/merge.go:350:90000
+					/*line :412:90000*/ if pairs {
+						/*line :413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+							to := first2 + j2
+							/*line :414:90000*/ from2 := first2 + int(from[j2])
+							/*line :347:90000*/ other[to] = uint32(from2)
+						}
+					}
+//line :350:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:368*/ first3 := first
-					/*line quern.dev/algo/internal/template/merge.go:389*/ from3 := [16]int32{}
+					/*line :368:90000*/ first3 := first
+					/*line :389:90000*/ from3 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t32 := a_[t13:t23]
+					/*line :390:90000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line quern.dev/algo/internal/template/merge.go:390*/ t62 := a_[t42:t52]
+					/*line :390:90000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line quern.dev/algo/internal/template/merge.go:391*/ for i3 := 0; i3 < 16; i3++ {
-						if i3 >= len(x2) {
+					/*line :391:90000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:90000*/ if i3 >= len(x2) {
 							break
 						}
-						v2 := x2[i3]
+						/*line :395:90000*/ v2 := x2[i3]
 						j3 := i3
-						/*line quern.dev/algo/internal/template/merge.go:397:90000*/ for i4 := 0; i4 < 15; i4++ {
-							/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 := j3 == 0
-							/*line quern.dev/algo/internal/template/merge.go:399:90000*/ if !t72 {
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ quernv12 := y2[j3-1]
-								/*line order.go:113:80000*/ t14 := v2
-								/*line order.go:114:80000*/ t24 := quernv12
-								/*line order.go:113:80000*/ result02 := orderedFloats[T](t14, t24, quernbound0)
-								/*line order.go:114:80000*/ result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398:90000*/ t72 = !result2 /*line quern_gen.go:14346:1*/
+						/*line :397:90000*/ for i4 := 0; i4 < 15; i4++ {
+							t72 := j3 == 0
+							/*line :399:90000*/ if !t72 {
+								/*line :398:90000*/ quernv12 := y2[j3-1]
+								/*line order.go:123*/ t14 := v2
+								t24 := quernv12
+								/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
+								result2 := result02
+								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line quern.dev/algo/internal/template/merge.go:400:90000*/ if t72 {
-								/*line quern.dev/algo/internal/template/merge.go:401:90000*/ break /*line quern_gen.go:14349:1*/
+							/*line :400:90000*/ if t72 {
+								break
 							}
-							/*line quern.dev/algo/internal/template/merge.go:401:90000*/ y2[j3] = y2[j3-1]
-							/*line quern.dev/algo/internal/template/merge.go:402:90000*/ if pairs {
-								/*line quern.dev/algo/internal/template/merge.go:403:90000*/ from3[j3] = from3[j3-1] /*line quern_gen.go:14353:1*/
+							/*line :401:90000*/ y2[j3] = y2[j3-1]
+							/*line :402:90000*/ if pairs {
+								from3[j3] = from3[j3-1]
 							}
-							/*line quern.dev/algo/internal/template/merge.go:405:90000*/ j3-- /*line quern_gen.go:14355:1*/
+							/*line :405:90000*/ j3--
 						}
-						/*line quern.dev/algo/internal/template/merge.go:407:90000*/ y2[j3] = v2
-						/*line quern.dev/algo/internal/template/merge.go:408:90000*/ if pairs {
-							/*line quern.dev/algo/internal/template/merge.go:409:90000*/ from3[j3] = int32(i3) /*line quern_gen.go:14359:1*/
+						/*line :407:90000*/ y2[j3] = v2
+						/*line :408:90000*/ if pairs {
+							from3[j3] = int32(i3)
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:412:90000*/ if pairs {
-						/*line quern.dev/algo/internal/template/merge.go:413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
-							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ to2 := first3 + j4
-							/*line quern.dev/algo/internal/template/merge.go:414:90000*/ from4 := first3 + int(from3[j4])
-							/*line quern.dev/algo/internal/template/merge.go:346:90000*/ index[to2] = uint32(from4) /*line quern_gen.go:14366:1*/
+					/*line :412:90000*/ if pairs {
+						/*line :413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+							to2 := first3 + j4
+							/*line :414:90000*/ from4 := first3 + int(from3[j4])
+							/*line :346:90000*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/merge.go:371*/ for width2 := 16; width2 < part; width2 *= 2 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:371*/ r.Halt()
+			/*line :371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:90000*/ if r.Halted() {
+					/*line :371:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:372*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:372*/ r.Halt()
+				/*line :372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:90000*/ if r.Halted() {
+						/*line :372:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:373*/ t15 := min(first4+width2, last)
+					/*line :373:90000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line quern.dev/algo/internal/template/merge.go:374*/ if swapped2 {
+					/*line :374:90000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							if r.Halted() {
-								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+						/*line :423:90000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:90000*/ if r.Halted() {
+								/*line :423:90000*/ r.Halt()
 							}
-							/*line quern.dev/algo/internal/template/merge.go:424*/ t16 := min(steps, 4096)
-							for i6 := 0; i6 < t16; i6++ {
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t26 := b_[i5]
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t33 := b_[j5]
+							/*line :424:90000*/ t16 := min(steps, 4096)
+							/*line :425:90000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:90000*/ t26 := b_[i5]
+								/*line :425:90000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
-								/*line order.go:113:80000*/ t17 := y3
-								/*line order.go:114:80000*/ t27 := x3
-								/*line order.go:113:80000*/ result03 := orderedFloats[T](t17, t27, quernbound0)
-								/*line order.go:114:80000*/ result3 := result03
+								/*line order.go:123*/ t17 := y3
+								t27 := x3
+								/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
+								result3 := result03
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 									a_[at] = y3
 									to3 := at
 									from5 := j5
-									/*line quern.dev/algo/internal/template/merge.go:349:90000*/ index[to3] = other[from5]
-									/*line quern.dev/algo/internal/template/merge.go:428*/ j5++
+									/*line :349:90000*/ index[to3] = other[from5]
+									/*line :428:90000*/ j5++
+//line :429:90000
 								} else {
-									a_[at] = x3
+									/*line :430:90000*/ a_[at] = x3
 									to4 := at
 									from6 := i5
-									/*line quern.dev/algo/internal/template/merge.go:349:90000*/ index[to4] = other[from6]
-									/*line quern.dev/algo/internal/template/merge.go:432*/ i5++
+									/*line :349:90000*/ index[to4] = other[from6]
+									/*line :432:90000*/ i5++
 								}
-								at++
+								/*line :434:90000*/ at++
 							}
 						}
-						for ; i5 < second && at < end2; i5++ {
+						/*line :437:90000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
 							to5 := at
 							from7 := i5
-							/*line quern.dev/algo/internal/template/merge.go:349:90000*/ index[to5] = other[from7]
-							/*line quern.dev/algo/internal/template/merge.go:440*/ at++
+							/*line :349:90000*/ index[to5] = other[from7]
+							/*line :440:90000*/ at++
 						}
-						for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:90000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
 							to6 := at
 							from8 := j5
-							/*line quern.dev/algo/internal/template/merge.go:349:90000*/ index[to6] = other[from8]
-							/*line quern.dev/algo/internal/template/merge.go:445*/ at++
+							/*line :349:90000*/ index[to6] = other[from8]
+							/*line :445:90000*/ at++
 						}
+//line :447:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:377*/ i7 := first4
+						/*line :377:90000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line quern.dev/algo/internal/template/merge.go:423*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							if r.Halted() {
-								/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+						/*line :423:90000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:90000*/ if r.Halted() {
+								/*line :423:90000*/ r.Halt()
 							}
-							/*line quern.dev/algo/internal/template/merge.go:424*/ t18 := min(steps2, 4096)
-							for i8 := 0; i8 < t18; i8++ {
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t28 := a_[i7]
-								/*line quern.dev/algo/internal/template/merge.go:425*/ t34 := a_[j6]
+							/*line :424:90000*/ t18 := min(steps2, 4096)
+							/*line :425:90000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:90000*/ t28 := a_[i7]
+								/*line :425:90000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
-								/*line order.go:113:80000*/ t19 := y4
-								/*line order.go:114:80000*/ t29 := x4
-								/*line order.go:113:80000*/ result04 := orderedFloats[T](t19, t29, quernbound0)
-								/*line order.go:114:80000*/ result4 := result04
+								/*line order.go:123*/ t19 := y4
+								t29 := x4
+								/*line order.go:123*/ result04 := orderedFloats[T](t19, t29, quernbound0)
+								result4 := result04
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
 									b_[at2] = y4
 									to7 := at2
 									from9 := j6
-									/*line quern.dev/algo/internal/template/merge.go:348:90000*/ other[to7] = index[from9]
-									/*line quern.dev/algo/internal/template/merge.go:428*/ j6++
+									/*line :348:90000*/ other[to7] = index[from9]
+									/*line :428:90000*/ j6++
+//line :429:90000
 								} else {
-									b_[at2] = x4
+									/*line :430:90000*/ b_[at2] = x4
 									to8 := at2
 									from10 := i7
-									/*line quern.dev/algo/internal/template/merge.go:348:90000*/ other[to8] = index[from10]
-									/*line quern.dev/algo/internal/template/merge.go:432*/ i7++
+									/*line :348:90000*/ other[to8] = index[from10]
+									/*line :432:90000*/ i7++
 								}
-								at2++
+								/*line :434:90000*/ at2++
 							}
 						}
-						for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:90000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
 							to9 := at2
 							from11 := i7
-							/*line quern.dev/algo/internal/template/merge.go:348:90000*/ other[to9] = index[from11]
-							/*line quern.dev/algo/internal/template/merge.go:440*/ at2++
+							/*line :348:90000*/ other[to9] = index[from11]
+							/*line :440:90000*/ at2++
 						}
-						for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:90000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
 							to10 := at2
 							from12 := j6
-							/*line quern.dev/algo/internal/template/merge.go:348:90000*/ other[to10] = index[from12]
-							/*line quern.dev/algo/internal/template/merge.go:445*/ at2++
+							/*line :348:90000*/ other[to10] = index[from12]
+							/*line :445:90000*/ at2++
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:380*/ swapped2 = !swapped2
+				/*line :380:90000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:14484:1*/
+	} /*line quern_gen.go:16012:1*/
 }
 
 func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
@@ -14523,151 +16051,154 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line quern.dev/algo/internal/template/merge.go:470*/ if width == 0 {
-				/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo := t1
-				/*line quern.dev/algo/internal/template/merge.go:30*/ for hi := t2; lo < hi; {
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:14530:1*/
+			/*line :470:90000*/ if width == 0 {
+				/*line :29:90000*/ lo := t1
+				/*line :30:90000*/ for hi := t2; lo < hi; {
+					/*line :31:90000*/ if r.Halted() {
+						/*line :30:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m := int(uint(lo+hi) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv0 := b_[at-1-m]
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv1 := a_[m]
-					/*line order.go:113:80000*/ t12 := quernv0
-					/*line order.go:114:80000*/ t22 := quernv1
-					/*line order.go:113:80000*/ result0 := orderedFloats[T](t12, t22, quernbound0)
-					/*line order.go:114:80000*/ result := result0
+					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					quernv0 := b_[at-1-m]
+					/*line :32:90000*/ quernv1 := a_[m]
+					/*line order.go:123*/ t12 := quernv0
+					t22 := quernv1
+					/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
+					result := result0
 					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result {
-						/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi = m
-//line quern.dev/algo/internal/template/merge.go:34:90000
+						hi = m
+//line :34:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:14543:1*/
+						/*line :35:90000*/ lo = m + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result2 := lo
-				/*line quern.dev/algo/internal/template/merge.go:471*/ i := result2
+				/*line :38:90000*/ result2 := lo
+				/*line :471:90000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line quern.dev/algo/internal/template/merge.go:423*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+				/*line :423:90000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:90000*/ if r.Halted() {
+						/*line :423:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:424*/ t13 := min(steps, 4096)
-					for i3 := 0; i3 < t13; i3++ {
-						/*line quern.dev/algo/internal/template/merge.go:425*/ t23 := a_[i2]
-						/*line quern.dev/algo/internal/template/merge.go:425*/ t3 := b_[j]
+					/*line :424:90000*/ t13 := min(steps, 4096)
+					/*line :425:90000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:90000*/ t23 := a_[i2]
+						/*line :425:90000*/ t3 := b_[j]
 						x := t23
 						y := t3
-						/*line order.go:113:80000*/ t14 := y
-						/*line order.go:114:80000*/ t24 := x
-						/*line order.go:113:80000*/ result02 := orderedFloats[T](t14, t24, quernbound0)
-						/*line order.go:114:80000*/ result3 := result02
+						/*line order.go:123*/ t14 := y
+						t24 := x
+						/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
+						result3 := result02
 						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 							out[at2] = y
-							/*line quern.dev/algo/internal/template/merge.go:428*/ j++
+							/*line :428:90000*/ j++
+//line :429:90000
 						} else {
-							out[at2] = x
-							/*line quern.dev/algo/internal/template/merge.go:432*/ i2++
+							/*line :430:90000*/ out[at2] = x
+							/*line :432:90000*/ i2++
 						}
-						at2++
+						/*line :434:90000*/ at2++
 					}
 				}
-				for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:90000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
-					/*line quern.dev/algo/internal/template/merge.go:440*/ at2++
+					/*line :440:90000*/ at2++
 				}
-				for ; j < n && at2 < end; j++ {
+				/*line :442:90000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line quern.dev/algo/internal/template/merge.go:445*/ at2++
+					/*line :445:90000*/ at2++
 				}
-				break
+				/*line :447:90000*/ break
 			}
+//line :449:90000
 			var first int
 			var second int
 			var last int
-			/*line quern.dev/algo/internal/template/merge.go:77:90000*/ if width == 0 {
-				/*line quern.dev/algo/internal/template/merge.go:78:90000*/ first = 0
-				/*line quern.dev/algo/internal/template/merge.go:79:90000*/ second = 0
-				/*line quern.dev/algo/internal/template/merge.go:80:90000*/ last = t32
-//line quern.dev/algo/internal/template/merge.go:81:90000
+			/*line :77:90000*/ if width == 0 {
+				first = 0
+				second = 0
+				last = t32
+//line :81:90000
 			} else {
-				/*line quern.dev/algo/internal/template/merge.go:80:90000*/ first2 := at - at%size
-				/*line quern.dev/algo/internal/template/merge.go:81:90000*/ t15 := first2
-				/*line quern.dev/algo/internal/template/merge.go:82:90000*/ t25 := min(first2+width, t32)
-				/*line quern.dev/algo/internal/template/merge.go:83:90000*/ first = t15
-				/*line quern.dev/algo/internal/template/merge.go:84*/ second = t25
-				last = min(first2+size, t32) /*line quern_gen.go:14599:1*/
+				/*line :80:90000*/ first2 := at - host.Rem(at, size)
+				t15 := first2
+				t25 := min(first2+width, t32)
+				first = t15
+				second = t25
+				last = min(first2+size, t32)
 			}
-			/*line quern.dev/algo/internal/template/merge.go:475*/ first3 := first
+			/*line :475:90000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line quern.dev/algo/internal/template/merge.go:476*/ t7 := first3
+			/*line :476:90000*/ t7 := first3
 			t8 := second2
-			/*line quern.dev/algo/internal/template/merge.go:476*/ a := a_[t7:t8]
+			/*line :476:90000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line quern.dev/algo/internal/template/merge.go:476*/ b := a_[t9:t10]
+			/*line :476:90000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line quern.dev/algo/internal/template/merge.go:29:90000*/ t16 := max(d-len(b), 0)
-			/*line quern.dev/algo/internal/template/merge.go:30*/ t26 := min(d, len(a))
-			/*line quern.dev/algo/internal/template/merge.go:31:90000*/ lo2 := t16
-			/*line quern.dev/algo/internal/template/merge.go:30*/ for hi2 := t26; lo2 < hi2; {
-				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:14616:1*/
+			/*line :29:90000*/ t16 := max(d-len(b), 0)
+			t26 := min(d, len(a))
+			lo2 := t16
+			/*line :30:90000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:90000*/ if r.Halted() {
+					/*line :30:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m3 := int(uint(lo2+hi2) / 2)
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv02 := b[d-1-m3]
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv12 := a[m3]
-				/*line order.go:113:80000*/ t17 := quernv02
-				/*line order.go:114:80000*/ t27 := quernv12
-				/*line order.go:113:80000*/ result03 := orderedFloats[T](t17, t27, quernbound0)
-				/*line order.go:114:80000*/ result4 := result03
+				/*line :31:90000*/ m3 := int(uint(lo2+hi2) / 2)
+				quernv02 := b[d-1-m3]
+				/*line :32:90000*/ quernv12 := a[m3]
+				/*line order.go:123*/ t17 := quernv02
+				t27 := quernv12
+				/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
+				result4 := result03
 				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result4 {
-					/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi2 = m3
-//line quern.dev/algo/internal/template/merge.go:34:90000
+					hi2 = m3
+//line :34:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo2 = m3 + 1 /*line quern_gen.go:14629:1*/
+					/*line :35:90000*/ lo2 = m3 + 1
 				}
 			}
-			/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result5 := lo2
-			/*line quern.dev/algo/internal/template/merge.go:476*/ i4 := result5
+			/*line :38:90000*/ result5 := lo2
+			/*line :476:90000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line quern.dev/algo/internal/template/merge.go:423*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+			/*line :423:90000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:90000*/ if r.Halted() {
+					/*line :423:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:424*/ t18 := min(steps2, 4096)
-				for i6 := 0; i6 < t18; i6++ {
-					/*line quern.dev/algo/internal/template/merge.go:425*/ t28 := a_[i5]
-					/*line quern.dev/algo/internal/template/merge.go:425*/ t33 := a_[j2]
+				/*line :424:90000*/ t18 := min(steps2, 4096)
+				/*line :425:90000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:90000*/ t28 := a_[i5]
+					/*line :425:90000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
-					/*line order.go:113:80000*/ t19 := y2
-					/*line order.go:114:80000*/ t29 := x2
-					/*line order.go:113:80000*/ result04 := orderedFloats[T](t19, t29, quernbound0)
-					/*line order.go:114:80000*/ result6 := result04
+					/*line order.go:123*/ t19 := y2
+					t29 := x2
+					/*line order.go:123*/ result04 := orderedFloats[T](t19, t29, quernbound0)
+					result6 := result04
 					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
 						out[at3] = y2
-						/*line quern.dev/algo/internal/template/merge.go:428*/ j2++
+						/*line :428:90000*/ j2++
+//line :429:90000
 					} else {
-						out[at3] = x2
-						/*line quern.dev/algo/internal/template/merge.go:432*/ i5++
+						/*line :430:90000*/ out[at3] = x2
+						/*line :432:90000*/ i5++
 					}
-					at3++
+					/*line :434:90000*/ at3++
 				}
 			}
-			for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:90000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
-				/*line quern.dev/algo/internal/template/merge.go:440*/ at3++
+				/*line :440:90000*/ at3++
 			}
-			for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:90000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line quern.dev/algo/internal/template/merge.go:445*/ at3++
+				/*line :445:90000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14670:1*/
+	} /*line quern_gen.go:16201:1*/
 }
 
 func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
@@ -14710,175 +16241,178 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line quern.dev/algo/internal/template/merge.go:470*/ if width == 0 {
-				/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo := t1
-				/*line quern.dev/algo/internal/template/merge.go:30*/ for hi := t2; lo < hi; {
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:14717:1*/
+			/*line :470:90000*/ if width == 0 {
+				/*line :29:90000*/ lo := t1
+				/*line :30:90000*/ for hi := t2; lo < hi; {
+					/*line :31:90000*/ if r.Halted() {
+						/*line :30:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m := int(uint(lo+hi) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv0 := a_[at-1-m]
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv1 := a_[m]
-					/*line order.go:113:80000*/ t12 := quernv0
-					/*line order.go:114:80000*/ t22 := quernv1
-					/*line order.go:113:80000*/ result0 := orderedFloats[T](t12, t22, quernbound0)
-					/*line order.go:114:80000*/ result := result0
+					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					quernv0 := a_[at-1-m]
+					/*line :32:90000*/ quernv1 := a_[m]
+					/*line order.go:123*/ t12 := quernv0
+					t22 := quernv1
+					/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
+					result := result0
 					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result {
-						/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi = m
-//line quern.dev/algo/internal/template/merge.go:34:90000
+						hi = m
+//line :34:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:14730:1*/
+						/*line :35:90000*/ lo = m + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result2 := lo
-				/*line quern.dev/algo/internal/template/merge.go:471*/ i := result2
+				/*line :38:90000*/ result2 := lo
+				/*line :471:90000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line quern.dev/algo/internal/template/merge.go:423*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+				/*line :423:90000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:90000*/ if r.Halted() {
+						/*line :423:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:424*/ t13 := min(steps, 4096)
-					for i3 := 0; i3 < t13; i3++ {
-						/*line quern.dev/algo/internal/template/merge.go:425*/ t23 := a_[i2]
-						/*line quern.dev/algo/internal/template/merge.go:425*/ t3 := a_[j]
+					/*line :424:90000*/ t13 := min(steps, 4096)
+					/*line :425:90000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:90000*/ t23 := a_[i2]
+						/*line :425:90000*/ t3 := a_[j]
 						x := t23
 						y := t3
-						/*line order.go:113:80000*/ t14 := y
-						/*line order.go:114:80000*/ t24 := x
-						/*line order.go:113:80000*/ result02 := orderedFloats[T](t14, t24, quernbound0)
-						/*line order.go:114:80000*/ result3 := result02
+						/*line order.go:123*/ t14 := y
+						t24 := x
+						/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
+						result3 := result02
 						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 							out[at2] = y
 							to := at2
 							from := j
-							/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to] = index[from]
-							/*line quern.dev/algo/internal/template/merge.go:428*/ j++
+							/*line :461:90000*/ outIndex[to] = index[from]
+							/*line :428:90000*/ j++
+//line :429:90000
 						} else {
-							out[at2] = x
+							/*line :430:90000*/ out[at2] = x
 							to2 := at2
 							from2 := i2
-							/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to2] = index[from2]
-							/*line quern.dev/algo/internal/template/merge.go:432*/ i2++
+							/*line :461:90000*/ outIndex[to2] = index[from2]
+							/*line :432:90000*/ i2++
 						}
-						at2++
+						/*line :434:90000*/ at2++
 					}
 				}
-				for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:90000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
 					to3 := at2
 					from3 := i2
-					/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to3] = index[from3]
-					/*line quern.dev/algo/internal/template/merge.go:440*/ at2++
+					/*line :461:90000*/ outIndex[to3] = index[from3]
+					/*line :440:90000*/ at2++
 				}
-				for ; j < n && at2 < end; j++ {
+				/*line :442:90000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = a_[j]
 					to4 := at2
 					from4 := j
-					/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to4] = index[from4]
-					/*line quern.dev/algo/internal/template/merge.go:445*/ at2++
+					/*line :461:90000*/ outIndex[to4] = index[from4]
+					/*line :445:90000*/ at2++
 				}
-				break
+				/*line :447:90000*/ break
 			}
+//line :449:90000
 			var first int
 			var second int
 			var last int
-			/*line quern.dev/algo/internal/template/merge.go:77:90000*/ if width == 0 {
-				/*line quern.dev/algo/internal/template/merge.go:78:90000*/ first = 0
-				/*line quern.dev/algo/internal/template/merge.go:79:90000*/ second = 0
-				/*line quern.dev/algo/internal/template/merge.go:80:90000*/ last = t32
-//line quern.dev/algo/internal/template/merge.go:81:90000
+			/*line :77:90000*/ if width == 0 {
+				first = 0
+				second = 0
+				last = t32
+//line :81:90000
 			} else {
-				/*line quern.dev/algo/internal/template/merge.go:80:90000*/ first2 := at - at%size
-				/*line quern.dev/algo/internal/template/merge.go:81:90000*/ t15 := first2
-				/*line quern.dev/algo/internal/template/merge.go:82:90000*/ t25 := min(first2+width, t32)
-				/*line quern.dev/algo/internal/template/merge.go:83:90000*/ first = t15
-				/*line quern.dev/algo/internal/template/merge.go:84*/ second = t25
-				last = min(first2+size, t32) /*line quern_gen.go:14798:1*/
+				/*line :80:90000*/ first2 := at - host.Rem(at, size)
+				t15 := first2
+				t25 := min(first2+width, t32)
+				first = t15
+				second = t25
+				last = min(first2+size, t32)
 			}
-			/*line quern.dev/algo/internal/template/merge.go:475*/ first3 := first
+			/*line :475:90000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line quern.dev/algo/internal/template/merge.go:476*/ t7 := first3
+			/*line :476:90000*/ t7 := first3
 			t8 := second2
-			/*line quern.dev/algo/internal/template/merge.go:476*/ a := a_[t7:t8]
+			/*line :476:90000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line quern.dev/algo/internal/template/merge.go:476*/ b := a_[t9:t10]
+			/*line :476:90000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line quern.dev/algo/internal/template/merge.go:29:90000*/ t16 := max(d-len(b), 0)
-			/*line quern.dev/algo/internal/template/merge.go:30*/ t26 := min(d, len(a))
-			/*line quern.dev/algo/internal/template/merge.go:31:90000*/ lo2 := t16
-			/*line quern.dev/algo/internal/template/merge.go:30*/ for hi2 := t26; lo2 < hi2; {
-				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:14815:1*/
+			/*line :29:90000*/ t16 := max(d-len(b), 0)
+			t26 := min(d, len(a))
+			lo2 := t16
+			/*line :30:90000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:90000*/ if r.Halted() {
+					/*line :30:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m3 := int(uint(lo2+hi2) / 2)
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv02 := b[d-1-m3]
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv12 := a[m3]
-				/*line order.go:113:80000*/ t17 := quernv02
-				/*line order.go:114:80000*/ t27 := quernv12
-				/*line order.go:113:80000*/ result03 := orderedFloats[T](t17, t27, quernbound0)
-				/*line order.go:114:80000*/ result4 := result03
+				/*line :31:90000*/ m3 := int(uint(lo2+hi2) / 2)
+				quernv02 := b[d-1-m3]
+				/*line :32:90000*/ quernv12 := a[m3]
+				/*line order.go:123*/ t17 := quernv02
+				t27 := quernv12
+				/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
+				result4 := result03
 				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result4 {
-					/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi2 = m3
-//line quern.dev/algo/internal/template/merge.go:34:90000
+					hi2 = m3
+//line :34:90000
 				} else {
-					/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo2 = m3 + 1 /*line quern_gen.go:14828:1*/
+					/*line :35:90000*/ lo2 = m3 + 1
 				}
 			}
-			/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result5 := lo2
-			/*line quern.dev/algo/internal/template/merge.go:476*/ i4 := result5
+			/*line :38:90000*/ result5 := lo2
+			/*line :476:90000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line quern.dev/algo/internal/template/merge.go:423*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/merge.go:423*/ r.Halt()
+			/*line :423:90000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:90000*/ if r.Halted() {
+					/*line :423:90000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/merge.go:424*/ t18 := min(steps2, 4096)
-				for i6 := 0; i6 < t18; i6++ {
-					/*line quern.dev/algo/internal/template/merge.go:425*/ t28 := a_[i5]
-					/*line quern.dev/algo/internal/template/merge.go:425*/ t33 := a_[j2]
+				/*line :424:90000*/ t18 := min(steps2, 4096)
+				/*line :425:90000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:90000*/ t28 := a_[i5]
+					/*line :425:90000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
-					/*line order.go:113:80000*/ t19 := y2
-					/*line order.go:114:80000*/ t29 := x2
-					/*line order.go:113:80000*/ result04 := orderedFloats[T](t19, t29, quernbound0)
-					/*line order.go:114:80000*/ result6 := result04
+					/*line order.go:123*/ t19 := y2
+					t29 := x2
+					/*line order.go:123*/ result04 := orderedFloats[T](t19, t29, quernbound0)
+					result6 := result04
 					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
 						out[at3] = y2
 						to5 := at3
 						from5 := j2
-						/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to5] = index[from5]
-						/*line quern.dev/algo/internal/template/merge.go:428*/ j2++
+						/*line :461:90000*/ outIndex[to5] = index[from5]
+						/*line :428:90000*/ j2++
+//line :429:90000
 					} else {
-						out[at3] = x2
+						/*line :430:90000*/ out[at3] = x2
 						to6 := at3
 						from6 := i5
-						/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to6] = index[from6]
-						/*line quern.dev/algo/internal/template/merge.go:432*/ i5++
+						/*line :461:90000*/ outIndex[to6] = index[from6]
+						/*line :432:90000*/ i5++
 					}
-					at3++
+					/*line :434:90000*/ at3++
 				}
 			}
-			for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:90000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
 				to7 := at3
 				from7 := i5
-				/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to7] = index[from7]
-				/*line quern.dev/algo/internal/template/merge.go:440*/ at3++
+				/*line :461:90000*/ outIndex[to7] = index[from7]
+				/*line :440:90000*/ at3++
 			}
-			for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:90000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
 				to8 := at3
 				from8 := j2
-				/*line quern.dev/algo/internal/template/merge.go:461*/ outIndex[to8] = index[from8]
-				/*line quern.dev/algo/internal/template/merge.go:445*/ at3++
+				/*line :461:90000*/ outIndex[to8] = index[from8]
+				/*line :445:90000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14881:1*/
+	} /*line quern_gen.go:16415:1*/
 }
 
 func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
@@ -14920,108 +16454,111 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 				}
 				if upper {
 					v := row[threadX]
-					/*line quern.dev/algo/internal/template/merge.go:61:90000*/ lo := 0
-					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi := t1; lo < hi; {
-						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:14926:1*/
+					/*line :61:90000*/ lo := 0
+					/*line :62:90000*/ for hi := t1; lo < hi; {
+						/*line :63:90000*/ if r.Halted() {
+							/*line :62:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m := int(uint(lo+hi) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv1 := sorted[m]
-						/*line order.go:113:80000*/ t12 := v
-						/*line order.go:114:80000*/ t2 := quernv1
-						/*line order.go:113:80000*/ result0 := orderedFloats[T](t12, t2, quernbound0)
-						/*line order.go:114:80000*/ result := result0
+						/*line :63:90000*/ m := int(uint(lo+hi) / 2)
+						quernv1 := sorted[m]
+						/*line order.go:123*/ t12 := v
+						t2 := quernv1
+						/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
+						result := result0
 						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result {
-							/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi = m
-//line quern.dev/algo/internal/template/merge.go:66:90000
+							hi = m
+//line :66:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo = m + 1 /*line quern_gen.go:14938:1*/
+							/*line :67:90000*/ lo = m + 1
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result2 := lo
-					/*line quern.dev/algo/internal/template/merge.go:491*/ row2[threadX] = result2
+					/*line :70:90000*/ result2 := lo
+					/*line :491:90000*/ row2[threadX] = result2
+//line :492:90000
 				} else {
-					v2 := row[threadX]
-					/*line quern.dev/algo/internal/template/merge.go:45:90000*/ lo2 := 0
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi2 := t13; lo2 < hi2; {
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:14948:1*/
+					/*line :493:90000*/ v2 := row[threadX]
+					/*line :45:90000*/ lo2 := 0
+					/*line :46:90000*/ for hi2 := t13; lo2 < hi2; {
+						/*line :47:90000*/ if r.Halted() {
+							/*line :46:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m2 := int(uint(lo2+hi2) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv0 := sorted[m2]
-						/*line order.go:113:80000*/ t14 := quernv0
-						/*line order.go:114:80000*/ t22 := v2
-						/*line order.go:113:80000*/ result02 := orderedFloats[T](t14, t22, quernbound0)
-						/*line order.go:114:80000*/ result3 := result02
+						/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+						quernv0 := sorted[m2]
+						/*line order.go:123*/ t14 := quernv0
+						t22 := v2
+						/*line order.go:123*/ result02 := orderedFloats[T](t14, t22, quernbound0)
+						result3 := result02
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result3 {
-							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo2 = m2 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+							lo2 = m2 + 1
+//line :50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:14960:1*/
+							/*line :51:90000*/ hi2 = m2
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result4 := lo2
-					/*line quern.dev/algo/internal/template/merge.go:493*/ row2[threadX] = result4
+					/*line :54:90000*/ result4 := lo2
+					/*line :493:90000*/ row2[threadX] = result4
 				}
 			}
 		}
-		return
+		/*line :497:90000*/ return
 	}
-	for threadX := range width {
+	/*line :499:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		switch {
+		/*line :502:90000*/ switch {
+//line :503:90000
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:487*/ if i >= len(at) {
+			/*line :487:90000*/ if i >= len(at) {
 				break
 			}
-			if upper {
+			/*line :490:90000*/ if upper {
 				v := values[i]
-				/*line quern.dev/algo/internal/template/merge.go:61:90000*/ lo := 0
-				/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi := t1; lo < hi; {
-					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:14983:1*/
+				/*line :61:90000*/ lo := 0
+				/*line :62:90000*/ for hi := t1; lo < hi; {
+					/*line :63:90000*/ if r.Halted() {
+						/*line :62:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m := int(uint(lo+hi) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv1 := sorted[m]
-					/*line order.go:113:80000*/ t12 := v
-					/*line order.go:114:80000*/ t2 := quernv1
-					/*line order.go:113:80000*/ result0 := orderedFloats[T](t12, t2, quernbound0)
-					/*line order.go:114:80000*/ result := result0
+					/*line :63:90000*/ m := int(uint(lo+hi) / 2)
+					quernv1 := sorted[m]
+					/*line order.go:123*/ t12 := v
+					t2 := quernv1
+					/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
+					result := result0
 					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result {
-						/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi = m
-//line quern.dev/algo/internal/template/merge.go:66:90000
+						hi = m
+//line :66:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo = m + 1 /*line quern_gen.go:14995:1*/
+						/*line :67:90000*/ lo = m + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result2 := lo
-				/*line quern.dev/algo/internal/template/merge.go:491*/ at[i] = result2
+				/*line :70:90000*/ result2 := lo
+				/*line :491:90000*/ at[i] = result2
+//line :492:90000
 			} else {
-				v2 := values[i]
-				/*line quern.dev/algo/internal/template/merge.go:45:90000*/ lo2 := 0
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi2 := t13; lo2 < hi2; {
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15005:1*/
+				/*line :493:90000*/ v2 := values[i]
+				/*line :45:90000*/ lo2 := 0
+				/*line :46:90000*/ for hi2 := t13; lo2 < hi2; {
+					/*line :47:90000*/ if r.Halted() {
+						/*line :46:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m2 := int(uint(lo2+hi2) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv0 := sorted[m2]
-					/*line order.go:113:80000*/ t14 := quernv0
-					/*line order.go:114:80000*/ t22 := v2
-					/*line order.go:113:80000*/ result02 := orderedFloats[T](t14, t22, quernbound0)
-					/*line order.go:114:80000*/ result3 := result02
+					/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+					quernv0 := sorted[m2]
+					/*line order.go:123*/ t14 := quernv0
+					t22 := v2
+					/*line order.go:123*/ result02 := orderedFloats[T](t14, t22, quernbound0)
+					result3 := result02
 					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result3 {
-						/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo2 = m2 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+						lo2 = m2 + 1
+//line :50:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:15017:1*/
+						/*line :51:90000*/ hi2 = m2
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result4 := lo2
-				/*line quern.dev/algo/internal/template/merge.go:493*/ at[i] = result4
+				/*line :54:90000*/ result4 := lo2
+				/*line :493:90000*/ at[i] = result4
 			}
 		}
-	} /*line quern_gen.go:15024:1*/
+	} /*line quern_gen.go:16561:1*/
 }
 
 func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
@@ -15059,35 +16596,35 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 			if i < len(x) {
 				quernv0 := row[threadX]
 				quernv1 := row2[threadX]
-				/*line order.go:113:80000*/ t12 := quernv0
-				/*line order.go:114:80000*/ t2 := quernv1
-				/*line order.go:113:80000*/ result0 := orderedFloats[T](t12, t2, quernbound0)
-				/*line order.go:114:80000*/ result := result0
+				/*line order.go:123*/ t12 := quernv0
+				t2 := quernv1
+				/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
+				result := result0
 				/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 			}
 			if t1 {
-				/*line quern.dev/algo/internal/template/merge.go:503*/ kernel.StoreRelaxed(&sorted[0], 0)
+				/*line :503:90000*/ kernel.StoreRelaxed(&sorted[0], 0)
 			}
 		}
-		return
+		/*line :506:90000*/ return
 	}
-	for threadX := range dimX {
+	/*line :508:90000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line quern.dev/algo/internal/template/merge.go:502*/ t1 := i < len(x)
-		if i < len(x) {
-			/*line quern.dev/algo/internal/template/merge.go:502*/ quernv0 := x[i]
-			/*line quern.dev/algo/internal/template/merge.go:502*/ quernv1 := x[i-1]
-			/*line order.go:113:80000*/ t12 := quernv0
-			/*line order.go:114:80000*/ t2 := quernv1
-			/*line order.go:113:80000*/ result0 := orderedFloats[T](t12, t2, quernbound0)
-			/*line order.go:114:80000*/ result := result0
+		/*line :502:90000*/ t1 := i < len(x)
+		/*line :503:90000*/ if i < len(x) {
+			/*line :502:90000*/ quernv0 := x[i]
+			/*line :502:90000*/ quernv1 := x[i-1]
+			/*line order.go:123*/ t12 := quernv0
+			t2 := quernv1
+			/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
+			result := result0
 			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 		}
 		if t1 {
-			/*line quern.dev/algo/internal/template/merge.go:503*/ kernel.StoreRelaxed(&sorted[0], 0)
+			/*line :503:90000*/ kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:15090:1*/
+	} /*line quern_gen.go:16627:1*/
 }
 
 func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
@@ -15134,754 +16671,749 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 			switch {
 			default:
 				/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
-					/*line quern.dev/algo/internal/template/setops.go:198:100000*/ if p > 0 || len(count) == 0 {
-						/*line quern.dev/algo/internal/template/setops.go:199:100000*/ break /*line quern_gen.go:15138:1*/
+					if p > 0 || len(count) == 0 {
+						break
 					}
-					/*line quern.dev/algo/internal/template/setops.go:201:100000*/ all := 0
-					/*line quern.dev/algo/internal/template/setops.go:202:100000*/ for i := 0; i < len(sums); i++ {
-						/*line quern.dev/algo/internal/template/setops.go:202:100000*/ n := sums[i]
-						/*line quern.dev/algo/internal/template/setops.go:203:100000*/ sums[i] = all
-						/*line quern.dev/algo/internal/template/setops.go:204:100000*/ all += n /*line quern_gen.go:15144:1*/
+					/*line :201:100000*/ all := 0
+					/*line :202:100000*/ for i := 0; i < len(sums); i++ {
+						/*line :202:100000*/ n := sums[i]
+						sums[i] = all
+						all += n
 					}
-					/*line quern.dev/algo/internal/template/setops.go:206:100000*/ count[0] = all
-					/*line quern.dev/algo/internal/template/setops.go:207:100000*/ break /*line quern_gen.go:15147:1*/
+					/*line :206:100000*/ count[0] = all
+					break
 				}
-				/*line quern.dev/algo/internal/template/setops.go:209:100000*/ if p >= len(sums) {
-					/*line quern.dev/algo/internal/template/setops.go:210:100000*/ break /*line quern_gen.go:15150:1*/
+				/*line :209:100000*/ if p >= len(sums) {
+					break
 				}
-//line quern.dev/algo/internal/template/setops.go:212:100000
+//line :212:100000
 				var result int
-//line quern.dev/algo/internal/template/setops.go:213:100000
 				var result2 int
-				/*line quern.dev/algo/internal/template/setops.go:214:100000*/ switch {
-//line quern.dev/algo/internal/template/setops.go:215:100000
+				/*line :214:100000*/ switch {
+//line :215:100000
 				default:
-					/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo := t1
-					/*line quern.dev/algo/internal/template/merge.go:30*/ for hi := t2; lo < hi; {
-						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:15162:1*/
+					/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
+					/*line :30:90000*/ for hi := t2; lo < hi; {
+						/*line :31:90000*/ if r.Halted() {
+							/*line :30:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m := int(uint(lo+hi) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv0 := b_[d-1-m]
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv1 := a_[m]
-						/*line order.go:113:80000*/ t12 := quernv0
-						/*line order.go:114:80000*/ t22 := quernv1
-						/*line order.go:113:80000*/ result0 := orderedFloats[T](t12, t22, quernbound0)
-						/*line order.go:114:80000*/ result3 := result0
+						/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+						quernv0 := b_[d-1-m]
+						/*line :32:90000*/ quernv1 := a_[m]
+						/*line order.go:123*/ t12 := quernv0
+						t22 := quernv1
+						/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
+						result3 := result0
 						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result3 {
-							/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi = m
-//line quern.dev/algo/internal/template/merge.go:34:90000
+							hi = m
+//line :34:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:15175:1*/
+							/*line :35:90000*/ lo = m + 1
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result4 := lo
-					/*line quern.dev/algo/internal/template/setops.go:25:100000*/ i2 := result4
-					/*line quern.dev/algo/internal/template/setops.go:26:100000*/ j := d - i2
-					/*line quern.dev/algo/internal/template/setops.go:27:100000*/ if j >= len(b_) {
-						/*line quern.dev/algo/internal/template/setops.go:28:100000*/ t13 := i2
-						/*line quern.dev/algo/internal/template/setops.go:29:100000*/ t23 := j
-						/*line quern.dev/algo/internal/template/setops.go:30:100000*/ result = t13
-						/*line quern.dev/algo/internal/template/setops.go:31:100000*/ result2 = t23
-						/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:15186:1*/
+					/*line :38:90000*/ result4 := lo
+					/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
+					j := d - i2
+					/*line :27:100000*/ if j >= len(b_) {
+						t13 := i2
+						t23 := j
+						result = t13
+						result2 = t23
+						break
 					}
-					/*line quern.dev/algo/internal/template/setops.go:31:100000*/ x := b_[j]
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t3 := i2
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted := a_[:t3]
-					/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t14 := len(sorted)
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo2 := 0
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi2 := t14; lo2 < hi2; {
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15195:1*/
+					/*line :31:100000*/ x := b_[j]
+					t3 := i2
+					/*line :32:100000*/ sorted := a_[:t3]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
+					lo2 := 0
+					/*line :46:90000*/ for hi2 := t14; lo2 < hi2; {
+						/*line :47:90000*/ if r.Halted() {
+							/*line :46:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m2 := int(uint(lo2+hi2) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv02 := sorted[m2]
-						/*line order.go:113:80000*/ t15 := quernv02
-						/*line order.go:114:80000*/ t24 := x
-						/*line order.go:113:80000*/ result02 := orderedFloats[T](t15, t24, quernbound0)
-						/*line order.go:114:80000*/ result5 := result02
+						/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+						quernv02 := sorted[m2]
+						/*line order.go:123*/ t15 := quernv02
+						t24 := x
+						/*line order.go:123*/ result02 := orderedFloats[T](t15, t24, quernbound0)
+						result5 := result02
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result5 {
-							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo2 = m2 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+							lo2 = m2 + 1
+//line :50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:15207:1*/
+							/*line :51:90000*/ hi2 = m2
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result6 := lo2
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t4 := result6
-					/*line quern.dev/algo/internal/template/setops.go:33:100000*/ t5 := j
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted2 := b_[:t5]
-					/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t16 := len(sorted2)
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo3 := 0
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi3 := t16; lo3 < hi3; {
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15218:1*/
+					/*line :54:90000*/ result6 := lo2
+					/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
+					t5 := j
+					/*line :32:100000*/ sorted2 := b_[:t5]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
+					lo3 := 0
+					/*line :46:90000*/ for hi3 := t16; lo3 < hi3; {
+						/*line :47:90000*/ if r.Halted() {
+							/*line :46:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m3 := int(uint(lo3+hi3) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv03 := sorted2[m3]
-						/*line order.go:113:80000*/ t17 := quernv03
-						/*line order.go:114:80000*/ t25 := x
-						/*line order.go:113:80000*/ result03 := orderedFloats[T](t17, t25, quernbound0)
-						/*line order.go:114:80000*/ result7 := result03
+						/*line :47:90000*/ m3 := int(uint(lo3+hi3) / 2)
+						quernv03 := sorted2[m3]
+						/*line order.go:123*/ t17 := quernv03
+						t25 := x
+						/*line order.go:123*/ result03 := orderedFloats[T](t17, t25, quernbound0)
+						result7 := result03
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result7 {
-							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo3 = m3 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+							lo3 = m3 + 1
+//line :50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi3 = m3 /*line quern_gen.go:15230:1*/
+							/*line :51:90000*/ hi3 = m3
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result8 := lo3
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t6 := result8
-					/*line quern.dev/algo/internal/template/setops.go:33:100000*/ firstA := t4
-					/*line quern.dev/algo/internal/template/setops.go:34:100000*/ firstB := t6
-					/*line quern.dev/algo/internal/template/setops.go:33:100000*/ equal := i2 - firstA + j - firstB
-					/*line quern.dev/algo/internal/template/setops.go:34:100000*/ fromA := min((equal+1)/2, i2-firstA)
-					/*line quern.dev/algo/internal/template/setops.go:35:100000*/ fromB := equal - fromA
-					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ t7 := firstB
-					/*line quern.dev/algo/internal/template/setops.go:37:100000*/ t8 := min(firstB+fromB+1, len(b_))
-					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ sorted3 := b_[t7:t8]
-					/*line quern.dev/algo/internal/template/merge.go:61:90000*/ t18 := len(sorted3)
-					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ lo4 := 0
-					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi4 := t18; lo4 < hi4; {
-						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:15247:1*/
+					/*line :54:90000*/ result8 := lo3
+					/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
+					firstA := t4
+					firstB := t6
+					/*line :33:100000*/ equal := i2 - firstA + j - firstB
+					fromA := min((equal+1)/2, i2-firstA)
+					fromB := equal - fromA
+					t7 := firstB
+					t8 := min(firstB+fromB+1, len(b_))
+					/*line :36:100000*/ sorted3 := b_[t7:t8]
+					/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
+					lo4 := 0
+					/*line :62:90000*/ for hi4 := t18; lo4 < hi4; {
+						/*line :63:90000*/ if r.Halted() {
+							/*line :62:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m4 := int(uint(lo4+hi4) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv12 := sorted3[m4]
-						/*line order.go:113:80000*/ t19 := x
-						/*line order.go:114:80000*/ t26 := quernv12
-						/*line order.go:113:80000*/ result04 := orderedFloats[T](t19, t26, quernbound0)
-						/*line order.go:114:80000*/ result9 := result04
+						/*line :63:90000*/ m4 := int(uint(lo4+hi4) / 2)
+						quernv12 := sorted3[m4]
+						/*line order.go:123*/ t19 := x
+						t26 := quernv12
+						/*line order.go:123*/ result04 := orderedFloats[T](t19, t26, quernbound0)
+						result9 := result04
 						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result9 {
-							/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi4 = m4
-//line quern.dev/algo/internal/template/merge.go:66:90000
+							hi4 = m4
+//line :66:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo4 = m4 + 1 /*line quern_gen.go:15259:1*/
+							/*line :67:90000*/ lo4 = m4 + 1
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result10 := lo4
-					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ most := result10
-					/*line quern.dev/algo/internal/template/setops.go:37:100000*/ if fromB > most {
-						/*line quern.dev/algo/internal/template/setops.go:38:100000*/ fromB = most
-						/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA = equal - most /*line quern_gen.go:15266:1*/
+					/*line :70:90000*/ result10 := lo4
+					/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
+					/*line :37:100000*/ if fromB > most {
+						fromB = most
+						fromA = equal - most
 					}
-					/*line quern.dev/algo/internal/template/setops.go:41:100000*/ if fromA == fromB+1 && most > fromB {
-						/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB++ /*line quern_gen.go:15269:1*/
+					/*line :41:100000*/ if fromA == fromB+1 && most > fromB {
+						fromB++
 					}
-					/*line quern.dev/algo/internal/template/setops.go:44:100000*/ t9 := firstA + fromA
-					/*line quern.dev/algo/internal/template/setops.go:45:100000*/ t10 := firstB + fromB
-					/*line quern.dev/algo/internal/template/setops.go:46:100000*/ result = t9
-					/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result2 = t10 /*line quern_gen.go:15274:1*/
+					/*line :44:100000*/ t9 := firstA + fromA
+					t10 := firstB + fromB
+					result = t9
+					result2 = t10
 				}
-				/*line quern.dev/algo/internal/template/setops.go:212:100000*/ i3 := result
-				/*line quern.dev/algo/internal/template/setops.go:213:100000*/ j2 := result2
-//line quern.dev/algo/internal/template/setops.go:214:100000
+				/*line :212:100000*/ i3 := result
+				j2 := result2
 				var result11 int
-//line quern.dev/algo/internal/template/setops.go:215:100000
 				var result12 int
-				/*line quern.dev/algo/internal/template/setops.go:216:100000*/ switch {
-//line quern.dev/algo/internal/template/setops.go:217:100000
+				/*line :216:100000*/ switch {
+//line :217:100000
 				default:
-					/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo5 := t110
-					/*line quern.dev/algo/internal/template/merge.go:30*/ for hi5 := t27; lo5 < hi5; {
-						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:15288:1*/
+					/*line quern.dev/algo/internal/template/merge.go:29*/ lo5 := t110
+					/*line :30:90000*/ for hi5 := t27; lo5 < hi5; {
+						/*line :31:90000*/ if r.Halted() {
+							/*line :30:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m5 := int(uint(lo5+hi5) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv04 := b_[d2-1-m5]
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv13 := a_[m5]
-						/*line order.go:113:80000*/ t111 := quernv04
-						/*line order.go:114:80000*/ t28 := quernv13
-						/*line order.go:113:80000*/ result05 := orderedFloats[T](t111, t28, quernbound0)
-						/*line order.go:114:80000*/ result13 := result05
+						/*line :31:90000*/ m5 := int(uint(lo5+hi5) / 2)
+						quernv04 := b_[d2-1-m5]
+						/*line :32:90000*/ quernv13 := a_[m5]
+						/*line order.go:123*/ t111 := quernv04
+						t28 := quernv13
+						/*line order.go:123*/ result05 := orderedFloats[T](t111, t28, quernbound0)
+						result13 := result05
 						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result13 {
-							/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi5 = m5
-//line quern.dev/algo/internal/template/merge.go:34:90000
+							hi5 = m5
+//line :34:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo5 = m5 + 1 /*line quern_gen.go:15301:1*/
+							/*line :35:90000*/ lo5 = m5 + 1
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result14 := lo5
-					/*line quern.dev/algo/internal/template/setops.go:25:100000*/ i4 := result14
-					/*line quern.dev/algo/internal/template/setops.go:26:100000*/ j3 := d2 - i4
-					/*line quern.dev/algo/internal/template/setops.go:27:100000*/ if j3 >= len(b_) {
-						/*line quern.dev/algo/internal/template/setops.go:28:100000*/ t112 := i4
-						/*line quern.dev/algo/internal/template/setops.go:29:100000*/ t29 := j3
-						/*line quern.dev/algo/internal/template/setops.go:30:100000*/ result11 = t112
-						/*line quern.dev/algo/internal/template/setops.go:31:100000*/ result12 = t29
-						/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:15312:1*/
+					/*line :38:90000*/ result14 := lo5
+					/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
+					j3 := d2 - i4
+					/*line :27:100000*/ if j3 >= len(b_) {
+						t112 := i4
+						t29 := j3
+						result11 = t112
+						result12 = t29
+						break
 					}
-					/*line quern.dev/algo/internal/template/setops.go:31:100000*/ x2 := b_[j3]
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t32 := i4
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted4 := a_[:t32]
-					/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t113 := len(sorted4)
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo6 := 0
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi6 := t113; lo6 < hi6; {
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15321:1*/
+					/*line :31:100000*/ x2 := b_[j3]
+					t32 := i4
+					/*line :32:100000*/ sorted4 := a_[:t32]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
+					lo6 := 0
+					/*line :46:90000*/ for hi6 := t113; lo6 < hi6; {
+						/*line :47:90000*/ if r.Halted() {
+							/*line :46:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m6 := int(uint(lo6+hi6) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv05 := sorted4[m6]
-						/*line order.go:113:80000*/ t114 := quernv05
-						/*line order.go:114:80000*/ t210 := x2
-						/*line order.go:113:80000*/ result06 := orderedFloats[T](t114, t210, quernbound0)
-						/*line order.go:114:80000*/ result15 := result06
+						/*line :47:90000*/ m6 := int(uint(lo6+hi6) / 2)
+						quernv05 := sorted4[m6]
+						/*line order.go:123*/ t114 := quernv05
+						t210 := x2
+						/*line order.go:123*/ result06 := orderedFloats[T](t114, t210, quernbound0)
+						result15 := result06
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result15 {
-							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo6 = m6 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+							lo6 = m6 + 1
+//line :50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi6 = m6 /*line quern_gen.go:15333:1*/
+							/*line :51:90000*/ hi6 = m6
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result16 := lo6
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t42 := result16
-					/*line quern.dev/algo/internal/template/setops.go:33:100000*/ t52 := j3
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted5 := b_[:t52]
-					/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t115 := len(sorted5)
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo7 := 0
-					/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi7 := t115; lo7 < hi7; {
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15344:1*/
+					/*line :54:90000*/ result16 := lo6
+					/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
+					t52 := j3
+					/*line :32:100000*/ sorted5 := b_[:t52]
+					/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
+					lo7 := 0
+					/*line :46:90000*/ for hi7 := t115; lo7 < hi7; {
+						/*line :47:90000*/ if r.Halted() {
+							/*line :46:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m7 := int(uint(lo7+hi7) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv06 := sorted5[m7]
-						/*line order.go:113:80000*/ t116 := quernv06
-						/*line order.go:114:80000*/ t211 := x2
-						/*line order.go:113:80000*/ result07 := orderedFloats[T](t116, t211, quernbound0)
-						/*line order.go:114:80000*/ result17 := result07
+						/*line :47:90000*/ m7 := int(uint(lo7+hi7) / 2)
+						quernv06 := sorted5[m7]
+						/*line order.go:123*/ t116 := quernv06
+						t211 := x2
+						/*line order.go:123*/ result07 := orderedFloats[T](t116, t211, quernbound0)
+						result17 := result07
 						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result17 {
-							/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo7 = m7 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+							lo7 = m7 + 1
+//line :50:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi7 = m7 /*line quern_gen.go:15356:1*/
+							/*line :51:90000*/ hi7 = m7
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result18 := lo7
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t62 := result18
-					/*line quern.dev/algo/internal/template/setops.go:33:100000*/ firstA2 := t42
-					/*line quern.dev/algo/internal/template/setops.go:34:100000*/ firstB2 := t62
-					/*line quern.dev/algo/internal/template/setops.go:33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
-					/*line quern.dev/algo/internal/template/setops.go:34:100000*/ fromA2 := min((equal2+1)/2, i4-firstA2)
-					/*line quern.dev/algo/internal/template/setops.go:35:100000*/ fromB2 := equal2 - fromA2
-					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ t72 := firstB2
-					/*line quern.dev/algo/internal/template/setops.go:37:100000*/ t82 := min(firstB2+fromB2+1, len(b_))
-					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ sorted6 := b_[t72:t82]
-					/*line quern.dev/algo/internal/template/merge.go:61:90000*/ t117 := len(sorted6)
-					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ lo8 := 0
-					/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi8 := t117; lo8 < hi8; {
-						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:15373:1*/
+					/*line :54:90000*/ result18 := lo7
+					/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
+					firstA2 := t42
+					firstB2 := t62
+					/*line :33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
+					fromA2 := min((equal2+1)/2, i4-firstA2)
+					fromB2 := equal2 - fromA2
+					t72 := firstB2
+					t82 := min(firstB2+fromB2+1, len(b_))
+					/*line :36:100000*/ sorted6 := b_[t72:t82]
+					/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
+					lo8 := 0
+					/*line :62:90000*/ for hi8 := t117; lo8 < hi8; {
+						/*line :63:90000*/ if r.Halted() {
+							/*line :62:90000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m8 := int(uint(lo8+hi8) / 2)
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv14 := sorted6[m8]
-						/*line order.go:113:80000*/ t118 := x2
-						/*line order.go:114:80000*/ t212 := quernv14
-						/*line order.go:113:80000*/ result08 := orderedFloats[T](t118, t212, quernbound0)
-						/*line order.go:114:80000*/ result19 := result08
+						/*line :63:90000*/ m8 := int(uint(lo8+hi8) / 2)
+						quernv14 := sorted6[m8]
+						/*line order.go:123*/ t118 := x2
+						t212 := quernv14
+						/*line order.go:123*/ result08 := orderedFloats[T](t118, t212, quernbound0)
+						result19 := result08
 						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result19 {
-							/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi8 = m8
-//line quern.dev/algo/internal/template/merge.go:66:90000
+							hi8 = m8
+//line :66:90000
 						} else {
-							/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo8 = m8 + 1 /*line quern_gen.go:15385:1*/
+							/*line :67:90000*/ lo8 = m8 + 1
 						}
 					}
-					/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result20 := lo8
-					/*line quern.dev/algo/internal/template/setops.go:36:100000*/ most2 := result20
-					/*line quern.dev/algo/internal/template/setops.go:37:100000*/ if fromB2 > most2 {
-						/*line quern.dev/algo/internal/template/setops.go:38:100000*/ fromB2 = most2
-						/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA2 = equal2 - most2 /*line quern_gen.go:15392:1*/
+					/*line :70:90000*/ result20 := lo8
+					/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
+					/*line :37:100000*/ if fromB2 > most2 {
+						fromB2 = most2
+						fromA2 = equal2 - most2
 					}
-					/*line quern.dev/algo/internal/template/setops.go:41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
-						/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB2++ /*line quern_gen.go:15395:1*/
+					/*line :41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+						fromB2++
 					}
-					/*line quern.dev/algo/internal/template/setops.go:44:100000*/ t92 := firstA2 + fromA2
-					/*line quern.dev/algo/internal/template/setops.go:45:100000*/ t102 := firstB2 + fromB2
-					/*line quern.dev/algo/internal/template/setops.go:46:100000*/ result11 = t92
-					/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result12 = t102 /*line quern_gen.go:15400:1*/
+					/*line :44:100000*/ t92 := firstA2 + fromA2
+					t102 := firstB2 + fromB2
+					result11 = t92
+					result12 = t102
 				}
-				/*line quern.dev/algo/internal/template/setops.go:213:100000*/ endA := result11
-				/*line quern.dev/algo/internal/template/setops.go:214:100000*/ endB := result12
-				/*line quern.dev/algo/internal/template/setops.go:214:100000*/ n2 := 0
-				/*line quern.dev/algo/internal/template/setops.go:215:100000*/ if launch == 2 {
-					/*line quern.dev/algo/internal/template/setops.go:216:100000*/ n2 = row[threadX] /*line quern_gen.go:15406:1*/
+				/*line :213:100000*/ endA := result11
+				endB := result12
+				/*line :214:100000*/ n2 := 0
+				/*line :215:100000*/ if launch == 2 {
+					n2 = row[threadX]
 				}
-				/*line quern.dev/algo/internal/template/setops.go:218:100000*/ for i3 < endA && j2 < endB {
-					/*line quern.dev/algo/internal/template/setops.go:219:100000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/setops.go:218:100000*/ r.Halt() /*line quern_gen.go:15410:1*/
+				/*line :218:100000*/ for i3 < endA && j2 < endB {
+					/*line :219:100000*/ if r.Halted() {
+						/*line :218:100000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/setops.go:219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-					/*line quern.dev/algo/internal/template/setops.go:220:100000*/ for i5 := 0; i5 < t119; i5++ {
-						/*line quern.dev/algo/internal/template/setops.go:220:100000*/ t213 := a_[i3]
-						/*line quern.dev/algo/internal/template/setops.go:220:100000*/ t33 := b_[j2]
-						/*line quern.dev/algo/internal/template/setops.go:221:100000*/ x3 := t213
-						/*line quern.dev/algo/internal/template/setops.go:222:100000*/ y := t33
-						/*line quern.dev/algo/internal/template/setops.go:221:100000*/ y2 := y
-						/*line quern.dev/algo/internal/template/setops.go:50:100000*/ t214 := endB2
-						/*line quern.dev/algo/internal/template/setops.go:51:100000*/ if !t214 {
-							/*line quern.dev/algo/internal/template/setops.go:52:100000*/ t120 := !endA2
-							/*line quern.dev/algo/internal/template/setops.go:53:100000*/ if t120 {
-								/*line order.go:113:80000*/ t121 := y2
-								/*line order.go:114:80000*/ t215 := x3
-								/*line order.go:113:80000*/ result09 := orderedFloats[T](t121, t215, quernbound0)
-								/*line order.go:114:80000*/ result21 := result09
-								/*line quern.dev/algo/internal/template/setops.go:50:100000*/ t120 = !result21 /*line quern_gen.go:15427:1*/
+					/*line :219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+					/*line :220:100000*/ for i5 := 0; i5 < t119; i5++ {
+						/*line :220:100000*/ t213 := a_[i3]
+						/*line :220:100000*/ t33 := b_[j2]
+						x3 := t213
+						y := t33
+						/*line :221:100000*/ y2 := y
+						/*line :50:100000*/ t214 := endB2
+						/*line :51:100000*/ if !t214 {
+							t120 := !endA2
+							/*line :53:100000*/ if t120 {
+								/*line order.go:123*/ t121 := y2
+								t215 := x3
+								/*line order.go:123*/ result09 := orderedFloats[T](t121, t215, quernbound0)
+								result21 := result09
+								/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 							}
-							/*line quern.dev/algo/internal/template/setops.go:52:100000*/ t214 = t120 /*line quern_gen.go:15429:1*/
+							/*line :52:100000*/ t214 = t120
 						}
-						/*line quern.dev/algo/internal/template/setops.go:54:100000*/ fromA3 := t214
-						/*line quern.dev/algo/internal/template/setops.go:51:100000*/ t43 := endA2
-						/*line quern.dev/algo/internal/template/setops.go:52:100000*/ if !t43 {
-							/*line quern.dev/algo/internal/template/setops.go:53:100000*/ t34 := !endB2
-							/*line quern.dev/algo/internal/template/setops.go:54:100000*/ if t34 {
-								/*line order.go:113:80000*/ t122 := x3
-								/*line order.go:114:80000*/ t216 := y2
-								/*line order.go:113:80000*/ result010 := orderedFloats[T](t122, t216, quernbound0)
-								/*line order.go:114:80000*/ result22 := result010
-								/*line quern.dev/algo/internal/template/setops.go:51:100000*/ t34 = !result22 /*line quern_gen.go:15440:1*/
+						/*line :54:100000*/ fromA3 := t214
+						/*line :51:100000*/ t43 := endA2
+						/*line :52:100000*/ if !t43 {
+							t34 := !endB2
+							/*line :54:100000*/ if t34 {
+								/*line order.go:123*/ t122 := x3
+								t216 := y2
+								/*line order.go:123*/ result010 := orderedFloats[T](t122, t216, quernbound0)
+								result22 := result010
+								/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 							}
-							/*line quern.dev/algo/internal/template/setops.go:53:100000*/ t43 = t34 /*line quern_gen.go:15442:1*/
+							/*line :53:100000*/ t43 = t34
 						}
-						/*line quern.dev/algo/internal/template/setops.go:55:100000*/ fromB3 := t43
-//line quern.dev/algo/internal/template/setops.go:52:100000
+						/*line :55:100000*/ fromB3 := t43
+//line :52:100000
 						var set uint32 = 1
-						/*line quern.dev/algo/internal/template/setops.go:53:100000*/ if fromB3 {
-							/*line quern.dev/algo/internal/template/setops.go:54:100000*/ set = 2
-							/*line quern.dev/algo/internal/template/setops.go:55:100000*/ if fromA3 {
-								/*line quern.dev/algo/internal/template/setops.go:56:100000*/ set = 4 /*line quern_gen.go:15450:1*/
+						/*line :53:100000*/ if fromB3 {
+							set = 2
+							/*line :55:100000*/ if fromA3 {
+								set = 4
 							}
 						}
-						/*line quern.dev/algo/internal/template/setops.go:59:100000*/ t53 := fromA3
-						/*line quern.dev/algo/internal/template/setops.go:60:100000*/ t63 := fromB3
-						/*line quern.dev/algo/internal/template/setops.go:61:100000*/ t73 := operation&set != 0
-						/*line quern.dev/algo/internal/template/setops.go:62:100000*/ fromA3 = t53
-						/*line quern.dev/algo/internal/template/setops.go:63:100000*/ fromB3 = t63
-						/*line quern.dev/algo/internal/template/setops.go:64:100000*/ keep := t73
-						/*line quern.dev/algo/internal/template/setops.go:221:100000*/ fromA4 := fromA3
-						/*line quern.dev/algo/internal/template/setops.go:222:100000*/ fromB4 := fromB3
-						/*line quern.dev/algo/internal/template/setops.go:223:100000*/ keep2 := keep
-						/*line quern.dev/algo/internal/template/setops.go:222:100000*/ if fromA4 {
-							/*line quern.dev/algo/internal/template/setops.go:223:100000*/ i3++
-							/*line quern.dev/algo/internal/template/setops.go:224:100000*/ y = x3 /*line quern_gen.go:15464:1*/
+						/*line :59:100000*/ t53 := fromA3
+						t63 := fromB3
+						t73 := operation&set != 0
+						fromA3 = t53
+						fromB3 = t63
+						keep := t73
+						/*line :221:100000*/ fromA4 := fromA3
+						fromB4 := fromB3
+						keep2 := keep
+						/*line :222:100000*/ if fromA4 {
+							i3++
+							y = x3
 						}
-						/*line quern.dev/algo/internal/template/setops.go:226:100000*/ if fromB4 {
-							/*line quern.dev/algo/internal/template/setops.go:227:100000*/ j2++ /*line quern_gen.go:15467:1*/
+						/*line :226:100000*/ if fromB4 {
+							j2++
 						}
-						/*line quern.dev/algo/internal/template/setops.go:229:100000*/ if keep2 {
-							/*line quern.dev/algo/internal/template/setops.go:230:100000*/ if launch == 2 {
-								/*line quern.dev/algo/internal/template/setops.go:231:100000*/ out[n2] = y /*line quern_gen.go:15471:1*/
+						/*line :229:100000*/ if keep2 {
+							/*line :230:100000*/ if launch == 2 {
+								out[n2] = y
 							}
-							/*line quern.dev/algo/internal/template/setops.go:233:100000*/ n2++ /*line quern_gen.go:15473:1*/
+							/*line :233:100000*/ n2++
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:237:100000*/ if operation&1 != 0 {
-					/*line quern.dev/algo/internal/template/setops.go:238:100000*/ for ; i3 < endA; i3++ {
-						/*line quern.dev/algo/internal/template/setops.go:239:100000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/setops.go:238:100000*/ r.Halt() /*line quern_gen.go:15480:1*/
+				/*line :237:100000*/ if operation&1 != 0 {
+					/*line :238:100000*/ for ; i3 < endA; i3++ {
+						/*line :239:100000*/ if r.Halted() {
+							/*line :238:100000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/setops.go:239:100000*/ if launch == 2 {
-							/*line quern.dev/algo/internal/template/setops.go:240:100000*/ out[n2] = a_[i3] /*line quern_gen.go:15483:1*/
+						/*line :239:100000*/ if launch == 2 {
+							out[n2] = a_[i3]
 						}
-						/*line quern.dev/algo/internal/template/setops.go:242:100000*/ n2++ /*line quern_gen.go:15485:1*/
+						/*line :242:100000*/ n2++
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:245:100000*/ if operation&2 != 0 {
-					/*line quern.dev/algo/internal/template/setops.go:246:100000*/ for ; j2 < endB; j2++ {
-						/*line quern.dev/algo/internal/template/setops.go:247:100000*/ if r.Halted() {
-							/*line quern.dev/algo/internal/template/setops.go:246:100000*/ r.Halt() /*line quern_gen.go:15491:1*/
+				/*line :245:100000*/ if operation&2 != 0 {
+					/*line :246:100000*/ for ; j2 < endB; j2++ {
+						/*line :247:100000*/ if r.Halted() {
+							/*line :246:100000*/ r.Halt()
 						}
-						/*line quern.dev/algo/internal/template/setops.go:247:100000*/ if launch == 2 {
-							/*line quern.dev/algo/internal/template/setops.go:248:100000*/ out[n2] = b_[j2] /*line quern_gen.go:15494:1*/
+						/*line :247:100000*/ if launch == 2 {
+							out[n2] = b_[j2]
 						}
-						/*line quern.dev/algo/internal/template/setops.go:250:100000*/ n2++ /*line quern_gen.go:15496:1*/
+						/*line :250:100000*/ n2++
 					}
 				}
-				/*line quern.dev/algo/internal/template/setops.go:253:100000*/ if launch == 0 {
-					/*line quern.dev/algo/internal/template/setops.go:254:100000*/ row[threadX] = n2 /*line quern_gen.go:15500:1*/
+				/*line :253:100000*/ if launch == 0 {
+					row[threadX] = n2
 				}
 			}
 		}
-		/*line quern.dev/algo/internal/template/setops.go:258:100000*/ return /*line quern_gen.go:15504:1*/
+		/*line :258:100000*/ return
 	}
-	/*line quern.dev/algo/internal/template/setops.go:260*/ for threadX := range width {
+	/*line :260:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		d := p * part
 		t1 := max(d-len(b_), 0)
 		t2 := min(d, len(a_))
-		switch {
+		/*line :266:100000*/ switch {
+//line :267:100000
 		default:
-			/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
-				/*line quern.dev/algo/internal/template/setops.go:198:100000*/ if p > 0 || len(count) == 0 {
-					/*line quern.dev/algo/internal/template/setops.go:199:100000*/ break /*line quern_gen.go:15516:1*/
+			/*line :197:100000*/ if launch == 1 {
+				/*line :198:100000*/ if p > 0 || len(count) == 0 {
+					break
 				}
-				/*line quern.dev/algo/internal/template/setops.go:201:100000*/ all := 0
-				/*line quern.dev/algo/internal/template/setops.go:202:100000*/ for i := 0; i < len(sums); i++ {
-					/*line quern.dev/algo/internal/template/setops.go:202:100000*/ n := sums[i]
-					/*line quern.dev/algo/internal/template/setops.go:203:100000*/ sums[i] = all
-					/*line quern.dev/algo/internal/template/setops.go:204:100000*/ all += n /*line quern_gen.go:15522:1*/
+				/*line :201:100000*/ all := 0
+				/*line :202:100000*/ for i := 0; i < len(sums); i++ {
+					/*line :202:100000*/ n := sums[i]
+					sums[i] = all
+					all += n
 				}
-				/*line quern.dev/algo/internal/template/setops.go:206:100000*/ count[0] = all
-				/*line quern.dev/algo/internal/template/setops.go:207:100000*/ break /*line quern_gen.go:15525:1*/
+				/*line :206:100000*/ count[0] = all
+				break
 			}
-			/*line quern.dev/algo/internal/template/setops.go:209:100000*/ if p >= len(sums) {
-				/*line quern.dev/algo/internal/template/setops.go:210:100000*/ break /*line quern_gen.go:15528:1*/
+			/*line :209:100000*/ if p >= len(sums) {
+				break
 			}
-//line quern.dev/algo/internal/template/setops.go:212:100000
+//line :212:100000
 			var result int
-//line quern.dev/algo/internal/template/setops.go:213:100000
 			var result2 int
-			/*line quern.dev/algo/internal/template/setops.go:214:100000*/ switch {
-//line quern.dev/algo/internal/template/setops.go:215:100000
+			/*line :214:100000*/ switch {
+//line :215:100000
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:29:90000*/ lo := t1
-				/*line quern.dev/algo/internal/template/merge.go:30*/ for hi := t2; lo < hi; {
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:15540:1*/
+				/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
+				/*line :30:90000*/ for hi := t2; lo < hi; {
+					/*line :31:90000*/ if r.Halted() {
+						/*line :30:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m := int(uint(lo+hi) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv0 := b_[d-1-m]
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv1 := a_[m]
-					/*line order.go:113:80000*/ t12 := quernv0
-					/*line order.go:114:80000*/ t22 := quernv1
-					/*line order.go:113:80000*/ result0 := orderedFloats[T](t12, t22, quernbound0)
-					/*line order.go:114:80000*/ result3 := result0
+					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					quernv0 := b_[d-1-m]
+					/*line :32:90000*/ quernv1 := a_[m]
+					/*line order.go:123*/ t12 := quernv0
+					t22 := quernv1
+					/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
+					result3 := result0
 					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result3 {
-						/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi = m
-//line quern.dev/algo/internal/template/merge.go:34:90000
+						hi = m
+//line :34:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo = m + 1 /*line quern_gen.go:15553:1*/
+						/*line :35:90000*/ lo = m + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result4 := lo
-				/*line quern.dev/algo/internal/template/setops.go:25:100000*/ i2 := result4
-				/*line quern.dev/algo/internal/template/setops.go:26:100000*/ j := d - i2
-				/*line quern.dev/algo/internal/template/setops.go:27:100000*/ if j >= len(b_) {
-					/*line quern.dev/algo/internal/template/setops.go:28:100000*/ t13 := i2
-					/*line quern.dev/algo/internal/template/setops.go:29:100000*/ t23 := j
-					/*line quern.dev/algo/internal/template/setops.go:30:100000*/ result = t13
-					/*line quern.dev/algo/internal/template/setops.go:31:100000*/ result2 = t23
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:15564:1*/
+				/*line :38:90000*/ result4 := lo
+				/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
+				j := d - i2
+				/*line :27:100000*/ if j >= len(b_) {
+					t13 := i2
+					t23 := j
+					result = t13
+					result2 = t23
+					break
 				}
-				/*line quern.dev/algo/internal/template/setops.go:31:100000*/ x := b_[j]
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t3 := i2
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted := a_[:t3]
-				/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t14 := len(sorted)
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo2 := 0
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi2 := t14; lo2 < hi2; {
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15573:1*/
+				/*line :31:100000*/ x := b_[j]
+				t3 := i2
+				/*line :32:100000*/ sorted := a_[:t3]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
+				lo2 := 0
+				/*line :46:90000*/ for hi2 := t14; lo2 < hi2; {
+					/*line :47:90000*/ if r.Halted() {
+						/*line :46:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m2 := int(uint(lo2+hi2) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv02 := sorted[m2]
-					/*line order.go:113:80000*/ t15 := quernv02
-					/*line order.go:114:80000*/ t24 := x
-					/*line order.go:113:80000*/ result02 := orderedFloats[T](t15, t24, quernbound0)
-					/*line order.go:114:80000*/ result5 := result02
+					/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+					quernv02 := sorted[m2]
+					/*line order.go:123*/ t15 := quernv02
+					t24 := x
+					/*line order.go:123*/ result02 := orderedFloats[T](t15, t24, quernbound0)
+					result5 := result02
 					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result5 {
-						/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo2 = m2 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+						lo2 = m2 + 1
+//line :50:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi2 = m2 /*line quern_gen.go:15585:1*/
+						/*line :51:90000*/ hi2 = m2
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result6 := lo2
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t4 := result6
-				/*line quern.dev/algo/internal/template/setops.go:33:100000*/ t5 := j
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted2 := b_[:t5]
-				/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t16 := len(sorted2)
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo3 := 0
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi3 := t16; lo3 < hi3; {
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15596:1*/
+				/*line :54:90000*/ result6 := lo2
+				/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
+				t5 := j
+				/*line :32:100000*/ sorted2 := b_[:t5]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
+				lo3 := 0
+				/*line :46:90000*/ for hi3 := t16; lo3 < hi3; {
+					/*line :47:90000*/ if r.Halted() {
+						/*line :46:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m3 := int(uint(lo3+hi3) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv03 := sorted2[m3]
-					/*line order.go:113:80000*/ t17 := quernv03
-					/*line order.go:114:80000*/ t25 := x
-					/*line order.go:113:80000*/ result03 := orderedFloats[T](t17, t25, quernbound0)
-					/*line order.go:114:80000*/ result7 := result03
+					/*line :47:90000*/ m3 := int(uint(lo3+hi3) / 2)
+					quernv03 := sorted2[m3]
+					/*line order.go:123*/ t17 := quernv03
+					t25 := x
+					/*line order.go:123*/ result03 := orderedFloats[T](t17, t25, quernbound0)
+					result7 := result03
 					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result7 {
-						/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo3 = m3 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+						lo3 = m3 + 1
+//line :50:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi3 = m3 /*line quern_gen.go:15608:1*/
+						/*line :51:90000*/ hi3 = m3
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result8 := lo3
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t6 := result8
-				/*line quern.dev/algo/internal/template/setops.go:33:100000*/ firstA := t4
-				/*line quern.dev/algo/internal/template/setops.go:34:100000*/ firstB := t6
-				/*line quern.dev/algo/internal/template/setops.go:33:100000*/ equal := i2 - firstA + j - firstB
-				/*line quern.dev/algo/internal/template/setops.go:34:100000*/ fromA := min((equal+1)/2, i2-firstA)
-				/*line quern.dev/algo/internal/template/setops.go:35:100000*/ fromB := equal - fromA
-				/*line quern.dev/algo/internal/template/setops.go:36:100000*/ t7 := firstB
-				/*line quern.dev/algo/internal/template/setops.go:37:100000*/ t8 := min(firstB+fromB+1, len(b_))
-				/*line quern.dev/algo/internal/template/setops.go:36:100000*/ sorted3 := b_[t7:t8]
-				/*line quern.dev/algo/internal/template/merge.go:61:90000*/ t18 := len(sorted3)
-				/*line quern.dev/algo/internal/template/merge.go:62:90000*/ lo4 := 0
-				/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi4 := t18; lo4 < hi4; {
-					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:15625:1*/
+				/*line :54:90000*/ result8 := lo3
+				/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
+				firstA := t4
+				firstB := t6
+				/*line :33:100000*/ equal := i2 - firstA + j - firstB
+				fromA := min((equal+1)/2, i2-firstA)
+				fromB := equal - fromA
+				t7 := firstB
+				t8 := min(firstB+fromB+1, len(b_))
+				/*line :36:100000*/ sorted3 := b_[t7:t8]
+				/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
+				lo4 := 0
+				/*line :62:90000*/ for hi4 := t18; lo4 < hi4; {
+					/*line :63:90000*/ if r.Halted() {
+						/*line :62:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m4 := int(uint(lo4+hi4) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv12 := sorted3[m4]
-					/*line order.go:113:80000*/ t19 := x
-					/*line order.go:114:80000*/ t26 := quernv12
-					/*line order.go:113:80000*/ result04 := orderedFloats[T](t19, t26, quernbound0)
-					/*line order.go:114:80000*/ result9 := result04
+					/*line :63:90000*/ m4 := int(uint(lo4+hi4) / 2)
+					quernv12 := sorted3[m4]
+					/*line order.go:123*/ t19 := x
+					t26 := quernv12
+					/*line order.go:123*/ result04 := orderedFloats[T](t19, t26, quernbound0)
+					result9 := result04
 					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result9 {
-						/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi4 = m4
-//line quern.dev/algo/internal/template/merge.go:66:90000
+						hi4 = m4
+//line :66:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo4 = m4 + 1 /*line quern_gen.go:15637:1*/
+						/*line :67:90000*/ lo4 = m4 + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result10 := lo4
-				/*line quern.dev/algo/internal/template/setops.go:36:100000*/ most := result10
-				/*line quern.dev/algo/internal/template/setops.go:37:100000*/ if fromB > most {
-					/*line quern.dev/algo/internal/template/setops.go:38:100000*/ fromB = most
-					/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA = equal - most /*line quern_gen.go:15644:1*/
+				/*line :70:90000*/ result10 := lo4
+				/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
+				/*line :37:100000*/ if fromB > most {
+					fromB = most
+					fromA = equal - most
 				}
-				/*line quern.dev/algo/internal/template/setops.go:41:100000*/ if fromA == fromB+1 && most > fromB {
-					/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB++ /*line quern_gen.go:15647:1*/
+				/*line :41:100000*/ if fromA == fromB+1 && most > fromB {
+					fromB++
 				}
-				/*line quern.dev/algo/internal/template/setops.go:44:100000*/ t9 := firstA + fromA
-				/*line quern.dev/algo/internal/template/setops.go:45:100000*/ t10 := firstB + fromB
-				/*line quern.dev/algo/internal/template/setops.go:46:100000*/ result = t9
-				/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result2 = t10 /*line quern_gen.go:15652:1*/
+				/*line :44:100000*/ t9 := firstA + fromA
+				t10 := firstB + fromB
+				result = t9
+				result2 = t10
 			}
-			/*line quern.dev/algo/internal/template/setops.go:212:100000*/ i3 := result
-			/*line quern.dev/algo/internal/template/setops.go:213:100000*/ j2 := result2
-			/*line quern.dev/algo/internal/template/setops.go:213:100000*/ d2 := min((p+1)*part, len(a_)+len(b_))
-//line quern.dev/algo/internal/template/setops.go:214:100000
+			/*line :212:100000*/ i3 := result
+			j2 := result2
+			/*line :213:100000*/ d2 := min((p+1)*part, len(a_)+len(b_))
 			var result11 int
-//line quern.dev/algo/internal/template/setops.go:215:100000
 			var result12 int
-			/*line quern.dev/algo/internal/template/setops.go:216:100000*/ switch {
-//line quern.dev/algo/internal/template/setops.go:217:100000
+			/*line :216:100000*/ switch {
+//line :217:100000
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:29:90000*/ t110 := max(d2-len(b_), 0)
-				/*line quern.dev/algo/internal/template/merge.go:30*/ t27 := min(d2, len(a_))
-				/*line quern.dev/algo/internal/template/merge.go:31:90000*/ lo5 := t110
-				/*line quern.dev/algo/internal/template/merge.go:30*/ for hi5 := t27; lo5 < hi5; {
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:30*/ r.Halt() /*line quern_gen.go:15669:1*/
+				/*line quern.dev/algo/internal/template/merge.go:29*/ t110 := max(d2-len(b_), 0)
+				t27 := min(d2, len(a_))
+				lo5 := t110
+				/*line :30:90000*/ for hi5 := t27; lo5 < hi5; {
+					/*line :31:90000*/ if r.Halted() {
+						/*line :30:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:31:90000*/ m5 := int(uint(lo5+hi5) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv04 := b_[d2-1-m5]
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ quernv13 := a_[m5]
-					/*line order.go:113:80000*/ t111 := quernv04
-					/*line order.go:114:80000*/ t28 := quernv13
-					/*line order.go:113:80000*/ result05 := orderedFloats[T](t111, t28, quernbound0)
-					/*line order.go:114:80000*/ result13 := result05
+					/*line :31:90000*/ m5 := int(uint(lo5+hi5) / 2)
+					quernv04 := b_[d2-1-m5]
+					/*line :32:90000*/ quernv13 := a_[m5]
+					/*line order.go:123*/ t111 := quernv04
+					t28 := quernv13
+					/*line order.go:123*/ result05 := orderedFloats[T](t111, t28, quernbound0)
+					result13 := result05
 					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result13 {
-						/*line quern.dev/algo/internal/template/merge.go:33:90000*/ hi5 = m5
-//line quern.dev/algo/internal/template/merge.go:34:90000
+						hi5 = m5
+//line :34:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:35:90000*/ lo5 = m5 + 1 /*line quern_gen.go:15682:1*/
+						/*line :35:90000*/ lo5 = m5 + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:38:90000*/ result14 := lo5
-				/*line quern.dev/algo/internal/template/setops.go:25:100000*/ i4 := result14
-				/*line quern.dev/algo/internal/template/setops.go:26:100000*/ j3 := d2 - i4
-				/*line quern.dev/algo/internal/template/setops.go:27:100000*/ if j3 >= len(b_) {
-					/*line quern.dev/algo/internal/template/setops.go:28:100000*/ t112 := i4
-					/*line quern.dev/algo/internal/template/setops.go:29:100000*/ t29 := j3
-					/*line quern.dev/algo/internal/template/setops.go:30:100000*/ result11 = t112
-					/*line quern.dev/algo/internal/template/setops.go:31:100000*/ result12 = t29
-					/*line quern.dev/algo/internal/template/setops.go:32:100000*/ break /*line quern_gen.go:15693:1*/
+				/*line :38:90000*/ result14 := lo5
+				/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
+				j3 := d2 - i4
+				/*line :27:100000*/ if j3 >= len(b_) {
+					t112 := i4
+					t29 := j3
+					result11 = t112
+					result12 = t29
+					break
 				}
-				/*line quern.dev/algo/internal/template/setops.go:31:100000*/ x2 := b_[j3]
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t32 := i4
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted4 := a_[:t32]
-				/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t113 := len(sorted4)
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo6 := 0
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi6 := t113; lo6 < hi6; {
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15702:1*/
+				/*line :31:100000*/ x2 := b_[j3]
+				t32 := i4
+				/*line :32:100000*/ sorted4 := a_[:t32]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
+				lo6 := 0
+				/*line :46:90000*/ for hi6 := t113; lo6 < hi6; {
+					/*line :47:90000*/ if r.Halted() {
+						/*line :46:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m6 := int(uint(lo6+hi6) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv05 := sorted4[m6]
-					/*line order.go:113:80000*/ t114 := quernv05
-					/*line order.go:114:80000*/ t210 := x2
-					/*line order.go:113:80000*/ result06 := orderedFloats[T](t114, t210, quernbound0)
-					/*line order.go:114:80000*/ result15 := result06
+					/*line :47:90000*/ m6 := int(uint(lo6+hi6) / 2)
+					quernv05 := sorted4[m6]
+					/*line order.go:123*/ t114 := quernv05
+					t210 := x2
+					/*line order.go:123*/ result06 := orderedFloats[T](t114, t210, quernbound0)
+					result15 := result06
 					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result15 {
-						/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo6 = m6 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+						lo6 = m6 + 1
+//line :50:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi6 = m6 /*line quern_gen.go:15714:1*/
+						/*line :51:90000*/ hi6 = m6
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result16 := lo6
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t42 := result16
-				/*line quern.dev/algo/internal/template/setops.go:33:100000*/ t52 := j3
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ sorted5 := b_[:t52]
-				/*line quern.dev/algo/internal/template/merge.go:45:90000*/ t115 := len(sorted5)
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ lo7 := 0
-				/*line quern.dev/algo/internal/template/merge.go:46:90000*/ for hi7 := t115; lo7 < hi7; {
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:46:90000*/ r.Halt() /*line quern_gen.go:15725:1*/
+				/*line :54:90000*/ result16 := lo6
+				/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
+				t52 := j3
+				/*line :32:100000*/ sorted5 := b_[:t52]
+				/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
+				lo7 := 0
+				/*line :46:90000*/ for hi7 := t115; lo7 < hi7; {
+					/*line :47:90000*/ if r.Halted() {
+						/*line :46:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:47:90000*/ m7 := int(uint(lo7+hi7) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ quernv06 := sorted5[m7]
-					/*line order.go:113:80000*/ t116 := quernv06
-					/*line order.go:114:80000*/ t211 := x2
-					/*line order.go:113:80000*/ result07 := orderedFloats[T](t116, t211, quernbound0)
-					/*line order.go:114:80000*/ result17 := result07
+					/*line :47:90000*/ m7 := int(uint(lo7+hi7) / 2)
+					quernv06 := sorted5[m7]
+					/*line order.go:123*/ t116 := quernv06
+					t211 := x2
+					/*line order.go:123*/ result07 := orderedFloats[T](t116, t211, quernbound0)
+					result17 := result07
 					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result17 {
-						/*line quern.dev/algo/internal/template/merge.go:49:90000*/ lo7 = m7 + 1
-//line quern.dev/algo/internal/template/merge.go:50:90000
+						lo7 = m7 + 1
+//line :50:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:51:90000*/ hi7 = m7 /*line quern_gen.go:15737:1*/
+						/*line :51:90000*/ hi7 = m7
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:54:90000*/ result18 := lo7
-				/*line quern.dev/algo/internal/template/setops.go:32:100000*/ t62 := result18
-				/*line quern.dev/algo/internal/template/setops.go:33:100000*/ firstA2 := t42
-				/*line quern.dev/algo/internal/template/setops.go:34:100000*/ firstB2 := t62
-				/*line quern.dev/algo/internal/template/setops.go:33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
-				/*line quern.dev/algo/internal/template/setops.go:34:100000*/ fromA2 := min((equal2+1)/2, i4-firstA2)
-				/*line quern.dev/algo/internal/template/setops.go:35:100000*/ fromB2 := equal2 - fromA2
-				/*line quern.dev/algo/internal/template/setops.go:36:100000*/ t72 := firstB2
-				/*line quern.dev/algo/internal/template/setops.go:37:100000*/ t82 := min(firstB2+fromB2+1, len(b_))
-				/*line quern.dev/algo/internal/template/setops.go:36:100000*/ sorted6 := b_[t72:t82]
-				/*line quern.dev/algo/internal/template/merge.go:61:90000*/ t117 := len(sorted6)
-				/*line quern.dev/algo/internal/template/merge.go:62:90000*/ lo8 := 0
-				/*line quern.dev/algo/internal/template/merge.go:62:90000*/ for hi8 := t117; lo8 < hi8; {
-					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/merge.go:62:90000*/ r.Halt() /*line quern_gen.go:15754:1*/
+				/*line :54:90000*/ result18 := lo7
+				/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
+				firstA2 := t42
+				firstB2 := t62
+				/*line :33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
+				fromA2 := min((equal2+1)/2, i4-firstA2)
+				fromB2 := equal2 - fromA2
+				t72 := firstB2
+				t82 := min(firstB2+fromB2+1, len(b_))
+				/*line :36:100000*/ sorted6 := b_[t72:t82]
+				/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
+				lo8 := 0
+				/*line :62:90000*/ for hi8 := t117; lo8 < hi8; {
+					/*line :63:90000*/ if r.Halted() {
+						/*line :62:90000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/merge.go:63:90000*/ m8 := int(uint(lo8+hi8) / 2)
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ quernv14 := sorted6[m8]
-					/*line order.go:113:80000*/ t118 := x2
-					/*line order.go:114:80000*/ t212 := quernv14
-					/*line order.go:113:80000*/ result08 := orderedFloats[T](t118, t212, quernbound0)
-					/*line order.go:114:80000*/ result19 := result08
+					/*line :63:90000*/ m8 := int(uint(lo8+hi8) / 2)
+					quernv14 := sorted6[m8]
+					/*line order.go:123*/ t118 := x2
+					t212 := quernv14
+					/*line order.go:123*/ result08 := orderedFloats[T](t118, t212, quernbound0)
+					result19 := result08
 					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result19 {
-						/*line quern.dev/algo/internal/template/merge.go:65:90000*/ hi8 = m8
-//line quern.dev/algo/internal/template/merge.go:66:90000
+						hi8 = m8
+//line :66:90000
 					} else {
-						/*line quern.dev/algo/internal/template/merge.go:67:90000*/ lo8 = m8 + 1 /*line quern_gen.go:15766:1*/
+						/*line :67:90000*/ lo8 = m8 + 1
 					}
 				}
-				/*line quern.dev/algo/internal/template/merge.go:70:90000*/ result20 := lo8
-				/*line quern.dev/algo/internal/template/setops.go:36:100000*/ most2 := result20
-				/*line quern.dev/algo/internal/template/setops.go:37:100000*/ if fromB2 > most2 {
-					/*line quern.dev/algo/internal/template/setops.go:38:100000*/ fromB2 = most2
-					/*line quern.dev/algo/internal/template/setops.go:39:100000*/ fromA2 = equal2 - most2 /*line quern_gen.go:15773:1*/
+				/*line :70:90000*/ result20 := lo8
+				/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
+				/*line :37:100000*/ if fromB2 > most2 {
+					fromB2 = most2
+					fromA2 = equal2 - most2
 				}
-				/*line quern.dev/algo/internal/template/setops.go:41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
-					/*line quern.dev/algo/internal/template/setops.go:42:100000*/ fromB2++ /*line quern_gen.go:15776:1*/
+				/*line :41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+					fromB2++
 				}
-				/*line quern.dev/algo/internal/template/setops.go:44:100000*/ t92 := firstA2 + fromA2
-				/*line quern.dev/algo/internal/template/setops.go:45:100000*/ t102 := firstB2 + fromB2
-				/*line quern.dev/algo/internal/template/setops.go:46:100000*/ result11 = t92
-				/*line quern.dev/algo/internal/template/setops.go:47:100000*/ result12 = t102 /*line quern_gen.go:15781:1*/
+				/*line :44:100000*/ t92 := firstA2 + fromA2
+				t102 := firstB2 + fromB2
+				result11 = t92
+				result12 = t102
 			}
-			/*line quern.dev/algo/internal/template/setops.go:213:100000*/ endA := result11
-			/*line quern.dev/algo/internal/template/setops.go:214:100000*/ endB := result12
-			/*line quern.dev/algo/internal/template/setops.go:214:100000*/ n2 := 0
-			/*line quern.dev/algo/internal/template/setops.go:215:100000*/ if launch == 2 {
-				/*line quern.dev/algo/internal/template/setops.go:216:100000*/ n2 = sums[p] /*line quern_gen.go:15787:1*/
+			/*line :213:100000*/ endA := result11
+			endB := result12
+			/*line :214:100000*/ n2 := 0
+			/*line :215:100000*/ if launch == 2 {
+				n2 = sums[p]
 			}
-			/*line quern.dev/algo/internal/template/setops.go:218:100000*/ for i3 < endA && j2 < endB {
-				/*line quern.dev/algo/internal/template/setops.go:219:100000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/setops.go:218:100000*/ r.Halt() /*line quern_gen.go:15791:1*/
+			/*line :218:100000*/ for i3 < endA && j2 < endB {
+				/*line :219:100000*/ if r.Halted() {
+					/*line :218:100000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/setops.go:219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-				/*line quern.dev/algo/internal/template/setops.go:220:100000*/ for i5 := 0; i5 < t119; i5++ {
-					/*line quern.dev/algo/internal/template/setops.go:220:100000*/ t213 := a_[i3]
-					/*line quern.dev/algo/internal/template/setops.go:220:100000*/ t33 := b_[j2]
-					/*line quern.dev/algo/internal/template/setops.go:221:100000*/ x3 := t213
-					/*line quern.dev/algo/internal/template/setops.go:222:100000*/ y := t33
-					/*line quern.dev/algo/internal/template/setops.go:221:100000*/ y2 := y
-					/*line quern.dev/algo/internal/template/setops.go:50:100000*/ t214 := endB2
-					/*line quern.dev/algo/internal/template/setops.go:51:100000*/ if !t214 {
-						/*line quern.dev/algo/internal/template/setops.go:52:100000*/ t120 := !endA2
-						/*line quern.dev/algo/internal/template/setops.go:53:100000*/ if t120 {
-							/*line order.go:113:80000*/ t121 := y2
-							/*line order.go:114:80000*/ t215 := x3
-							/*line order.go:113:80000*/ result09 := orderedFloats[T](t121, t215, quernbound0)
-							/*line order.go:114:80000*/ result21 := result09
-							/*line quern.dev/algo/internal/template/setops.go:50:100000*/ t120 = !result21 /*line quern_gen.go:15808:1*/
+				/*line :219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+				/*line :220:100000*/ for i5 := 0; i5 < t119; i5++ {
+					/*line :220:100000*/ t213 := a_[i3]
+					/*line :220:100000*/ t33 := b_[j2]
+					x3 := t213
+					y := t33
+					/*line :221:100000*/ y2 := y
+					/*line :50:100000*/ t214 := endB2
+					/*line :51:100000*/ if !t214 {
+						t120 := !endA2
+						/*line :53:100000*/ if t120 {
+							/*line order.go:123*/ t121 := y2
+							t215 := x3
+							/*line order.go:123*/ result09 := orderedFloats[T](t121, t215, quernbound0)
+							result21 := result09
+							/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 						}
-						/*line quern.dev/algo/internal/template/setops.go:52:100000*/ t214 = t120 /*line quern_gen.go:15810:1*/
+						/*line :52:100000*/ t214 = t120
 					}
-					/*line quern.dev/algo/internal/template/setops.go:54:100000*/ fromA3 := t214
-					/*line quern.dev/algo/internal/template/setops.go:51:100000*/ t43 := endA2
-					/*line quern.dev/algo/internal/template/setops.go:52:100000*/ if !t43 {
-						/*line quern.dev/algo/internal/template/setops.go:53:100000*/ t34 := !endB2
-						/*line quern.dev/algo/internal/template/setops.go:54:100000*/ if t34 {
-							/*line order.go:113:80000*/ t122 := x3
-							/*line order.go:114:80000*/ t216 := y2
-							/*line order.go:113:80000*/ result010 := orderedFloats[T](t122, t216, quernbound0)
-							/*line order.go:114:80000*/ result22 := result010
-							/*line quern.dev/algo/internal/template/setops.go:51:100000*/ t34 = !result22 /*line quern_gen.go:15821:1*/
+					/*line :54:100000*/ fromA3 := t214
+					/*line :51:100000*/ t43 := endA2
+					/*line :52:100000*/ if !t43 {
+						t34 := !endB2
+						/*line :54:100000*/ if t34 {
+							/*line order.go:123*/ t122 := x3
+							t216 := y2
+							/*line order.go:123*/ result010 := orderedFloats[T](t122, t216, quernbound0)
+							result22 := result010
+							/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 						}
-						/*line quern.dev/algo/internal/template/setops.go:53:100000*/ t43 = t34 /*line quern_gen.go:15823:1*/
+						/*line :53:100000*/ t43 = t34
 					}
-					/*line quern.dev/algo/internal/template/setops.go:55:100000*/ fromB3 := t43
-//line quern.dev/algo/internal/template/setops.go:52:100000
+					/*line :55:100000*/ fromB3 := t43
+//line :52:100000
 					var set uint32 = 1
-					/*line quern.dev/algo/internal/template/setops.go:53:100000*/ if fromB3 {
-						/*line quern.dev/algo/internal/template/setops.go:54:100000*/ set = 2
-						/*line quern.dev/algo/internal/template/setops.go:55:100000*/ if fromA3 {
-							/*line quern.dev/algo/internal/template/setops.go:56:100000*/ set = 4 /*line quern_gen.go:15831:1*/
+					/*line :53:100000*/ if fromB3 {
+						set = 2
+						/*line :55:100000*/ if fromA3 {
+							set = 4
 						}
 					}
-					/*line quern.dev/algo/internal/template/setops.go:59:100000*/ t53 := fromA3
-					/*line quern.dev/algo/internal/template/setops.go:60:100000*/ t63 := fromB3
-					/*line quern.dev/algo/internal/template/setops.go:61:100000*/ t73 := operation&set != 0
-					/*line quern.dev/algo/internal/template/setops.go:62:100000*/ fromA3 = t53
-					/*line quern.dev/algo/internal/template/setops.go:63:100000*/ fromB3 = t63
-					/*line quern.dev/algo/internal/template/setops.go:64:100000*/ keep := t73
-					/*line quern.dev/algo/internal/template/setops.go:221:100000*/ fromA4 := fromA3
-					/*line quern.dev/algo/internal/template/setops.go:222:100000*/ fromB4 := fromB3
-					/*line quern.dev/algo/internal/template/setops.go:223:100000*/ keep2 := keep
-					/*line quern.dev/algo/internal/template/setops.go:222:100000*/ if fromA4 {
-						/*line quern.dev/algo/internal/template/setops.go:223:100000*/ i3++
-						/*line quern.dev/algo/internal/template/setops.go:224:100000*/ y = x3 /*line quern_gen.go:15845:1*/
+					/*line :59:100000*/ t53 := fromA3
+					t63 := fromB3
+					t73 := operation&set != 0
+					fromA3 = t53
+					fromB3 = t63
+					keep := t73
+					/*line :221:100000*/ fromA4 := fromA3
+					fromB4 := fromB3
+					keep2 := keep
+					/*line :222:100000*/ if fromA4 {
+						i3++
+						y = x3
 					}
-					/*line quern.dev/algo/internal/template/setops.go:226:100000*/ if fromB4 {
-						/*line quern.dev/algo/internal/template/setops.go:227:100000*/ j2++ /*line quern_gen.go:15848:1*/
+					/*line :226:100000*/ if fromB4 {
+						j2++
 					}
-					/*line quern.dev/algo/internal/template/setops.go:229:100000*/ if keep2 {
-						/*line quern.dev/algo/internal/template/setops.go:230:100000*/ if launch == 2 {
-							/*line quern.dev/algo/internal/template/setops.go:231:100000*/ out[n2] = y /*line quern_gen.go:15852:1*/
+					/*line :229:100000*/ if keep2 {
+						/*line :230:100000*/ if launch == 2 {
+							out[n2] = y
 						}
-						/*line quern.dev/algo/internal/template/setops.go:233:100000*/ n2++ /*line quern_gen.go:15854:1*/
+						/*line :233:100000*/ n2++
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/setops.go:237:100000*/ if operation&1 != 0 {
-				/*line quern.dev/algo/internal/template/setops.go:238:100000*/ for ; i3 < endA; i3++ {
-					/*line quern.dev/algo/internal/template/setops.go:239:100000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/setops.go:238:100000*/ r.Halt() /*line quern_gen.go:15861:1*/
+			/*line :237:100000*/ if operation&1 != 0 {
+				/*line :238:100000*/ for ; i3 < endA; i3++ {
+					/*line :239:100000*/ if r.Halted() {
+						/*line :238:100000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/setops.go:239:100000*/ if launch == 2 {
-						/*line quern.dev/algo/internal/template/setops.go:240:100000*/ out[n2] = a_[i3] /*line quern_gen.go:15864:1*/
+					/*line :239:100000*/ if launch == 2 {
+						out[n2] = a_[i3]
 					}
-					/*line quern.dev/algo/internal/template/setops.go:242:100000*/ n2++ /*line quern_gen.go:15866:1*/
+					/*line :242:100000*/ n2++
 				}
 			}
-			/*line quern.dev/algo/internal/template/setops.go:245:100000*/ if operation&2 != 0 {
-				/*line quern.dev/algo/internal/template/setops.go:246:100000*/ for ; j2 < endB; j2++ {
-					/*line quern.dev/algo/internal/template/setops.go:247:100000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/setops.go:246:100000*/ r.Halt() /*line quern_gen.go:15872:1*/
+			/*line :245:100000*/ if operation&2 != 0 {
+				/*line :246:100000*/ for ; j2 < endB; j2++ {
+					/*line :247:100000*/ if r.Halted() {
+						/*line :246:100000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/setops.go:247:100000*/ if launch == 2 {
-						/*line quern.dev/algo/internal/template/setops.go:248:100000*/ out[n2] = b_[j2] /*line quern_gen.go:15875:1*/
+					/*line :247:100000*/ if launch == 2 {
+						out[n2] = b_[j2]
 					}
-					/*line quern.dev/algo/internal/template/setops.go:250:100000*/ n2++ /*line quern_gen.go:15877:1*/
+					/*line :250:100000*/ n2++
 				}
 			}
-			/*line quern.dev/algo/internal/template/setops.go:253:100000*/ if launch == 0 {
-				/*line quern.dev/algo/internal/template/setops.go:254:100000*/ sums[p] = n2 /*line quern_gen.go:15881:1*/
+			/*line :253:100000*/ if launch == 0 {
+				sums[p] = n2
 			}
 		}
-	}
+	} /*line quern_gen.go:17416:1*/
 }
 
 func quernHostSameRunParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -15920,230 +17452,218 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 			t5 := min(first+part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/runs.go:149:40000*/ if launch == 1 {
-					/*line quern.dev/algo/internal/template/runs.go:150*/ if p > 0 {
+				/*line quern.dev/algo/internal/template/runs.go:223:50000*/ if launch == 1 {
+					/*line :224:50000*/ if p > 0 {
 						break
 					}
-					/*line quern.dev/algo/internal/template/runs.go:153:40000*/ all := struct {
-						/*line quern.dev/algo/internal/template/runs.go:154:40000*/ N uint32
-						/*line quern.dev/algo/internal/template/runs.go:155:40000*/ Start uint32
-//line quern.dev/algo/internal/template/runs.go:156:40000
+					/*line :227:50000*/ all := struct {
+						N     uint32
+						Start uint32
 					}{}
-					/*line quern.dev/algo/internal/template/runs.go:157:40000*/ for i := 0; i < len(sums); i++ {
-						/*line quern.dev/algo/internal/template/runs.go:158:40000*/ own := struct {
-							/*line quern.dev/algo/internal/template/runs.go:159:40000*/ N uint32
-							/*line quern.dev/algo/internal/template/runs.go:160:40000*/ Start uint32
-//line quern.dev/algo/internal/template/runs.go:161:40000
+					/*line :231:50000*/ for i := 0; i < len(sums); i++ {
+						/*line :232:50000*/ own := struct {
+							N     uint32
+							Start uint32
 						}{N: sums[i][0], Start: sums[i][1]}
-						/*line quern.dev/algo/internal/template/runs.go:162:40000*/ sums[i] = [2]uint32{all.N, all.Start}
-						/*line quern.dev/algo/internal/template/runs.go:163:40000*/ t1 := all
-						/*line quern.dev/algo/internal/template/runs.go:164:40000*/ t2 := own
-//line quern.dev/algo/internal/template/runs.go:165:40000
+						/*line :236:50000*/ sums[i] = [2]uint32{all.N, all.Start}
+						t1 := all
+						t2 := own
+//line :239:50000
 						var result0 struct {
-							/*line quern.dev/algo/internal/template/runs.go:166:40000*/ N uint32
-							/*line quern.dev/algo/internal/template/runs.go:167:40000*/ Start uint32 /*line quern_gen.go:15944:1*/
+							N     uint32
+							Start uint32
 						}
-						/*line quern.dev/algo/internal/template/runs.go:18:40000*/ if t2.N == 0 {
-							/*line quern.dev/algo/internal/template/runs.go:19:40000*/ result0 = t1
-//line quern.dev/algo/internal/template/runs.go:20
+						/*line :18:50000*/ if t2.N == 0 {
+							result0 = t1
+//line :20:50000
 						} else {
-							/*line quern.dev/algo/internal/template/runs.go:21:40000*/ result0 = struct {
-								/*line quern.dev/algo/internal/template/runs.go:22:40000*/ N uint32
-								/*line quern.dev/algo/internal/template/runs.go:23:40000*/ Start uint32
-//line quern.dev/algo/internal/template/runs.go:24:40000
-							}{N: t1.N + t2.N, Start: t2.Start} /*line quern_gen.go:15954:1*/
+							/*line :21:50000*/ result0 = struct {
+								N     uint32
+								Start uint32
+							}{N: t1.N + t2.N, Start: t2.Start}
 						}
-						/*line quern.dev/algo/internal/template/runs.go:157:40000*/ all = result0 /*line quern_gen.go:15956:1*/
+						/*line :231:50000*/ all = result0
 					}
-					/*line quern.dev/algo/internal/template/runs.go:159:40000*/ if len(count) > 0 {
-						/*line quern.dev/algo/internal/template/runs.go:160:40000*/ count[0] = int(all.N) /*line quern_gen.go:15959:1*/
+					/*line :233:50000*/ if len(count) > 0 {
+						count[0] = int(all.N)
 					}
-					/*line quern.dev/algo/internal/template/runs.go:162:40000*/ break /*line quern_gen.go:15961:1*/
+					/*line :236:50000*/ break
 				}
-				/*line quern.dev/algo/internal/template/runs.go:165:40000*/ if p >= len(sums) || first >= len(in) {
-					/*line quern.dev/algo/internal/template/runs.go:166:40000*/ break /*line quern_gen.go:15964:1*/
-				}
-				/*line quern.dev/algo/internal/template/runs.go:168:40000*/ so := struct {
-					/*line quern.dev/algo/internal/template/runs.go:169:40000*/ N uint32
-					/*line quern.dev/algo/internal/template/runs.go:170:40000*/ Start uint32
-//line quern.dev/algo/internal/template/runs.go:171:40000
-				}{}
-				/*line quern.dev/algo/internal/template/runs.go:172:40000*/ if launch == 2 {
-					/*line quern.dev/algo/internal/template/runs.go:173:40000*/ so = struct {
-						/*line quern.dev/algo/internal/template/runs.go:174:40000*/ N uint32
-						/*line quern.dev/algo/internal/template/runs.go:175:40000*/ Start uint32
-//line quern.dev/algo/internal/template/runs.go:176:40000
-					}{N: row[threadX][0], Start: row[threadX][1]} /*line quern_gen.go:15976:1*/
-				}
-				/*line quern.dev/algo/internal/template/runs.go:178:40000*/ x := in[first:t5]
-				/*line quern.dev/algo/internal/template/runs.go:179*/ prior := in[max(first-1, 0)]
-				begins := first == 0
-				/*line quern.dev/algo/internal/template/runs.go:181:40000*/ for from := 0; from < len(x); from += 4096 {
-					/*line quern.dev/algo/internal/template/runs.go:182:40000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/runs.go:175:40000*/ r.Halt() /*line quern_gen.go:15983:1*/
-					}
-					/*line quern.dev/algo/internal/template/runs.go:176:40000*/ t6 := min(len(x)-from, 4096)
-					/*line quern.dev/algo/internal/template/runs.go:177:40000*/ for k := 0; k < t6; k++ {
-						/*line quern.dev/algo/internal/template/runs.go:177:40000*/ i2 := first + from + k
-						/*line quern.dev/algo/internal/template/runs.go:178:40000*/ v := x[from+k]
-						/*line quern.dev/algo/internal/template/runs.go:179*/ t10 := begins
-						if !t10 {
-							/*line quern.dev/algo/internal/template/runs.go:181:40000*/ t7 := prior
-							/*line quern.dev/algo/internal/template/runs.go:182:40000*/ t8 := v
-							/*line quern.dev/algo/internal/template/runs.go:179*/ result02 := same[T](t7, t8)
-							t10 = !result02 /*line quern_gen.go:15994:1*/
-						}
-						/*line quern.dev/algo/internal/template/runs.go:182:40000*/ begins = t10
-						/*line quern.dev/algo/internal/template/runs.go:180*/ if begins {
-							/*line quern.dev/algo/internal/template/runs.go:181:40000*/ if launch == 2 {
-								/*line quern.dev/algo/internal/template/runs.go:182:40000*/ if len(values) > 0 {
-									/*line quern.dev/algo/internal/template/runs.go:183:40000*/ values[so.N] = v /*line quern_gen.go:16000:1*/
-								}
-								/*line quern.dev/algo/internal/template/runs.go:185:40000*/ if len(lengths) > 0 && so.N > 0 {
-									/*line quern.dev/algo/internal/template/runs.go:186:40000*/ lengths[so.N-1] = i2 - int(so.Start) /*line quern_gen.go:16003:1*/
-								}
-							}
-							/*line quern.dev/algo/internal/template/runs.go:189:40000*/ so = struct {
-								/*line quern.dev/algo/internal/template/runs.go:190:40000*/ N uint32
-								/*line quern.dev/algo/internal/template/runs.go:191:40000*/ Start uint32
-//line quern.dev/algo/internal/template/runs.go:192:40000
-							}{N: so.N + 1, Start: uint32(i2)} /*line quern_gen.go:16010:1*/
-						}
-						/*line quern.dev/algo/internal/template/runs.go:194:40000*/ if launch == 2 && len(heads) > 0 {
-							/*line quern.dev/algo/internal/template/runs.go:195:40000*/ heads[i2] = 0
-							/*line quern.dev/algo/internal/template/runs.go:196:40000*/ if begins {
-								/*line quern.dev/algo/internal/template/runs.go:197:40000*/ heads[i2] = 1 /*line quern_gen.go:16015:1*/
-							}
-						}
-						/*line quern.dev/algo/internal/template/runs.go:200:40000*/ begins = false
-						/*line quern.dev/algo/internal/template/runs.go:201:40000*/ prior = v /*line quern_gen.go:16019:1*/
-					}
-				}
-				/*line quern.dev/algo/internal/template/runs.go:204:40000*/ if launch == 0 {
-					/*line quern.dev/algo/internal/template/runs.go:205:40000*/ row[threadX] = [2]uint32{so.N, so.Start}
-//line quern.dev/algo/internal/template/runs.go:206:40000
-				} else if len(lengths) > 0 && first+len(x) == len(in) {
-					/*line quern.dev/algo/internal/template/runs.go:207:40000*/ lengths[so.N-1] = len(in) - int(so.Start) /*line quern_gen.go:16026:1*/
-				}
-			}
-		}
-		/*line quern.dev/algo/internal/template/runs.go:211:40000*/ return /*line quern_gen.go:16030:1*/
-	}
-	/*line quern.dev/algo/internal/template/runs.go:213:40000*/ for threadX := range width {
-		/*line quern.dev/algo/internal/template/runs.go:214:40000*/ r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/runs.go:215:40000*/ p := base + threadX
-		/*line quern.dev/algo/internal/template/runs.go:216:40000*/ first := p * part
-		/*line quern.dev/algo/internal/template/runs.go:217:40000*/ t5 := min(first+part, len(in))
-		/*line quern.dev/algo/internal/template/runs.go:218:40000*/ switch {
-//line quern.dev/algo/internal/template/runs.go:219:40000
-		default:
-			/*line quern.dev/algo/internal/template/runs.go:149:40000*/ if launch == 1 {
-				/*line quern.dev/algo/internal/template/runs.go:150*/ if p > 0 {
+				/*line :239:50000*/ if p >= len(sums) || first >= len(in) {
 					break
 				}
-				/*line quern.dev/algo/internal/template/runs.go:153:40000*/ all := struct {
-					/*line quern.dev/algo/internal/template/runs.go:154:40000*/ N uint32
-					/*line quern.dev/algo/internal/template/runs.go:155:40000*/ Start uint32
-//line quern.dev/algo/internal/template/runs.go:156:40000
+				/*line :242:50000*/ so := struct {
+					N     uint32
+					Start uint32
 				}{}
-				/*line quern.dev/algo/internal/template/runs.go:157:40000*/ for i := 0; i < len(sums); i++ {
-					/*line quern.dev/algo/internal/template/runs.go:158:40000*/ own := struct {
-						/*line quern.dev/algo/internal/template/runs.go:159:40000*/ N uint32
-						/*line quern.dev/algo/internal/template/runs.go:160:40000*/ Start uint32
-//line quern.dev/algo/internal/template/runs.go:161:40000
-					}{N: sums[i][0], Start: sums[i][1]}
-					/*line quern.dev/algo/internal/template/runs.go:162:40000*/ sums[i] = [2]uint32{all.N, all.Start}
-					/*line quern.dev/algo/internal/template/runs.go:163:40000*/ t1 := all
-					/*line quern.dev/algo/internal/template/runs.go:164:40000*/ t2 := own
-//line quern.dev/algo/internal/template/runs.go:165:40000
-					var result0 struct {
-						/*line quern.dev/algo/internal/template/runs.go:166:40000*/ N uint32
-						/*line quern.dev/algo/internal/template/runs.go:167:40000*/ Start uint32 /*line quern_gen.go:16061:1*/
-					}
-					/*line quern.dev/algo/internal/template/runs.go:18:40000*/ if t2.N == 0 {
-						/*line quern.dev/algo/internal/template/runs.go:19:40000*/ result0 = t1
-//line quern.dev/algo/internal/template/runs.go:20
-					} else {
-						/*line quern.dev/algo/internal/template/runs.go:21:40000*/ result0 = struct {
-							/*line quern.dev/algo/internal/template/runs.go:22:40000*/ N uint32
-							/*line quern.dev/algo/internal/template/runs.go:23:40000*/ Start uint32
-//line quern.dev/algo/internal/template/runs.go:24:40000
-						}{N: t1.N + t2.N, Start: t2.Start} /*line quern_gen.go:16071:1*/
-					}
-					/*line quern.dev/algo/internal/template/runs.go:157:40000*/ all = result0 /*line quern_gen.go:16073:1*/
+				/*line :246:50000*/ if launch == 2 {
+					/*line :247:50000*/ so = struct {
+						N     uint32
+						Start uint32
+					}{N: row[threadX][0], Start: row[threadX][1]}
 				}
-				/*line quern.dev/algo/internal/template/runs.go:159:40000*/ if len(count) > 0 {
-					/*line quern.dev/algo/internal/template/runs.go:160:40000*/ count[0] = int(all.N) /*line quern_gen.go:16076:1*/
-				}
-				/*line quern.dev/algo/internal/template/runs.go:162:40000*/ break /*line quern_gen.go:16078:1*/
-			}
-			/*line quern.dev/algo/internal/template/runs.go:165:40000*/ if p >= len(sums) || first >= len(in) {
-				/*line quern.dev/algo/internal/template/runs.go:166:40000*/ break /*line quern_gen.go:16081:1*/
-			}
-			/*line quern.dev/algo/internal/template/runs.go:168:40000*/ so := struct {
-				/*line quern.dev/algo/internal/template/runs.go:169:40000*/ N uint32
-				/*line quern.dev/algo/internal/template/runs.go:170:40000*/ Start uint32
-//line quern.dev/algo/internal/template/runs.go:171:40000
-			}{}
-			/*line quern.dev/algo/internal/template/runs.go:172:40000*/ if launch == 2 {
-				/*line quern.dev/algo/internal/template/runs.go:173:40000*/ so = struct {
-					/*line quern.dev/algo/internal/template/runs.go:174:40000*/ N uint32
-					/*line quern.dev/algo/internal/template/runs.go:175:40000*/ Start uint32
-//line quern.dev/algo/internal/template/runs.go:176:40000
-				}{N: sums[p][0], Start: sums[p][1]} /*line quern_gen.go:16093:1*/
-			}
-			/*line quern.dev/algo/internal/template/runs.go:178:40000*/ x := in[first:t5]
-			/*line quern.dev/algo/internal/template/runs.go:179*/ prior := in[max(first-1, 0)]
-			begins := first == 0
-			/*line quern.dev/algo/internal/template/runs.go:181:40000*/ for from := 0; from < len(x); from += 4096 {
-				/*line quern.dev/algo/internal/template/runs.go:182:40000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/runs.go:175:40000*/ r.Halt() /*line quern_gen.go:16100:1*/
-				}
-				/*line quern.dev/algo/internal/template/runs.go:176:40000*/ t6 := min(len(x)-from, 4096)
-				/*line quern.dev/algo/internal/template/runs.go:177:40000*/ for k := 0; k < t6; k++ {
-					/*line quern.dev/algo/internal/template/runs.go:177:40000*/ i2 := first + from + k
-					/*line quern.dev/algo/internal/template/runs.go:178:40000*/ v := x[from+k]
-					/*line quern.dev/algo/internal/template/runs.go:179*/ t10 := begins
-					if !t10 {
-						/*line quern.dev/algo/internal/template/runs.go:181:40000*/ t7 := prior
-						/*line quern.dev/algo/internal/template/runs.go:182:40000*/ t8 := v
-						/*line quern.dev/algo/internal/template/runs.go:179*/ result02 := same[T](t7, t8)
-						t10 = !result02 /*line quern_gen.go:16111:1*/
+				/*line :252:50000*/ x := in[first:t5]
+				prior := in[max(first-1, 0)]
+				begins := first == 0
+				/*line :255:50000*/ for from := 0; from < len(x); from += 4096 {
+					/*line :256:50000*/ if r.Halted() {
+						/*line :249:50000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/runs.go:182:40000*/ begins = t10
-					/*line quern.dev/algo/internal/template/runs.go:180*/ if begins {
-						/*line quern.dev/algo/internal/template/runs.go:181:40000*/ if launch == 2 {
-							/*line quern.dev/algo/internal/template/runs.go:182:40000*/ if len(values) > 0 {
-								/*line quern.dev/algo/internal/template/runs.go:183:40000*/ values[so.N] = v /*line quern_gen.go:16117:1*/
+					/*line :250:50000*/ t6 := min(len(x)-from, 4096)
+					/*line :251:50000*/ for k := 0; k < t6; k++ {
+						/*line :251:50000*/ i2 := first + from + k
+						v := x[from+k]
+						t10 := begins
+						/*line :254:50000*/ if !t10 {
+							t7 := prior
+							t8 := v
+							/*line :253:50000*/ result02 := same[T](t7, t8)
+							t10 = !result02
+						}
+						/*line :256:50000*/ begins = t10
+						/*line :254:50000*/ if begins {
+							/*line :255:50000*/ if launch == 2 {
+								/*line :256:50000*/ if len(values) > 0 {
+									values[so.N] = v
+								}
+								/*line :259:50000*/ if len(lengths) > 0 && so.N > 0 {
+									lengths[so.N-1] = i2 - int(so.Start)
+								}
 							}
-							/*line quern.dev/algo/internal/template/runs.go:185:40000*/ if len(lengths) > 0 && so.N > 0 {
-								/*line quern.dev/algo/internal/template/runs.go:186:40000*/ lengths[so.N-1] = i2 - int(so.Start) /*line quern_gen.go:16120:1*/
+							/*line :263:50000*/ so = struct {
+								N     uint32
+								Start uint32
+							}{N: so.N + 1, Start: uint32(i2)}
+						}
+						/*line :268:50000*/ if launch == 2 && len(heads) > 0 {
+							heads[i2] = 0
+							/*line :270:50000*/ if begins {
+								heads[i2] = 1
 							}
 						}
-						/*line quern.dev/algo/internal/template/runs.go:189:40000*/ so = struct {
-							/*line quern.dev/algo/internal/template/runs.go:190:40000*/ N uint32
-							/*line quern.dev/algo/internal/template/runs.go:191:40000*/ Start uint32
-//line quern.dev/algo/internal/template/runs.go:192:40000
-						}{N: so.N + 1, Start: uint32(i2)} /*line quern_gen.go:16127:1*/
+						/*line :274:50000*/ begins = false
+						prior = v
 					}
-					/*line quern.dev/algo/internal/template/runs.go:194:40000*/ if launch == 2 && len(heads) > 0 {
-						/*line quern.dev/algo/internal/template/runs.go:195:40000*/ heads[i2] = 0
-						/*line quern.dev/algo/internal/template/runs.go:196:40000*/ if begins {
-							/*line quern.dev/algo/internal/template/runs.go:197:40000*/ heads[i2] = 1 /*line quern_gen.go:16132:1*/
-						}
-					}
-					/*line quern.dev/algo/internal/template/runs.go:200:40000*/ begins = false
-					/*line quern.dev/algo/internal/template/runs.go:201:40000*/ prior = v /*line quern_gen.go:16136:1*/
 				}
-			}
-			/*line quern.dev/algo/internal/template/runs.go:204:40000*/ if launch == 0 {
-				/*line quern.dev/algo/internal/template/runs.go:205:40000*/ sums[p] = [2]uint32{so.N, so.Start}
-//line quern.dev/algo/internal/template/runs.go:206:40000
-			} else if len(lengths) > 0 && first+len(x) == len(in) {
-				/*line quern.dev/algo/internal/template/runs.go:207:40000*/ lengths[so.N-1] = len(in) - int(so.Start) /*line quern_gen.go:16143:1*/
+				/*line :278:50000*/ if launch == 0 {
+					row[threadX] = [2]uint32{so.N, so.Start}
+//line :280:50000
+				} else if len(lengths) > 0 && first+len(x) == len(in) {
+					/*line :281:50000*/ lengths[so.N-1] = len(in) - int(so.Start)
+				}
 			}
 		}
+		/*line :285:50000*/ return
 	}
+	/*line :287:50000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		p := base + threadX
+		first := p * part
+		t5 := min(first+part, len(in))
+		/*line :292:50000*/ switch {
+//line :293:50000
+		default:
+			/*line :223:50000*/ if launch == 1 {
+				/*line :224:50000*/ if p > 0 {
+					break
+				}
+				/*line :227:50000*/ all := struct {
+					N     uint32
+					Start uint32
+				}{}
+				/*line :231:50000*/ for i := 0; i < len(sums); i++ {
+					/*line :232:50000*/ own := struct {
+						N     uint32
+						Start uint32
+					}{N: sums[i][0], Start: sums[i][1]}
+					/*line :236:50000*/ sums[i] = [2]uint32{all.N, all.Start}
+					t1 := all
+					t2 := own
+//line :239:50000
+					var result0 struct {
+						N     uint32
+						Start uint32
+					}
+					/*line :18:50000*/ if t2.N == 0 {
+						result0 = t1
+//line :20:50000
+					} else {
+						/*line :21:50000*/ result0 = struct {
+							N     uint32
+							Start uint32
+						}{N: t1.N + t2.N, Start: t2.Start}
+					}
+					/*line :231:50000*/ all = result0
+				}
+				/*line :233:50000*/ if len(count) > 0 {
+					count[0] = int(all.N)
+				}
+				/*line :236:50000*/ break
+			}
+			/*line :239:50000*/ if p >= len(sums) || first >= len(in) {
+				break
+			}
+			/*line :242:50000*/ so := struct {
+				N     uint32
+				Start uint32
+			}{}
+			/*line :246:50000*/ if launch == 2 {
+				/*line :247:50000*/ so = struct {
+					N     uint32
+					Start uint32
+				}{N: sums[p][0], Start: sums[p][1]}
+			}
+			/*line :252:50000*/ x := in[first:t5]
+			prior := in[max(first-1, 0)]
+			begins := first == 0
+			/*line :255:50000*/ for from := 0; from < len(x); from += 4096 {
+				/*line :256:50000*/ if r.Halted() {
+					/*line :249:50000*/ r.Halt()
+				}
+				/*line :250:50000*/ t6 := min(len(x)-from, 4096)
+				/*line :251:50000*/ for k := 0; k < t6; k++ {
+					/*line :251:50000*/ i2 := first + from + k
+					v := x[from+k]
+					t10 := begins
+					/*line :254:50000*/ if !t10 {
+						t7 := prior
+						t8 := v
+						/*line :253:50000*/ result02 := same[T](t7, t8)
+						t10 = !result02
+					}
+					/*line :256:50000*/ begins = t10
+					/*line :254:50000*/ if begins {
+						/*line :255:50000*/ if launch == 2 {
+							/*line :256:50000*/ if len(values) > 0 {
+								values[so.N] = v
+							}
+							/*line :259:50000*/ if len(lengths) > 0 && so.N > 0 {
+								lengths[so.N-1] = i2 - int(so.Start)
+							}
+						}
+						/*line :263:50000*/ so = struct {
+							N     uint32
+							Start uint32
+						}{N: so.N + 1, Start: uint32(i2)}
+					}
+					/*line :268:50000*/ if launch == 2 && len(heads) > 0 {
+						heads[i2] = 0
+						/*line :270:50000*/ if begins {
+							heads[i2] = 1
+						}
+					}
+					/*line :274:50000*/ begins = false
+					prior = v
+				}
+			}
+			/*line :278:50000*/ if launch == 0 {
+				sums[p] = [2]uint32{so.N, so.Start}
+//line :280:50000
+			} else if len(lengths) > 0 && first+len(x) == len(in) {
+				/*line :281:50000*/ lengths[so.N-1] = len(in) - int(so.Start)
+			}
+		}
+	} /*line quern_gen.go:17666:1*/
 }
 
 func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -16156,38 +17676,38 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 	reduceAdds := host.Scratch[uint32](r, 1, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		/*line quern.dev/algo/internal/template/select.go:137:110000*/ iFirst = blockX * 256
-		/*line quern.dev/algo/internal/template/select.go:138*/ for threadZ := range 1 {
-			/*line quern.dev/algo/internal/template/select.go:139:110000*/ for threadY := range 1 {
-				/*line quern.dev/algo/internal/template/select.go:140:110000*/ first := (threadZ*1 + threadY) * 256
-				/*line quern.dev/algo/internal/template/select.go:141:110000*/ quernRow1NonZeroCountMatches[T](r, ns, first) /*line quern_gen.go:16163:1*/
+		/*line quern.dev/algo/internal/template/select.go:145*/ iFirst = blockX * 256
+		/*line :146:20000*/ for threadZ := range 1 {
+			/*line :147:20000*/ for threadY := range 1 {
+				first := (threadZ*1 + threadY) * 256
+				quernRow1NonZeroCountMatches[T](r, ns, first)
 			}
 		}
-		/*line quern.dev/algo/internal/template/select.go:144:110000*/ for ; iFirst < len(in); iFirst += size {
-			/*line quern.dev/algo/internal/template/select.go:145:110000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/select.go:146:110000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/select.go:147:110000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line quern.dev/algo/internal/template/select.go:148:110000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/select.go:149:110000*/ quernRow2NonZeroCountMatches[T](r, ns, first2, iFirst, in) /*line quern_gen.go:16171:1*/
+		/*line :152:20000*/ for ; iFirst < len(in); iFirst += size {
+			/*line :153:20000*/ for threadZ := range 1 {
+				/*line :154:20000*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow2NonZeroCountMatches[T](r, ns, first2, iFirst, in)
 				}
 			}
 		}
-		/*line quern.dev/algo/internal/template/select.go:142:110000*/ host.ReduceAdd(reduceAdds, ns)
-		/*line quern.dev/algo/internal/template/select.go:143:110000*/ for threadZ := range 1 {
-			/*line quern.dev/algo/internal/template/select.go:144:110000*/ for threadY := range 1 {
-				/*line quern.dev/algo/internal/template/select.go:145:110000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line quern.dev/algo/internal/template/select.go:146:110000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line quern.dev/algo/internal/template/select.go:147:110000*/ quernRow3NonZeroCountMatches[T](r, reduceAdds, first3, count) /*line quern_gen.go:16180:1*/
+		/*line :150:20000*/ host.ReduceAdd(reduceAdds, ns)
+		/*line :151:20000*/ for threadZ := range 1 {
+			/*line :152:20000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 256
+				quernRow3NonZeroCountMatches[T](r, reduceAdds, first3, count)
 			}
 		}
-	}
+	} /*line quern_gen.go:17703:1*/
 }
 
 //go:noinline
 func quernRow1NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns []uint32, first int) {
 	nRow := (*[256]uint32)(ns[first:])
-//line quern.dev/algo/internal/template/select.go:136:110000
-	*nRow = [256]uint32{} /*line quern_gen.go:16190:1*/
+//line quern.dev/algo/internal/template/select.go:144
+	*nRow = [256]uint32{} /*line quern_gen.go:17710:1*/
 }
 
 //go:noinline
@@ -16204,28 +17724,28 @@ func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				n := nRow2[threadX]
-				/*line quern.dev/algo/internal/template/select.go:138*/ t1 := row[threadX]
-				/*line quern.dev/algo/internal/template/select.go:138*/ result0 := nonZero[T](t1)
-				/*line quern.dev/algo/internal/template/select.go:139:110000*/ if result0 {
-					/*line quern.dev/algo/internal/template/select.go:139:110000*/ n++ /*line quern_gen.go:16210:1*/
+				/*line quern.dev/algo/internal/template/select.go:146*/ t1 := row[threadX]
+				/*line :146:20000*/ result0 := nonZero[T](t1)
+				/*line :147:20000*/ if result0 {
+					/*line :147:20000*/ n++
 				}
-				/*line quern.dev/algo/internal/template/select.go:141:110000*/ nRow2[threadX] = n /*line quern_gen.go:16212:1*/
+				/*line :149:20000*/ nRow2[threadX] = n
 			}
-			/*line quern.dev/algo/internal/template/select.go:143:110000*/ return /*line quern_gen.go:16214:1*/
+			/*line :151:20000*/ return
 		}
 	}
-	/*line quern.dev/algo/internal/template/select.go:146:110000*/ for threadX := range 256 {
-		/*line quern.dev/algo/internal/template/select.go:147:110000*/ r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/select.go:148:110000*/ n := nRow[threadX]
-		/*line quern.dev/algo/internal/template/select.go:137:110000*/ if iFirst+threadX < len(in) {
-			/*line quern.dev/algo/internal/template/select.go:138*/ t1 := in[iFirst+threadX]
-			/*line quern.dev/algo/internal/template/select.go:138*/ result0 := nonZero[T](t1)
-			/*line quern.dev/algo/internal/template/select.go:139:110000*/ if result0 {
-				/*line quern.dev/algo/internal/template/select.go:139:110000*/ n++ /*line quern_gen.go:16224:1*/
+	/*line :154:20000*/ for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		n := nRow[threadX]
+		/*line :145:20000*/ if iFirst+threadX < len(in) {
+			t1 := in[iFirst+threadX]
+			/*line :146:20000*/ result0 := nonZero[T](t1)
+			/*line :147:20000*/ if result0 {
+				/*line :147:20000*/ n++
 			}
 		}
-		/*line quern.dev/algo/internal/template/select.go:142:110000*/ nRow[threadX] = n /*line quern_gen.go:16227:1*/
-	}
+		/*line :150:20000*/ nRow[threadX] = n
+	} /*line quern_gen.go:17748:1*/
 }
 
 //go:noinline
@@ -16234,11 +17754,11 @@ func quernRow3NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line quern.dev/algo/internal/template/select.go:142:110000*/ n2 := reduceAdd
-		/*line quern.dev/algo/internal/template/select.go:143:110000*/ if threadX&31 == 0 && n2 > 0 {
-			/*line quern.dev/algo/internal/template/select.go:144:110000*/ kernel.AtomicAdd(&count[0], int(n2)) /*line quern_gen.go:16239:1*/
+		/*line quern.dev/algo/internal/template/select.go:150*/ n2 := reduceAdd
+		if threadX&31 == 0 && n2 > 0 {
+			kernel.AtomicAdd(&count[0], int(n2))
 		}
-	}
+	} /*line quern_gen.go:17761:1*/
 }
 
 func quernHostNonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -16273,47 +17793,49 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 			t2 := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/select.go:153*/ if p+1 >= len(before) {
+				/*line quern.dev/algo/internal/template/select.go:161*/ if p+1 >= len(before) {
 					break
 				}
 				var n uint32
 				t3 := in[t1:t2]
 				for i := 0; i < len(t3); i++ {
-					/*line quern.dev/algo/internal/template/select.go:157*/ x := t3[i]
+					/*line :165:20000*/ x := t3[i]
 					t4 := x
-					/*line quern.dev/algo/internal/template/select.go:158*/ result0 := nonZero[T](t4)
-					if result0 {
-						/*line quern.dev/algo/internal/template/select.go:159*/ n++
+					/*line :166:20000*/ result0 := nonZero[T](t4)
+					/*line :167:20000*/ if result0 {
+						/*line :167:20000*/ n++
 					}
 				}
-				row[threadX] = n
+				/*line :170:20000*/ row[threadX] = n
 			}
 		}
-		return
+		/*line :173:20000*/ return
 	}
-	for threadX := range width {
+	/*line :175:20000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		t1 := min(p*part, len(in))
 		t2 := min((p+1)*part, len(in))
-		switch {
+		/*line :180:20000*/ switch {
+//line :181:20000
 		default:
-			/*line quern.dev/algo/internal/template/select.go:153*/ if p+1 >= len(before) {
+			/*line :161:20000*/ if p+1 >= len(before) {
 				break
 			}
+//line :164:20000
 			var n uint32
 			t3 := in[t1:t2]
-			for i := 0; i < len(t3); i++ {
-				/*line quern.dev/algo/internal/template/select.go:157*/ x := t3[i]
+			/*line :166:20000*/ for i := 0; i < len(t3); i++ {
+				/*line :165:20000*/ x := t3[i]
 				t4 := x
-				/*line quern.dev/algo/internal/template/select.go:158*/ result0 := nonZero[T](t4)
-				if result0 {
-					/*line quern.dev/algo/internal/template/select.go:159*/ n++
+				/*line :166:20000*/ result0 := nonZero[T](t4)
+				/*line :167:20000*/ if result0 {
+					/*line :167:20000*/ n++
 				}
 			}
-			before[p+1] = n
+			/*line :170:20000*/ before[p+1] = n
 		}
-	} /*line quern_gen.go:16316:1*/
+	} /*line quern_gen.go:17838:1*/
 }
 
 func quernHostNonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -16350,58 +17872,58 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 			t2 := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/select.go:171*/ if p+1 >= len(before) {
+				/*line quern.dev/algo/internal/template/select.go:179*/ if p+1 >= len(before) {
 					break
 				}
-				/*line quern.dev/algo/internal/template/select.go:175:110000*/ n := int(row[threadX])
-				/*line quern.dev/algo/internal/template/select.go:176:110000*/ dropped := first - n
-				/*line quern.dev/algo/internal/template/select.go:177:110000*/ t3 := in[first:t2]
-				/*line quern.dev/algo/internal/template/select.go:178:110000*/ for i := 0; i < len(t3); i++ {
-					/*line quern.dev/algo/internal/template/select.go:177:110000*/ x := t3[i]
-					/*line quern.dev/algo/internal/template/select.go:178:110000*/ t4 := x
-					/*line quern.dev/algo/internal/template/select.go:178:110000*/ result0 := nonZero[T](t4)
-					/*line quern.dev/algo/internal/template/select.go:179:110000*/ if result0 {
-						/*line quern.dev/algo/internal/template/select.go:179:110000*/ kept[n] = x
-						/*line quern.dev/algo/internal/template/select.go:180:110000*/ n++
-//line quern.dev/algo/internal/template/select.go:181:110000
+				/*line :183:20000*/ n := int(row[threadX])
+				dropped := first - n
+				t3 := in[first:t2]
+				/*line :186:20000*/ for i := 0; i < len(t3); i++ {
+					/*line :185:20000*/ x := t3[i]
+					t4 := x
+					/*line :186:20000*/ result0 := nonZero[T](t4)
+					/*line :187:20000*/ if result0 {
+						/*line :187:20000*/ kept[n] = x
+						n++
+//line :189:20000
 					} else if rejects {
-						/*line quern.dev/algo/internal/template/select.go:182:110000*/ rejected[dropped] = x
-						/*line quern.dev/algo/internal/template/select.go:183:110000*/ dropped++ /*line quern_gen.go:16369:1*/
+						/*line :190:20000*/ rejected[dropped] = x
+						dropped++
 					}
 				}
 			}
 		}
-		/*line quern.dev/algo/internal/template/select.go:188:110000*/ return /*line quern_gen.go:16374:1*/
+		/*line :196:20000*/ return
 	}
-	/*line quern.dev/algo/internal/template/select.go:190:110000*/ for threadX := range width {
-		/*line quern.dev/algo/internal/template/select.go:191:110000*/ r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/select.go:192:110000*/ p := base + threadX
-		/*line quern.dev/algo/internal/template/select.go:193:110000*/ first := min(p*part, len(in))
-		/*line quern.dev/algo/internal/template/select.go:194:110000*/ t2 := min((p+1)*part, len(in))
-		/*line quern.dev/algo/internal/template/select.go:195:110000*/ switch {
-//line quern.dev/algo/internal/template/select.go:196:110000
+	/*line :198:20000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		p := base + threadX
+		first := min(p*part, len(in))
+		t2 := min((p+1)*part, len(in))
+		/*line :203:20000*/ switch {
+//line :204:20000
 		default:
-			/*line quern.dev/algo/internal/template/select.go:171*/ if p+1 >= len(before) {
+			/*line :179:20000*/ if p+1 >= len(before) {
 				break
 			}
-			/*line quern.dev/algo/internal/template/select.go:175:110000*/ n := int(before[p])
-			/*line quern.dev/algo/internal/template/select.go:176:110000*/ dropped := first - n
-			/*line quern.dev/algo/internal/template/select.go:177:110000*/ t3 := in[first:t2]
-			/*line quern.dev/algo/internal/template/select.go:178:110000*/ for i := 0; i < len(t3); i++ {
-				/*line quern.dev/algo/internal/template/select.go:177:110000*/ x := t3[i]
-				/*line quern.dev/algo/internal/template/select.go:178:110000*/ t4 := x
-				/*line quern.dev/algo/internal/template/select.go:178:110000*/ result0 := nonZero[T](t4)
-				/*line quern.dev/algo/internal/template/select.go:179:110000*/ if result0 {
-					/*line quern.dev/algo/internal/template/select.go:179:110000*/ kept[n] = x
-					/*line quern.dev/algo/internal/template/select.go:180:110000*/ n++
-//line quern.dev/algo/internal/template/select.go:181:110000
+			/*line :183:20000*/ n := int(before[p])
+			dropped := first - n
+			t3 := in[first:t2]
+			/*line :186:20000*/ for i := 0; i < len(t3); i++ {
+				/*line :185:20000*/ x := t3[i]
+				t4 := x
+				/*line :186:20000*/ result0 := nonZero[T](t4)
+				/*line :187:20000*/ if result0 {
+					/*line :187:20000*/ kept[n] = x
+					n++
+//line :189:20000
 				} else if rejects {
-					/*line quern.dev/algo/internal/template/select.go:182:110000*/ rejected[dropped] = x
-					/*line quern.dev/algo/internal/template/select.go:183:110000*/ dropped++ /*line quern_gen.go:16400:1*/
+					/*line :190:20000*/ rejected[dropped] = x
+					dropped++
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:17926:1*/
 }
 
 func quernHostNonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -16436,46 +17958,48 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 			t2 := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/select.go:193:110000*/ if p+1 >= len(before) {
-					/*line quern.dev/algo/internal/template/select.go:194:110000*/ break /*line quern_gen.go:16440:1*/
+				/*line quern.dev/algo/internal/template/select.go:201:20000*/ if p+1 >= len(before) {
+					break
 				}
-				/*line quern.dev/algo/internal/template/select.go:197:110000*/ n := int(row[threadX])
-				/*line quern.dev/algo/internal/template/select.go:198:110000*/ t3 := in[first:t2]
-				/*line quern.dev/algo/internal/template/select.go:199:110000*/ for i := 0; i < len(t3); i++ {
-					/*line quern.dev/algo/internal/template/select.go:198:110000*/ x := t3[i]
-					/*line quern.dev/algo/internal/template/select.go:199:110000*/ t4 := x
-					/*line quern.dev/algo/internal/template/select.go:199:110000*/ result0 := nonZero[T](t4)
-					/*line quern.dev/algo/internal/template/select.go:200:110000*/ if result0 {
-						/*line quern.dev/algo/internal/template/select.go:200:110000*/ index[n] = uint32(first + i)
-						/*line quern.dev/algo/internal/template/select.go:201:110000*/ n++ /*line quern_gen.go:16450:1*/
+				/*line :205:20000*/ n := int(row[threadX])
+				t3 := in[first:t2]
+				/*line :207:20000*/ for i := 0; i < len(t3); i++ {
+					/*line :206:20000*/ x := t3[i]
+					t4 := x
+					/*line :207:20000*/ result0 := nonZero[T](t4)
+					/*line :208:20000*/ if result0 {
+						/*line :208:20000*/ index[n] = uint32(first + i)
+						n++
 					}
 				}
 			}
 		}
-		/*line quern.dev/algo/internal/template/select.go:206:110000*/ return /*line quern_gen.go:16455:1*/
+		/*line :214:20000*/ return
 	}
-	/*line quern.dev/algo/internal/template/select.go:208:110000*/ for threadX := range width {
-		/*line quern.dev/algo/internal/template/select.go:209:110000*/ r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/select.go:210:110000*/ p := base + threadX
-		/*line quern.dev/algo/internal/template/select.go:211:110000*/ first := min(p*part, len(in))
-		/*line quern.dev/algo/internal/template/select.go:212:110000*/ t2 := min((p+1)*part, len(in))
-		/*line quern.dev/algo/internal/template/select.go:213:110000*/ switch {
-//line quern.dev/algo/internal/template/select.go:214:110000
+	/*line :216:20000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		p := base + threadX
+		first := min(p*part, len(in))
+		t2 := min((p+1)*part, len(in))
+		/*line :221:20000*/ switch {
+//line :222:20000
 		default:
-			/*line quern.dev/algo/internal/template/select.go:193:110000*/ if p+1 >= len(before) {
-				/*line quern.dev/algo/internal/template/select.go:194:110000*/ break /*line quern_gen.go:16466:1*/
+			/*line :201:20000*/ if p+1 >= len(before) {
+				break
 			}
-			/*line quern.dev/algo/internal/template/select.go:197:110000*/ n := int(before[p])
-			/*line quern.dev/algo/internal/template/select.go:198:110000*/ t3 := in[first:t2]
-			/*line quern.dev/algo/internal/template/select.go:199:110000*/ for i := 0; i < len(t3); i++ {
-				/*line quern.dev/algo/internal/template/select.go:198:110000*/ x := t3[i]
-				/*line quern.dev/algo/internal/template/select.go:199:110000*/ t4 := x
-				/*line quern.dev/algo/internal/template/select.go:199:110000*/ result0 := nonZero[T](t4)
-				/*line quern.dev/algo/internal/template/select.go:200:110000*/ if result0 {
-					/*line quern.dev/algo/internal/template/select.go:200:110000*/ index[n] = uint32(first + i)
-					/*line quern.dev/algo/internal/template/select.go:201:110000*/ n++ /*line quern_gen.go:16476:1*/
+			/*line :205:20000*/ n := int(before[p])
+			t3 := in[first:t2]
+			/*line :207:20000*/ for i := 0; i < len(t3); i++ {
+				/*line :206:20000*/ x := t3[i]
+				t4 := x
+				/*line :207:20000*/ result0 := nonZero[T](t4)
+				/*line :208:20000*/ if result0 {
+					/*line :208:20000*/ index[n] = uint32(first + i)
+					n++
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:18002:1*/
 }
+
+//line :215:20000

@@ -9,7 +9,7 @@ import (
 // so that results do not depend on the device.
 const (
 	partUnit = template.Threads * template.Vector
-	smallest = 4 * partUnit // elements of a part
+	smallest = partUnit // elements of a part
 	mostPart = 1024
 )
 

@@ -20,7 +20,7 @@ type Equal[T any] struct {
 
 // EqualKernels are the kernels of an [Equal].
 type EqualKernels struct {
-	RunTiles, RunParts *gpu.Kernel
+	RunTiles, UniqueTiles, RunParts *gpu.Kernel
 }
 
 func (e *Equal[T]) check(op string) error {
@@ -82,11 +82,40 @@ func (e *Equal[T]) runs(name string, s *gpu.Stream, values *gpu.Buffer[T], lengt
 	if lengths == nil {
 		lengths = gpu.Take[int](tmp, 0)
 	}
+	if lengths.Len() == 0 && s.Device().Backend() != gpu.CPU {
+		return failed(name, e.unique(s, tmp, values, count, src))
+	}
 	f := newRunFinder(e, s, tmp, src, values, lengths, gpu.Take[uint8](tmp, 0), count)
 	if run, err := tmp.Ready(); !run {
 		return failed(name, err)
 	}
 	return failed(name, f.run())
+}
+
+// unique is [Unique] on a GPU.
+func (e *Equal[T]) unique(s *gpu.Stream, tmp *gpu.Scratch, values *gpu.Buffer[T], count *gpu.Buffer[int], src *gpu.Buffer[T]) error {
+	size := sizeOf[T]()
+	tile := template.ScanTile(size)
+	tiles := (src.Len() + tile - 1) / tile
+	status := takeStatus(tmp, tiles, sizeOf[uint32]())
+	if run, err := tmp.Ready(); !run {
+		return err
+	}
+	if tiles == 0 {
+		return gpu.Zero(s, count)
+	}
+	if err := gpu.Zero(s, status); err != nil {
+		return err
+	}
+	l, err := begin(s, e.Kernels.UniqueTiles, e.Bind, gpu.Blocks(gpu.Dim3{X: tiles}, block).Shared(template.UniqueBytes(size)))
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, src)
+	gpu.SliceArg(l, values)
+	gpu.SliceArg(l, count)
+	gpu.SliceArg(l, status)
+	return l.End()
 }
 
 // fewerThan32Bits returns an error if the positions of n elements do not fit in 32 bits.

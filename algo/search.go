@@ -90,12 +90,30 @@ func (o *Less[T]) argument(name string, s *gpu.Stream, lo, hi int, dst *gpu.Buff
 	return o.extremes(name, s, lo, hi, nil, dst, src, work)
 }
 
-// MinMax writes to dst[0] the least element of src, and to dst[1] the greatest, which are those
-// that [ArgMin] and [ArgMax] find. src has at least one element, and is read once. It shares no
-// memory with dst.
+// MinMax writes to dst[0] the least element of src, and to dst[1] the greatest, which are equal to
+// those that [ArgMin] and [ArgMax] find: if there are NaNs and the order is [Ascending] or
+// [Descending], both are NaN. Of zeros, it may find one of either sign. src has at least one element,
+// and is read once. It shares no memory with dst.
 func MinMax[T any](s *gpu.Stream, order Less[T], dst, src *gpu.Buffer[T], work ...*gpu.Workspace) error {
 	if err := length("MinMax", "dst", dst, 2); err != nil {
 		return err
+	}
+	if order.numbers != otherOrder && src.Len() > 0 && s.Device().Backend() != gpu.CPU {
+		down := order.numbers == downward
+		switch x := any(src).(type) {
+		case *gpu.Buffer[int32]:
+			return minMaxNumbers(s, down, any(dst).(*gpu.Buffer[int32]), x, work)
+		case *gpu.Buffer[int64]:
+			return minMaxNumbers(s, down, any(dst).(*gpu.Buffer[int64]), x, work)
+		case *gpu.Buffer[uint32]:
+			return minMaxNumbers(s, down, any(dst).(*gpu.Buffer[uint32]), x, work)
+		case *gpu.Buffer[uint64]:
+			return minMaxNumbers(s, down, any(dst).(*gpu.Buffer[uint64]), x, work)
+		case *gpu.Buffer[float32]:
+			return minMaxNumbers(s, down, any(dst).(*gpu.Buffer[float32]), x, work)
+		case *gpu.Buffer[float64]:
+			return minMaxNumbers(s, down, any(dst).(*gpu.Buffer[float64]), x, work)
+		}
 	}
 	return order.extremes("MinMax", s, 0, 1, dst, nil, src, work)
 }

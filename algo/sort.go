@@ -337,9 +337,12 @@ func (p *radixPlan[W, V]) run(s *gpu.Stream) (*gpu.Buffer[W], error) {
 	return keys, nil
 }
 
-// lines sorts each line in a block. Values have 4 bytes.
+// lines sorts each line in a warp or a block. Values have 4 bytes.
 func (p *radixPlan[W, V]) lines(s *gpu.Stream) error {
 	axis := p.axis
+	if !p.pairs && axis.N <= mostInWarp && p.whole() {
+		return p.inRegisters(s)
+	}
 	values := p.noValues
 	if p.pairs {
 		values = any(p.values).(*gpu.Buffer[uint32])

@@ -1,6 +1,7 @@
 package algo
 
 import (
+	"math"
 	"math/bits"
 
 	"quern.dev/gpu"
@@ -29,14 +30,87 @@ func SortAxis[K Key](s *gpu.Stream, r Radix, axis Axis, keys *gpu.Buffer[K], wor
 	return sortLongLines(name, s, tmp, r, axis, keys)
 }
 
-// sortLongLines sorts all keys, and then, because that keeps their order, by line.
+// sortLongLines sorts lines of any length.
 func sortLongLines[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axis Axis, keys *gpu.Buffer[K]) error {
-	n, lines := keys.Len(), axis.Outer*axis.Inner
-	all := Axis{Outer: 1, N: n, Inner: 1}
-	index, line, copied := gpu.Take[uint32](tmp, n), gpu.Take[uint32](tmp, n), gpu.Take[K](tmp, n)
+	n, width, inner := keys.Len(), uint32(axis.N), uint32(axis.Inner)
+	return sortGroups(name, s, tmp, r, keys, axis.Outer*axis.Inner, grouping{
+		of: func(index, line *gpu.Buffer[uint32]) error {
+			return LaunchLinesOf(s, gpu.Linear(n), width, inner, index, line)
+		},
+		place8: func(index *gpu.Buffer[uint32], from, to *gpu.Buffer[uint8]) error {
+			return LaunchPlaceLines(s, gpu.Linear(n), width, inner, index, from, to)
+		},
+		place16: func(index *gpu.Buffer[uint32], from, to *gpu.Buffer[uint16]) error {
+			return LaunchPlaceLines(s, gpu.Linear(n), width, inner, index, from, to)
+		},
+		place32: func(index, from, to *gpu.Buffer[uint32]) error {
+			return LaunchPlaceLines(s, gpu.Linear(n), width, inner, index, from, to)
+		},
+		place64: func(index *gpu.Buffer[uint32], from, to *gpu.Buffer[uint64]) error {
+			return LaunchPlaceLines(s, gpu.Linear(n), width, inner, index, from, to)
+		},
+	})
+}
+
+// SortSegments sorts segments of keys, each by itself, in the order of r. Segment i has the keys
+// ends[i] to ends[i+1]-1; ends does not decrease, and its elements are at most keys.Len(). Other
+// keys stay where they are. Keys that are equal keep their order. It takes as much time as two
+// calls of [SortPairs] for any lengths of segments, which may be empty; for segments of one length,
+// [SortAxis] is faster.
+func SortSegments[K Key](s *gpu.Stream, r Radix, keys *gpu.Buffer[K], ends *gpu.Buffer[int32], work ...*gpu.Workspace) error {
+	const name = "SortSegments"
+	if keys == nil {
+		return invalid(name, "keys", "the buffer is nil")
+	}
+	if ends == nil || ends.Len() == 0 {
+		return invalid(name, "ends", "no elements; want one more than there are segments")
+	}
+	if keys.Len() > math.MaxInt32 {
+		return invalid(name, "keys", "%d keys are more than %d", keys.Len(), math.MaxInt32)
+	}
+	tmp, err := gpu.OpenScratch(s, work)
+	if err != nil {
+		return failed(name, err)
+	}
+	defer tmp.Close()
+	n := keys.Len()
+	return sortGroups(name, s, tmp, r, keys, ends.Len()+1, grouping{
+		of: func(index, segment *gpu.Buffer[uint32]) error {
+			return LaunchSegmentsOf(s, gpu.Linear(n), ends, index, segment)
+		},
+		place8: func(index *gpu.Buffer[uint32], from, to *gpu.Buffer[uint8]) error {
+			return LaunchPlaceSegments(s, gpu.Linear(n), ends, index, from, to)
+		},
+		place16: func(index *gpu.Buffer[uint32], from, to *gpu.Buffer[uint16]) error {
+			return LaunchPlaceSegments(s, gpu.Linear(n), ends, index, from, to)
+		},
+		place32: func(index, from, to *gpu.Buffer[uint32]) error {
+			return LaunchPlaceSegments(s, gpu.Linear(n), ends, index, from, to)
+		},
+		place64: func(index *gpu.Buffer[uint32], from, to *gpu.Buffer[uint64]) error {
+			return LaunchPlaceSegments(s, gpu.Linear(n), ends, index, from, to)
+		},
+	})
+}
+
+// grouping says which keys are sorted together: of writes the groups of the keys at some positions,
+// and the others copy keys, which index has in the order of their groups, to their places.
+type grouping struct {
+	of      func(index, group *gpu.Buffer[uint32]) error
+	place8  func(index *gpu.Buffer[uint32], from, to *gpu.Buffer[uint8]) error
+	place16 func(index *gpu.Buffer[uint32], from, to *gpu.Buffer[uint16]) error
+	place32 func(index, from, to *gpu.Buffer[uint32]) error
+	place64 func(index *gpu.Buffer[uint32], from, to *gpu.Buffer[uint64]) error
+}
+
+// sortGroups sorts all keys, and then, because that keeps their order, by group.
+func sortGroups[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, keys *gpu.Buffer[K], groups int, g grouping) error {
+	n := keys.Len()
+	all := allOf(keys)
+	index, group, copied := gpu.Take[uint32](tmp, n), gpu.Take[uint32](tmp, n), gpu.Take[K](tmp, n)
 	step := func(f func() error) error {
 		run, err := tmp.Ready()
-		if err == nil && run {
+		if err == nil && run && n > 0 {
 			err = f()
 		}
 		return failed(name, err)
@@ -52,13 +126,11 @@ func sortLongLines[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix,
 	if err := sortWords(name, s, tmp, r, all, copied, index); err != nil {
 		return err
 	}
-	if err := step(func() error {
-		return LaunchLinesOf(s, gpu.Linear(n), uint32(axis.N), uint32(axis.Inner), index, line)
-	}); err != nil {
+	if err := step(func() error { return g.of(index, group) }); err != nil {
 		return err
 	}
-	byLine := Radix{Bits: bits.Len(uint(lines - 1))}
-	if err := sortWords(name, s, tmp, byLine, all, line, index); err != nil {
+	byGroup := Radix{Bits: max(bits.Len(uint(groups-1)), 1)}
+	if err := sortWords(name, s, tmp, byGroup, all, group, index); err != nil {
 		return err
 	}
 	return step(func() error {
@@ -67,17 +139,13 @@ func sortLongLines[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix,
 		}
 		switch sizeOf[K]() {
 		case 1:
-			return placeLinesOf[uint8](s, tmp, axis, index, copied, keys)
+			return g.place8(index, gpu.ViewAs[uint8](tmp, copied), gpu.ViewAs[uint8](tmp, keys))
 		case 2:
-			return placeLinesOf[uint16](s, tmp, axis, index, copied, keys)
+			return g.place16(index, gpu.ViewAs[uint16](tmp, copied), gpu.ViewAs[uint16](tmp, keys))
 		case 4:
-			return placeLinesOf[uint32](s, tmp, axis, index, copied, keys)
+			return g.place32(index, gpu.ViewAs[uint32](tmp, copied), gpu.ViewAs[uint32](tmp, keys))
 		default:
-			return placeLinesOf[uint64](s, tmp, axis, index, copied, keys)
+			return g.place64(index, gpu.ViewAs[uint64](tmp, copied), gpu.ViewAs[uint64](tmp, keys))
 		}
 	})
-}
-
-func placeLinesOf[W chunk, K Key](s *gpu.Stream, tmp *gpu.Scratch, axis Axis, index *gpu.Buffer[uint32], from, to *gpu.Buffer[K]) error {
-	return LaunchPlaceLines(s, gpu.Linear(to.Len()), uint32(axis.N), uint32(axis.Inner), index, gpu.ViewAs[W](tmp, from), gpu.ViewAs[W](tmp, to))
 }

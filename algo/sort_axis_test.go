@@ -1,6 +1,8 @@
 package algo
 
 import (
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -74,6 +76,85 @@ func TestSortAxisBits(t *testing.T) {
 				t.Fatal(err)
 			}
 			gputest.Equal(t, gputest.Download(t, d, x), want)
+		}
+	})
+}
+
+// Zeros of both signs and NaNs with different bits are equal keys: they keep their order.
+func TestSortAxisKeepsTheOrderOfEqualNumbers(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		for _, n := range []int{2, 40, 100, 1000, mostInWarp} {
+			for _, descending := range []bool{false, true} {
+				x := make([]float32, 3*n)
+				for i := range x {
+					switch rand.IntN(4) {
+					case 0:
+						x[i] = float32(math.Copysign(0, float64(rand.IntN(2))-0.5))
+					case 1:
+						x[i] = math.Float32frombits(0x7fc00000 | rand.Uint32()&0x803fffff)
+					default:
+						x[i] = float32(rand.IntN(5) - 2)
+					}
+				}
+				want := slices.Clone(x)
+				for i := range 3 {
+					slices.SortStableFunc(want[i*n:(i+1)*n], func(a, b float32) int {
+						if c := less(a, b); a == a && b == b && descending {
+							return -c
+						} else {
+							return c
+						}
+					})
+				}
+				keys := gputest.Upload(t, d, x)
+				if err := SortAxis(d.DefaultStream(), Radix{Descending: descending}, Axis{3, n, 1}, keys); err != nil {
+					t.Fatal(err)
+				}
+				gputest.Equal(t, gputest.Download(t, d, keys), want, gputest.Bits)
+			}
+		}
+	})
+}
+
+func testSortSegments[K int16 | uint8 | int32 | float32 | int64](t *testing.T, d *gpu.Device, ends []int32, n int, descending bool) {
+	t.Helper()
+	keys := make([]K, n)
+	for i := range keys {
+		keys[i] = from[K](shapes["random"](i, n))
+	}
+	want := slices.Clone(keys)
+	for i := range len(ends) - 1 {
+		slices.SortStableFunc(want[ends[i]:ends[i+1]], func(a, b K) int {
+			if c := less(a, b); a == a && b == b && descending {
+				return -c
+			} else {
+				return c
+			}
+		})
+	}
+	x := gputest.Upload(t, d, keys)
+	if err := SortSegments(d.DefaultStream(), Radix{Descending: descending}, x, gputest.Upload(t, d, ends)); err != nil {
+		t.Fatal(err)
+	}
+	gputest.Equal(t, gputest.Download(t, d, x), want, gputest.NaNEqual)
+}
+
+func TestSortSegments(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		for _, c := range []struct {
+			ends []int32
+			n    int
+		}{
+			{[]int32{0}, 5},
+			{[]int32{0, 0}, 0},
+			{[]int32{0, 5}, 5},
+			{[]int32{2, 2, 40, 41, 41, 300}, 320}, // empty ones, and keys outside
+			{[]int32{0, 1, 2, 3, 999, 1000}, 1000},
+		} {
+			testSortSegments[float32](t, d, c.ends, c.n, false)
+			testSortSegments[int64](t, d, c.ends, c.n, true)
+			testSortSegments[int16](t, d, c.ends, c.n, false)
+			testSortSegments[uint8](t, d, c.ends, c.n, true)
 		}
 	})
 }

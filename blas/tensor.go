@@ -102,6 +102,10 @@ func (x tensorArguments[A, B, C]) run(s *gpu.Stream, choose func(d *gpu.Device, 
 		_, err := scratch.Ready()
 		return err
 	}
+	_, isFloat := any(x.c).(Batch[float32])
+	if isFloat && isCPU(s) {
+		return x.runOnCPU(s, scratch)
+	}
 	p := choose(s.Device(), x.m, x.n, x.k, x.batch, sizeOf[A]())
 	rounds := p.groups && sizeOf[A]() == 4 // groups do not
 	a, b := x.a, x.b
@@ -125,7 +129,7 @@ func (x tensorArguments[A, B, C]) run(s *gpu.Stream, choose func(d *gpu.Device, 
 		}
 	}
 	partial, ldp := x.c, (x.n+3)&^3
-	sums, isFloat := any(&partial).(*Batch[float32])
+	sums, _ := any(&partial).(*Batch[float32])
 	if !isFloat {
 		p.parts, p.part = 1, max(x.k, 1)
 	}
@@ -295,8 +299,14 @@ func (x tensorArguments[A, B, C]) launch(s *gpu.Stream, p tensorChoice) error {
 	case *tensorArguments[kernel.Float8E5M2, kernel.Float8E5M2, float32]:
 		return launchFloat8(s, grid, p, x)
 	case *tensorArguments[int8, int8, int32]:
+		if isCPU(s) {
+			return launchIntegerCPU(s, x)
+		}
 		return kernels.LaunchTensorS8(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data)
 	case *tensorArguments[uint8, uint8, int32]:
+		if isCPU(s) {
+			return launchIntegerCPU(s, x)
+		}
 		return kernels.LaunchTensorU8(s, grid, x.m, x.n, x.k, p.part, x.a.Stride, x.b.Stride, x.c.Stride, x.a.Step, x.b.Step, x.c.Step, x.alpha, x.beta, x.a.Data, x.b.Data, x.c.Data)
 	}
 	panic("unreachable")

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/fft",
 	Archive: &quern_gen_zip,
-	Sum:     "890286a9704dec9ecc5d9b40b1346bf568b45bcdaa8502629a5c7424ce8f526d",
+	Sum:     "0ade55b2f065fc60f518c09969fe6e317e0d20bdc86b422fdad00b83cfc2b992",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -821,7 +821,7 @@ func quernRow1ChirpMultiply[T float32 | float64](r *host6.Run, base int, c chirp
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				/*line kernels_chirp.go:39*/ t1 := row[threadX]
-				/*line kernels_chirp.go:39*/ t2 := tables[c.Kernel+i/c.Lines.Columns%c.Lines.Points]
+				/*line kernels_chirp.go:39*/ t2 := tables[c.Kernel+host6.Rem(host6.Div(i, c.Lines.Columns), c.Lines.Points)]
 				/*line kernels_chirp.go:39*/ result0 := multiply[T](t1, t2)
 				row[threadX] = result0
 			}
@@ -833,7 +833,7 @@ func quernRow1ChirpMultiply[T float32 | float64](r *host6.Run, base int, c chirp
 		i := base + threadX
 		/*line kernels_chirp.go:38*/ if i < c.Lines.Total {
 			t1 := x[i]
-			/*line kernels_chirp.go:39*/ t2 := tables[c.Kernel+i/c.Lines.Columns%c.Lines.Points]
+			/*line kernels_chirp.go:39*/ t2 := tables[c.Kernel+host6.Rem(host6.Div(i, c.Lines.Columns), c.Lines.Points)]
 			/*line kernels_chirp.go:39*/ result0 := multiply[T](t1, t2)
 			/*line kernels_chirp.go:39*/ x[i] = result0
 		}
@@ -949,37 +949,37 @@ func quernRow1PadRead[T float32 | float64](r *host6.Run, base int, l lines, r2 r
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line kernels_convolve.go:35:10000*/ v := kernel.Vec2[T]{}
-				/*line kernels_convolve.go:36:10000*/ t1 := i % l.Points
-				/*line kernels_convolve.go:36:10000*/ j, ok := r2.index(t1)
-				/*line kernels_convolve.go:37:10000*/ j2 := j
-				/*line kernels_convolve.go:38:10000*/ ok2 := ok
-				/*line kernels_convolve.go:39:10000*/ if ok2 {
-					/*line kernels_convolve.go:37:10000*/ v = in[i/l.Points*r2.Length+j2]
-					/*line kernels_convolve.go:38:10000*/ v.Y *= T(sign) /*line quern_gen.go:959:1*/
+				/*line kernels_convolve.go:35*/ v := kernel.Vec2[T]{}
+				t1 := host6.Rem(i, l.Points)
+				/*line kernels_convolve.go:36*/ j, ok := r2.index(t1)
+				j2 := j
+				ok2 := ok
+				if ok2 {
+					/*line kernels_convolve.go:37*/ v = in[host6.Div(i, l.Points)*r2.Length+j2]
+					v.Y *= T(sign)
 				}
-				/*line kernels_convolve.go:40:10000*/ row[threadX] = v /*line quern_gen.go:961:1*/
+				row[threadX] = v
 			}
-			/*line kernels_convolve.go:42:10000*/ return /*line quern_gen.go:963:1*/
+			/*line kernels_convolve.go:42:10000*/ return
 		}
 	}
 	/*line kernels_convolve.go:45:10000*/ for threadX := range width {
-		/*line kernels_convolve.go:46:10000*/ r.ThreadIdx.X = threadX
-		/*line kernels_convolve.go:47:10000*/ i := base + threadX
-		/*line kernels_convolve.go:32:10000*/ if i >= l.Total {
-			/*line kernels_convolve.go:33:10000*/ continue /*line quern_gen.go:970:1*/
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line kernels_convolve.go:32*/ if i >= l.Total {
+			continue
 		}
-		/*line kernels_convolve.go:35:10000*/ v := kernel.Vec2[T]{}
-		/*line kernels_convolve.go:36:10000*/ t1 := i % l.Points
-		/*line kernels_convolve.go:36:10000*/ j, ok := r2.index(t1)
-		/*line kernels_convolve.go:37:10000*/ j2 := j
-		/*line kernels_convolve.go:38:10000*/ ok2 := ok
-		/*line kernels_convolve.go:39:10000*/ if ok2 {
-			/*line kernels_convolve.go:37:10000*/ v = in[i/l.Points*r2.Length+j2]
-			/*line kernels_convolve.go:38:10000*/ v.Y *= T(sign) /*line quern_gen.go:979:1*/
+		v := kernel.Vec2[T]{}
+		t1 := host6.Rem(i, l.Points)
+		/*line kernels_convolve.go:36*/ j, ok := r2.index(t1)
+		j2 := j
+		ok2 := ok
+		if ok2 {
+			/*line kernels_convolve.go:37*/ v = in[host6.Div(i, l.Points)*r2.Length+j2]
+			v.Y *= T(sign)
 		}
-		/*line kernels_convolve.go:40:10000*/ out[i] = v /*line quern_gen.go:981:1*/
-	}
+		out[i] = v
+	} /*line quern_gen.go:982:1*/
 }
 
 func quernPlainPadWrite[T float32 | float64](r *host6.Run) {
@@ -1020,18 +1020,18 @@ func quernRow1PadWrite[T float32 | float64](r *host6.Run, base int, total int, o
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line kernels_convolve.go:48:10000*/ row[threadX] = in[i/length*l.Points+i%length] /*line quern_gen.go:1023:1*/
+				/*line kernels_convolve.go:48*/ row[threadX] = in[host6.Div(i, length)*l.Points+host6.Rem(i, length)]
 			}
-			/*line kernels_convolve.go:50:10000*/ return /*line quern_gen.go:1025:1*/
+			return
 		}
 	}
-	/*line kernels_convolve.go:53:10000*/ for threadX := range width {
-		/*line kernels_convolve.go:54:10000*/ r.ThreadIdx.X = threadX
-		/*line kernels_convolve.go:55:10000*/ i := base + threadX
-		/*line kernels_convolve.go:47:10000*/ if i < total {
-			/*line kernels_convolve.go:48:10000*/ out[i] = in[i/length*l.Points+i%length] /*line quern_gen.go:1032:1*/
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line kernels_convolve.go:47*/ if i < total {
+			out[i] = in[host6.Div(i, length)*l.Points+host6.Rem(i, length)]
 		}
-	}
+	} /*line quern_gen.go:1034:1*/
 }
 
 func quernPlainMultiplySpectra[T float32 | float64](r *host6.Run) {
@@ -1071,24 +1071,24 @@ func quernRow1MultiplySpectra[T float32 | float64](r *host6.Run, base int, l lin
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line kernels_convolve.go:57:10000*/ t1 := row[threadX]
-				/*line kernels_convolve.go:57:10000*/ t2 := y[i%repeat]
-				/*line kernels_convolve.go:57:10000*/ result0 := multiply[T](t1, t2)
-				/*line kernels_convolve.go:58:10000*/ row[threadX] = result0 /*line quern_gen.go:1077:1*/
+				/*line kernels_convolve.go:57*/ t1 := row[threadX]
+				/*line kernels_convolve.go:57*/ t2 := y[host6.Rem(i, repeat)]
+				/*line kernels_convolve.go:57*/ result0 := multiply[T](t1, t2)
+				row[threadX] = result0
 			}
-			/*line kernels_convolve.go:60:10000*/ return /*line quern_gen.go:1079:1*/
+			/*line kernels_convolve.go:60:10000*/ return
 		}
 	}
 	/*line kernels_convolve.go:63*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line kernels_convolve.go:56:10000*/ if i < l.Total {
-			/*line kernels_convolve.go:57:10000*/ t1 := x[i]
-			/*line kernels_convolve.go:57:10000*/ t2 := y[i%repeat]
-			/*line kernels_convolve.go:57:10000*/ result0 := multiply[T](t1, t2)
-			/*line kernels_convolve.go:57:10000*/ x[i] = result0 /*line quern_gen.go:1089:1*/
+		/*line kernels_convolve.go:56*/ if i < l.Total {
+			t1 := x[i]
+			/*line kernels_convolve.go:57*/ t2 := y[host6.Rem(i, repeat)]
+			/*line kernels_convolve.go:57*/ result0 := multiply[T](t1, t2)
+			/*line kernels_convolve.go:57*/ x[i] = result0
 		}
-	}
+	} /*line quern_gen.go:1091:1*/
 }
 
 func quernPlainMultiplyPairs[T float32 | float64](r *host6.Run) {
@@ -1125,8 +1125,8 @@ func quernRow1MultiplyPairs[T float32 | float64](r *host6.Run, base int, half in
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line kernels_convolve.go:70*/ t1 := i % half
-		/*line kernels_convolve.go:70*/ t2 := i / half * n
+		/*line kernels_convolve.go:70*/ t1 := host6.Rem(i, half)
+		/*line kernels_convolve.go:70*/ t2 := host6.Div(i, half) * n
 		k := t1
 		line := t2
 		/*line kernels_convolve.go:71*/ if line >= l.Total {
@@ -1138,11 +1138,11 @@ func quernRow1MultiplyPairs[T float32 | float64](r *host6.Run, base int, half in
 		w := t3
 		v := t4
 		/*line kernels_convolve.go:76*/ t5 := x[line+k]
-		/*line kernels_convolve.go:76*/ t6 := x[line+other%n]
+		/*line kernels_convolve.go:76*/ t6 := x[line+host6.Rem(other, n)]
 		a := t5
 		b := t6
-		/*line kernels_convolve.go:77*/ t7 := y[(line+k)%repeat]
-		/*line kernels_convolve.go:77*/ t8 := y[(line+other%n)%repeat]
+		/*line kernels_convolve.go:77*/ t7 := y[host6.Rem(line+k, repeat)]
+		/*line kernels_convolve.go:77*/ t8 := y[host6.Rem(line+host6.Rem(other, n), repeat)]
 		c := t7
 		d := t8
 		/*line kernels_convolve.go:78*/ t9 := a
@@ -1229,62 +1229,61 @@ func quernHostHost[T float32 | float64](r *host6.Run) {
 func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, p *pass, t82 int, columns level, t15 bool, t7 int, in []kernel.Vec2[T], tables []kernel.Vec2[T], t26 int32, t16 bool, out []kernel.Vec2[T], t47 int32, last int, direct bool, t84 bool, scale T, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line kernels_host.go:57:20000*/ result0 := hostPitch(t2)
-		/*line kernels_host.go:58:20000*/ size := size2 * result0
-		/*line kernels_host.go:58:20000*/ t3 := blockX * size
-		/*line kernels_host.go:59:20000*/ t4 := size
-		/*line kernels_host.go:58:20000*/ result02 := scratch[t3:][:t4]
+		/*line kernels_host.go:57*/ result0 := hostPitch(t2)
+		size := size2 * result0
+		/*line kernels_host.go:58*/ t3 := blockX * size
+		t4 := size
+		/*line kernels_host.go:58*/ result02 := scratch[t3:][:t4]
 		/*line kernels_host.go:18*/ own := result02
 		for i := blockX; i < tiles; i += gridX {
 			if r.Halted() {
 				/*line kernels_host.go:19*/ r.Halt()
 			}
 			/*line kernels_host.go:20*/ t6 := i
-			/*line kernels_host.go:21:20000*/ t8 := own
+			t8 := own
 			/*line kernels_host.go:66*/ t22 := t6
 			/*line kernels_host.go:66*/ first, in2, out2, second := place(*p, t22)
 			first2 := first
 			readAt := in2
 			writeAt := out2
-			/*line kernels_host.go:70:20000*/ twist := second
+			twist := second
 			/*line kernels_host.go:67*/ result03 := hostPitch(t82)
 			t10 := result03
 			pitch := t10
 			/*line kernels_host.go:69*/ count := min(columns.Count-first2, int(p.Tile))
-			/*line kernels_host.go:70:20000*/ t11 := len(t8) / 2
-			/*line kernels_host.go:70:20000*/ t12 := t8[:t11]
-			/*line kernels_host.go:71:20000*/ t13 := len(t8) / 2
-			/*line kernels_host.go:70:20000*/ t14 := t8[t13:]
-			/*line kernels_host.go:71:20000*/ a := t12
-			/*line kernels_host.go:72:20000*/ b := t14
-			/*line kernels_host.go:73:20000*/ if t15 && columns.In == 1 {
-				/*line kernels_host.go:74:20000*/ t18 := a[:t7]
-				/*line kernels_host.go:75:20000*/ for i2 := 0; i2 < len(t18); i2++ {
-					/*line kernels_host.go:76:20000*/ if r.Halted() {
-						/*line kernels_host.go:74:20000*/ r.Halt() /*line quern_gen.go:1264:1*/
+			t11 := len(t8) / 2
+			/*line kernels_host.go:70*/ t12 := t8[:t11]
+			t13 := len(t8) / 2
+			/*line kernels_host.go:70*/ t14 := t8[t13:]
+			a := t12
+			b := t14
+			if t15 && columns.In == 1 {
+				t18 := a[:t7]
+				for i2 := 0; i2 < len(t18); i2++ {
+					if r.Halted() {
+						/*line kernels_host.go:74*/ r.Halt()
 					}
-					/*line kernels_host.go:75:20000*/ t19 := readAt + i2*p.In
-					/*line kernels_host.go:76:20000*/ t20 := count
-					/*line kernels_host.go:75:20000*/ t21 := in[t19:][:t20]
-					/*line kernels_host.go:76:20000*/ for c := 0; c < len(t21); c++ {
-						/*line kernels_host.go:75:20000*/ v := t21[c]
-						/*line kernels_host.go:76:20000*/ a[c*pitch+i2] = v /*line quern_gen.go:1271:1*/
+					/*line kernels_host.go:75*/ t19 := readAt + i2*p.In
+					t20 := count
+					/*line kernels_host.go:75*/ t21 := in[t19:][:t20]
+					for c := 0; c < len(t21); c++ {
+						/*line kernels_host.go:75*/ v := t21[c]
+						a[c*pitch+i2] = v
 					}
 				}
-//line kernels_host.go:79:20000
 			} else if t15 {
-				/*line kernels_host.go:80:20000*/ t222 := count
-				/*line kernels_host.go:80:20000*/ t23 := a[:t222]
+				t222 := count
+				/*line kernels_host.go:80*/ t23 := a[:t222]
 				/*line kernels_host.go:81:20000*/ for c2 := 0; c2 < len(t23); c2++ {
-					/*line kernels_host.go:82:20000*/ if r.Halted() {
-						/*line kernels_host.go:80:20000*/ r.Halt() /*line quern_gen.go:1280:1*/
+					/*line kernels_host.go:82*/ if r.Halted() {
+						/*line kernels_host.go:80*/ r.Halt()
 					}
 					/*line kernels_host.go:81:20000*/ at := readAt + c2*columns.In
-					/*line kernels_host.go:82:20000*/ t24 := c2 * pitch
-					/*line kernels_host.go:82:20000*/ row := a[t24:][:t7]
-					/*line kernels_host.go:83:20000*/ for i3 := 0; i3 < len(row); i3++ {
-						/*line kernels_host.go:84:20000*/ row[i3] = in[at]
-						/*line kernels_host.go:85*/ at += p.In
+					t24 := c2 * pitch
+					/*line kernels_host.go:82*/ row := a[t24:][:t7]
+					for i3 := 0; i3 < len(row); i3++ {
+						row[i3] = in[at]
+						at += p.In
 					}
 				}
 			}
@@ -1582,7 +1581,7 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 				}
 			}
 		}
-	} /*line quern_gen.go:1585:1*/
+	} /*line quern_gen.go:1584:1*/
 }
 
 func quernPlainHostForward[T float32 | float64](r *host6.Run) {
@@ -1631,19 +1630,19 @@ func quernHostHostForward[T float32 | float64](r *host6.Run) {
 func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []T, t15 int, size3 int, t17 int32, t42 int32, last int, direct bool, t83 bool, out []kernel.Vec2[T], scale T, c int, t312 int, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line kernels_host.go:57:20000*/ result0 := hostPitch(t2)
-		/*line kernels_host.go:58:20000*/ size := size2 * result0
-		/*line kernels_host.go:58:20000*/ t3 := blockX * size
-		/*line kernels_host.go:59:20000*/ t4 := size
-		/*line kernels_host.go:58:20000*/ result02 := scratch[t3:][:t4]
-		/*line kernels_host.go:28:20000*/ own := result02
-		/*line kernels_host.go:29:20000*/ for i := blockX; i < tiles; i += gridX {
-			/*line kernels_host.go:30:20000*/ if r.Halted() {
-				/*line kernels_host.go:29:20000*/ r.Halt() /*line quern_gen.go:1642:1*/
+		/*line kernels_host.go:57*/ result0 := hostPitch(t2)
+		size := size2 * result0
+		/*line kernels_host.go:58*/ t3 := blockX * size
+		t4 := size
+		/*line kernels_host.go:58*/ result02 := scratch[t3:][:t4]
+		/*line kernels_host.go:28*/ own := result02
+		for i := blockX; i < tiles; i += gridX {
+			if r.Halted() {
+				/*line kernels_host.go:29*/ r.Halt()
 			}
-			/*line kernels_host.go:30:20000*/ t6 := i
-			/*line kernels_host.go:30:20000*/ t9 := tables[roots:]
-			/*line kernels_host.go:31:20000*/ t11 := own
+			/*line kernels_host.go:30*/ t6 := i
+			/*line kernels_host.go:30*/ t9 := tables[roots:]
+			t11 := own
 			/*line kernels_host.go:166*/ t22 := t6
 			/*line kernels_host.go:166*/ first, in2, out2, _ := place(*p, t22)
 			first2 := first
@@ -1927,7 +1926,7 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 				writeAt += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:1930:1*/
+	} /*line quern_gen.go:1929:1*/
 }
 
 func quernPlainHostInverse[T float32 | float64](r *host6.Run) {
@@ -1977,19 +1976,19 @@ func quernHostHostInverse[T float32 | float64](r *host6.Run) {
 func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []kernel.Vec2[T], size3 int, c int, t222 int, t25 int32, t42 int32, last int, direct bool, t83 bool, out []T, t322 int, scale T, size4 int, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line kernels_host.go:57:20000*/ result0 := hostPitch(t2)
-		/*line kernels_host.go:58:20000*/ size := size2 * result0
-		/*line kernels_host.go:58:20000*/ t3 := blockX * size
-		/*line kernels_host.go:59:20000*/ t4 := size
-		/*line kernels_host.go:58:20000*/ result02 := scratch[t3:][:t4]
-		/*line kernels_host.go:38:20000*/ own := result02
+		/*line kernels_host.go:57*/ result0 := hostPitch(t2)
+		size := size2 * result0
+		/*line kernels_host.go:58*/ t3 := blockX * size
+		t4 := size
+		/*line kernels_host.go:58*/ result02 := scratch[t3:][:t4]
+		/*line kernels_host.go:38*/ own := result02
 		/*line kernels_host.go:39:20000*/ for i := blockX; i < tiles; i += gridX {
 			/*line kernels_host.go:40:20000*/ if r.Halted() {
-				/*line kernels_host.go:39:20000*/ r.Halt() /*line quern_gen.go:1988:1*/
+				/*line kernels_host.go:39*/ r.Halt()
 			}
 			/*line kernels_host.go:40:20000*/ t6 := i
-			/*line kernels_host.go:40:20000*/ t9 := tables[roots:]
-			/*line kernels_host.go:41:20000*/ t11 := own
+			/*line kernels_host.go:40*/ t9 := tables[roots:]
+			t11 := own
 			/*line kernels_host.go:211*/ t22 := t6
 			/*line kernels_host.go:211*/ first, in2, out2, _ := place(*p, t22)
 			first2 := first
@@ -2297,7 +2296,7 @@ func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 				writeAt += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:2300:1*/
+	} /*line quern_gen.go:2299:1*/
 }
 
 func quernPlainHostChirp[T float32 | float64](r *host6.Run) {
@@ -2353,18 +2352,18 @@ func quernHostHostChirp[T float32 | float64](r *host6.Run) {
 func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, p *pass, t8 int, tables []kernel.Vec2[T], t17 int, t7 int, in []kernel.Vec2[T], t14 T, t28 int32, forward *pass, t42 int32, last int, direct bool, t83 bool, t343 int, t41 int32, backward *pass, t47 int32, last2 int, direct2 bool, t85 bool, out []kernel.Vec2[T], t154 T, t163 T, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line kernels_host.go:57:20000*/ result0 := hostPitch(t2)
-		/*line kernels_host.go:58:20000*/ size := size2 * result0
-		/*line kernels_host.go:58:20000*/ t3 := blockX * size
-		/*line kernels_host.go:59:20000*/ t4 := size
-		/*line kernels_host.go:58:20000*/ result02 := scratch[t3:][:t4]
-		/*line kernels_host.go:49:20000*/ own := result02
+		/*line kernels_host.go:57*/ result0 := hostPitch(t2)
+		size := size2 * result0
+		/*line kernels_host.go:58*/ t3 := blockX * size
+		t4 := size
+		/*line kernels_host.go:58*/ result02 := scratch[t3:][:t4]
+		/*line kernels_host.go:49*/ own := result02
 		/*line kernels_host.go:50:20000*/ for i := blockX; i < tiles; i += gridX {
 			/*line kernels_host.go:51:20000*/ if r.Halted() {
-				/*line kernels_host.go:50:20000*/ r.Halt() /*line quern_gen.go:2364:1*/
+				/*line kernels_host.go:50*/ r.Halt()
 			}
 			/*line kernels_host.go:51:20000*/ t6 := i
-			/*line kernels_host.go:52:20000*/ t11 := own
+			t11 := own
 			/*line kernels_host.go:261*/ t22 := t6
 			/*line kernels_host.go:261*/ first, in2, out2, _ := place(*p, t22)
 			first2 := first
@@ -2858,7 +2857,7 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 				writeAt += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:2861:1*/
+	} /*line quern_gen.go:2860:1*/
 }
 
 func quernPlainRealRead[T float32 | float64](r *host6.Run) {
@@ -2900,61 +2899,61 @@ func quernRow1RealRead[T float32 | float64](r *host6.Run, base int, l lines, p *
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line kernels_real.go:45:30000*/ point, _, in2, _ := l.locate(*p, 0, i)
-				/*line kernels_real.go:46:30000*/ point2 := point
-				/*line kernels_real.go:47:30000*/ at := in2
-				/*line kernels_real.go:46:30000*/ v := kernel.Vec2[T]{}
+				/*line kernels_real.go:45*/ point, _, in2, _ := l.locate(*p, 0, i)
+				point2 := point
+				at := in2
+				/*line kernels_real.go:46*/ v := kernel.Vec2[T]{}
 				/*line kernels_real.go:47:30000*/ if pairs {
-					/*line kernels_real.go:48:30000*/ point2 *= 2
-					/*line kernels_real.go:49:30000*/ t7 := point2 + 1
-					/*line kernels_real.go:49:30000*/ j, ok := r2.index(t7)
-					/*line kernels_real.go:50:30000*/ j2 := j
-					/*line kernels_real.go:51:30000*/ ok2 := ok
+					point2 *= 2
+					t7 := point2 + 1
+					/*line kernels_real.go:49*/ j, ok := r2.index(t7)
+					j2 := j
+					ok2 := ok
 					/*line kernels_real.go:52:30000*/ if ok2 {
-						/*line kernels_real.go:50:30000*/ v.Y = in[at+j2*p.In] /*line quern_gen.go:2914:1*/
+						/*line kernels_real.go:50*/ v.Y = in[at+j2*p.In]
 					}
 				}
 				/*line kernels_real.go:53:30000*/ t10 := point2
-				/*line kernels_real.go:53:30000*/ j3, ok3 := r2.index(t10)
-				/*line kernels_real.go:54:30000*/ j4 := j3
-				/*line kernels_real.go:55:30000*/ ok4 := ok3
+				/*line kernels_real.go:53*/ j3, ok3 := r2.index(t10)
+				j4 := j3
+				ok4 := ok3
 				/*line kernels_real.go:56:30000*/ if ok4 {
-					/*line kernels_real.go:54:30000*/ v.X = in[at+j4*p.In] /*line quern_gen.go:2922:1*/
+					/*line kernels_real.go:54*/ v.X = in[at+j4*p.In]
 				}
-				/*line kernels_real.go:56:30000*/ row[threadX] = v /*line quern_gen.go:2924:1*/
+				/*line kernels_real.go:56:30000*/ row[threadX] = v
 			}
-			/*line kernels_real.go:58:30000*/ return /*line quern_gen.go:2926:1*/
+			/*line kernels_real.go:58*/ return
 		}
 	}
-	/*line kernels_real.go:61:30000*/ for threadX := range width {
-		/*line kernels_real.go:62:30000*/ r.ThreadIdx.X = threadX
-		/*line kernels_real.go:63:30000*/ i := base + threadX
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line kernels_real.go:42:30000*/ if i >= l.Total {
-			/*line kernels_real.go:43:30000*/ continue /*line quern_gen.go:2933:1*/
+			continue
 		}
 		/*line kernels_real.go:45:30000*/ point, _, in2, _ := l.locate(*p, 0, i)
-		/*line kernels_real.go:46:30000*/ point2 := point
-		/*line kernels_real.go:47:30000*/ at := in2
-		/*line kernels_real.go:46:30000*/ v := kernel.Vec2[T]{}
+		point2 := point
+		at := in2
+		/*line kernels_real.go:46*/ v := kernel.Vec2[T]{}
 		/*line kernels_real.go:47:30000*/ if pairs {
-			/*line kernels_real.go:48:30000*/ point2 *= 2
-			/*line kernels_real.go:49:30000*/ t7 := point2 + 1
-			/*line kernels_real.go:49:30000*/ j, ok := r2.index(t7)
-			/*line kernels_real.go:50:30000*/ j2 := j
-			/*line kernels_real.go:51:30000*/ ok2 := ok
+			point2 *= 2
+			t7 := point2 + 1
+			/*line kernels_real.go:49*/ j, ok := r2.index(t7)
+			j2 := j
+			ok2 := ok
 			/*line kernels_real.go:52:30000*/ if ok2 {
-				/*line kernels_real.go:50:30000*/ v.Y = in[at+j2*p.In] /*line quern_gen.go:2946:1*/
+				/*line kernels_real.go:50*/ v.Y = in[at+j2*p.In]
 			}
 		}
 		/*line kernels_real.go:53:30000*/ t10 := point2
-		/*line kernels_real.go:53:30000*/ j3, ok3 := r2.index(t10)
-		/*line kernels_real.go:54:30000*/ j4 := j3
-		/*line kernels_real.go:55:30000*/ ok4 := ok3
+		/*line kernels_real.go:53*/ j3, ok3 := r2.index(t10)
+		j4 := j3
+		ok4 := ok3
 		/*line kernels_real.go:56:30000*/ if ok4 {
-			/*line kernels_real.go:54:30000*/ v.X = in[at+j4*p.In] /*line quern_gen.go:2954:1*/
+			/*line kernels_real.go:54*/ v.X = in[at+j4*p.In]
 		}
-		/*line kernels_real.go:56:30000*/ out[i] = v /*line quern_gen.go:2956:1*/
-	}
+		/*line kernels_real.go:56:30000*/ out[i] = v
+	} /*line quern_gen.go:2956:1*/
 }
 
 func quernPlainRealSplit[T float32 | float64](r *host6.Run) {
@@ -2997,44 +2996,44 @@ func quernRow1RealSplit[T float32 | float64](r *host6.Run, base int, l lines, p 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line kernels_real.go:69:30000*/ point, line, _, out2 := l.locate(*p, n, i)
-			/*line kernels_real.go:70:30000*/ k := point
-			/*line kernels_real.go:71:30000*/ line2 := line
-			/*line kernels_real.go:72:30000*/ at := out2
-			/*line kernels_real.go:70:30000*/ v := in[line2+k%n*l.Columns]
+			/*line kernels_real.go:69*/ point, line, _, out2 := l.locate(*p, n, i)
+			k := point
+			line2 := line
+			at := out2
+			/*line kernels_real.go:70*/ v := in[line2+host6.Rem(k, n)*l.Columns]
 			/*line kernels_real.go:71:30000*/ if pairs {
-				/*line kernels_real.go:72:30000*/ t8 := v
-				/*line kernels_real.go:72:30000*/ t9 := in[line2+(n-k)%n*l.Columns]
-				/*line kernels_real.go:72:30000*/ t10 := tables[roots+k]
-				/*line kernels_real.go:72:30000*/ result0 := split[T](t8, t9, t10)
-				/*line kernels_real.go:73:30000*/ v = result0 /*line quern_gen.go:3010:1*/
+				t8 := v
+				/*line kernels_real.go:72*/ t9 := in[line2+host6.Rem(n-k, n)*l.Columns]
+				/*line kernels_real.go:72*/ t10 := tables[roots+k]
+				/*line kernels_real.go:72*/ result0 := split[T](t8, t9, t10)
+				v = result0
 			}
 			/*line kernels_real.go:74:30000*/ result02 := v.Scale(t12)
-			/*line kernels_real.go:74:30000*/ out[at+k*p.Out] = result02 /*line quern_gen.go:3013:1*/
+			/*line kernels_real.go:74*/ out[at+k*p.Out] = result02
 		}
-		/*line kernels_real.go:76:30000*/ return /*line quern_gen.go:3015:1*/
+		/*line kernels_real.go:76:30000*/ return
 	}
-	/*line kernels_real.go:78:30000*/ for threadX := range width {
-		/*line kernels_real.go:79:30000*/ r.ThreadIdx.X = threadX
-		/*line kernels_real.go:80:30000*/ i := base + threadX
-		/*line kernels_real.go:65:30000*/ if i >= l.Total {
-			/*line kernels_real.go:66:30000*/ continue /*line quern_gen.go:3021:1*/
+	/*line kernels_real.go:78*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line kernels_real.go:65*/ if i >= l.Total {
+			continue
 		}
-		/*line kernels_real.go:69:30000*/ point, line, _, out2 := l.locate(*p, n, i)
-		/*line kernels_real.go:70:30000*/ k := point
-		/*line kernels_real.go:71:30000*/ line2 := line
-		/*line kernels_real.go:72:30000*/ at := out2
-		/*line kernels_real.go:70:30000*/ v := in[line2+k%n*l.Columns]
+		/*line kernels_real.go:69*/ point, line, _, out2 := l.locate(*p, n, i)
+		k := point
+		line2 := line
+		at := out2
+		/*line kernels_real.go:70*/ v := in[line2+host6.Rem(k, n)*l.Columns]
 		/*line kernels_real.go:71:30000*/ if pairs {
-			/*line kernels_real.go:72:30000*/ t8 := v
-			/*line kernels_real.go:72:30000*/ t9 := in[line2+(n-k)%n*l.Columns]
-			/*line kernels_real.go:72:30000*/ t10 := tables[roots+k]
-			/*line kernels_real.go:72:30000*/ result0 := split[T](t8, t9, t10)
-			/*line kernels_real.go:73:30000*/ v = result0 /*line quern_gen.go:3033:1*/
+			t8 := v
+			/*line kernels_real.go:72*/ t9 := in[line2+host6.Rem(n-k, n)*l.Columns]
+			/*line kernels_real.go:72*/ t10 := tables[roots+k]
+			/*line kernels_real.go:72*/ result0 := split[T](t8, t9, t10)
+			v = result0
 		}
 		/*line kernels_real.go:74:30000*/ result02 := v.Scale(t12)
-		/*line kernels_real.go:74:30000*/ out[at+k*p.Out] = result02 /*line quern_gen.go:3036:1*/
-	}
+		/*line kernels_real.go:74*/ out[at+k*p.Out] = result02
+	} /*line quern_gen.go:3036:1*/
 }
 
 func quernPlainRealMerge[T float32 | float64](r *host6.Run) {
@@ -3078,67 +3077,67 @@ func quernRow1RealMerge[T float32 | float64](r *host6.Run, base int, l lines, p 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line kernels_real.go:94:30000*/ point, _, in2, _ := l.locate(*p, 0, i)
-				/*line kernels_real.go:95:30000*/ k := point
-				/*line kernels_real.go:96:30000*/ at := in2
-				/*line kernels_real.go:95:30000*/ other := n - k
-				/*line kernels_real.go:96:30000*/ if !pairs && other < k {
-					/*line kernels_real.go:97:30000*/ v := in[at+other*p.In]
-					/*line kernels_real.go:98:30000*/ row[threadX] = kernel.Vec2[T]{X: v.X, Y: -v.Y}
-					/*line kernels_real.go:99:30000*/ continue /*line quern_gen.go:3088:1*/
+				/*line kernels_real.go:94*/ point, _, in2, _ := l.locate(*p, 0, i)
+				k := point
+				at := in2
+				/*line kernels_real.go:95*/ other := n - k
+				if !pairs && other < k {
+					v := in[at+other*p.In]
+					row[threadX] = kernel.Vec2[T]{X: v.X, Y: -v.Y}
+					continue
 				}
 				/*line kernels_real.go:101:30000*/ v2 := in[at+k*p.In]
 				/*line kernels_real.go:102:30000*/ if k == 0 {
-					/*line kernels_real.go:103:30000*/ v2.Y = 0 /*line quern_gen.go:3092:1*/
+					v2.Y = 0
 				}
-				/*line kernels_real.go:105:30000*/ if pairs {
-					/*line kernels_real.go:106:30000*/ u := in[at+other*p.In]
-					/*line kernels_real.go:107:30000*/ if k == 0 {
-						/*line kernels_real.go:108:30000*/ u.Y = 0 /*line quern_gen.go:3097:1*/
+				/*line kernels_real.go:105*/ if pairs {
+					u := in[at+other*p.In]
+					if k == 0 {
+						u.Y = 0
 					}
-					/*line kernels_real.go:110:30000*/ t7 := v2
-					/*line kernels_real.go:111:30000*/ t8 := u
-					/*line kernels_real.go:110:30000*/ t9 := tables[roots+k]
-					/*line kernels_real.go:110:30000*/ result0 := merge[T](t7, t8, t9)
-					/*line kernels_real.go:111:30000*/ v2 = result0 /*line quern_gen.go:3103:1*/
+					t7 := v2
+					t8 := u
+					/*line kernels_real.go:110*/ t9 := tables[roots+k]
+					/*line kernels_real.go:110*/ result0 := merge[T](t7, t8, t9)
+					v2 = result0
 				}
-				/*line kernels_real.go:112:30000*/ row[threadX] = v2 /*line quern_gen.go:3105:1*/
+				/*line kernels_real.go:112*/ row[threadX] = v2
 			}
-			/*line kernels_real.go:114*/ return /*line quern_gen.go:3107:1*/
+			return
 		}
 	}
 	/*line kernels_real.go:117:30000*/ for threadX := range width {
-		/*line kernels_real.go:118:30000*/ r.ThreadIdx.X = threadX
-		/*line kernels_real.go:119:30000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line kernels_real.go:90*/ if i >= l.Total {
-			/*line kernels_real.go:91:30000*/ continue /*line quern_gen.go:3114:1*/
+			continue
 		}
 		/*line kernels_real.go:94:30000*/ point, _, in2, _ := l.locate(*p, 0, i)
-		/*line kernels_real.go:95:30000*/ k := point
-		/*line kernels_real.go:96:30000*/ at := in2
-		/*line kernels_real.go:95:30000*/ other := n - k
-		/*line kernels_real.go:96:30000*/ if !pairs && other < k {
-			/*line kernels_real.go:97:30000*/ v := in[at+other*p.In]
-			/*line kernels_real.go:98:30000*/ out[i] = kernel.Vec2[T]{X: v.X, Y: -v.Y}
-			/*line kernels_real.go:99:30000*/ continue /*line quern_gen.go:3123:1*/
+		k := point
+		at := in2
+		/*line kernels_real.go:95*/ other := n - k
+		if !pairs && other < k {
+			v := in[at+other*p.In]
+			out[i] = kernel.Vec2[T]{X: v.X, Y: -v.Y}
+			continue
 		}
 		/*line kernels_real.go:101:30000*/ v2 := in[at+k*p.In]
 		/*line kernels_real.go:102:30000*/ if k == 0 {
-			/*line kernels_real.go:103:30000*/ v2.Y = 0 /*line quern_gen.go:3127:1*/
+			v2.Y = 0
 		}
-		/*line kernels_real.go:105:30000*/ if pairs {
-			/*line kernels_real.go:106:30000*/ u := in[at+other*p.In]
-			/*line kernels_real.go:107:30000*/ if k == 0 {
-				/*line kernels_real.go:108:30000*/ u.Y = 0 /*line quern_gen.go:3132:1*/
+		/*line kernels_real.go:105*/ if pairs {
+			u := in[at+other*p.In]
+			if k == 0 {
+				u.Y = 0
 			}
-			/*line kernels_real.go:110:30000*/ t7 := v2
-			/*line kernels_real.go:111:30000*/ t8 := u
-			/*line kernels_real.go:110:30000*/ t9 := tables[roots+k]
-			/*line kernels_real.go:110:30000*/ result0 := merge[T](t7, t8, t9)
-			/*line kernels_real.go:111:30000*/ v2 = result0 /*line quern_gen.go:3138:1*/
+			t7 := v2
+			t8 := u
+			/*line kernels_real.go:110*/ t9 := tables[roots+k]
+			/*line kernels_real.go:110*/ result0 := merge[T](t7, t8, t9)
+			v2 = result0
 		}
-		/*line kernels_real.go:112:30000*/ out[i] = v2 /*line quern_gen.go:3140:1*/
-	}
+		/*line kernels_real.go:112*/ out[i] = v2
+	} /*line quern_gen.go:3140:1*/
 }
 
 func quernPlainRealWrite[T float32 | float64](r *host6.Run) {
@@ -3181,45 +3180,45 @@ func quernRow1RealWrite[T float32 | float64](r *host6.Run, base int, l lines, p 
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line kernels_real.go:130:30000*/ point, _, _, out2 := l.locate(*p, 0, i)
-				/*line kernels_real.go:131:30000*/ point2 := point
-				/*line kernels_real.go:132:30000*/ at := out2
-				/*line kernels_real.go:131:30000*/ result0 := row[threadX].Scale(t7)
-				/*line kernels_real.go:132:30000*/ v := result0
-				/*line kernels_real.go:132:30000*/ if pairs {
-					/*line kernels_real.go:133*/ point2 *= 2
+				/*line kernels_real.go:130*/ point, _, _, out2 := l.locate(*p, 0, i)
+				point2 := point
+				at := out2
+				/*line kernels_real.go:131*/ result0 := row[threadX].Scale(t7)
+				v := result0
+				/*line kernels_real.go:132*/ if pairs {
+					point2 *= 2
 					if point2+1 < length {
-						out[at+(point2+1)*p.Out] = v.Y /*line quern_gen.go:3192:1*/
+						out[at+(point2+1)*p.Out] = v.Y
 					}
 				}
 				/*line kernels_real.go:138:30000*/ if point2 < length {
-					/*line kernels_real.go:139*/ out[at+point2*p.Out] = v.X /*line quern_gen.go:3196:1*/
+					out[at+point2*p.Out] = v.X
 				}
 			}
 			/*line kernels_real.go:142*/ return
 		}
 	}
 	for threadX := range width {
-		/*line kernels_real.go:146:30000*/ r.ThreadIdx.X = threadX
-		/*line kernels_real.go:147:30000*/ i := base + threadX
-		/*line kernels_real.go:127:30000*/ if i >= l.Total {
-			/*line kernels_real.go:128:30000*/ continue /*line quern_gen.go:3206:1*/
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line kernels_real.go:127*/ if i >= l.Total {
+			continue
 		}
-		/*line kernels_real.go:130:30000*/ point, _, _, out2 := l.locate(*p, 0, i)
-		/*line kernels_real.go:131:30000*/ point2 := point
-		/*line kernels_real.go:132:30000*/ at := out2
-		/*line kernels_real.go:131:30000*/ result0 := in[i].Scale(t7)
-		/*line kernels_real.go:132:30000*/ v := result0
-		/*line kernels_real.go:132:30000*/ if pairs {
-			/*line kernels_real.go:133*/ point2 *= 2
+		point, _, _, out2 := l.locate(*p, 0, i)
+		point2 := point
+		at := out2
+		/*line kernels_real.go:131*/ result0 := in[i].Scale(t7)
+		v := result0
+		/*line kernels_real.go:132*/ if pairs {
+			point2 *= 2
 			if point2+1 < length {
-				out[at+(point2+1)*p.Out] = v.Y /*line quern_gen.go:3216:1*/
+				out[at+(point2+1)*p.Out] = v.Y
 			}
 		}
 		/*line kernels_real.go:138:30000*/ if point2 < length {
-			/*line kernels_real.go:139*/ out[at+point2*p.Out] = v.X /*line quern_gen.go:3220:1*/
+			out[at+point2*p.Out] = v.X
 		}
-	}
+	} /*line quern_gen.go:3221:1*/
 }
 
 func quernPlainPower[T float32 | float64](r *host6.Run) {
@@ -3267,13 +3266,13 @@ func quernRow1Power[T float32 | float64](r *host6.Run, base int, in []kernel.Vec
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line kernels_spectrum.go:18:40000*/ i := base + threadX
+		i := base + threadX
 		/*line kernels_spectrum.go:9*/ if i < len(in) && i < len(out) {
 			t1 := in[i]
 			/*line kernels_spectrum.go:10*/ result0 := in[i].Dot(t1)
 			/*line kernels_spectrum.go:10*/ out[i] = scale * result0
 		}
-	} /*line quern_gen.go:3276:1*/
+	} /*line quern_gen.go:3275:1*/
 }
 
 func quernPlainPolar[T float32 | float64](r *host6.Run) {
@@ -3313,42 +3312,42 @@ func quernRow1Polar[T float32 | float64](r *host6.Run, base int, in []kernel.Vec
 			row3 := phase[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line kernels_spectrum.go:19:40000*/ v := row[threadX]
-				/*line kernels_spectrum.go:20:40000*/ _ = row2[threadX]
-				/*line kernels_spectrum.go:20:40000*/ _ = row3[threadX]
-				/*line kernels_spectrum.go:21:40000*/ t5 := v.X
-				/*line kernels_spectrum.go:22:40000*/ t6 := v.Y
-				/*line kernels_spectrum.go:20:40000*/ result0 := kernel.Hypot[T](t5, t6)
-				/*line kernels_spectrum.go:21:40000*/ t8 := result0
-				/*line kernels_spectrum.go:22:40000*/ t9 := v.Y
-				/*line kernels_spectrum.go:23:40000*/ t10 := v.X
-				/*line kernels_spectrum.go:20:40000*/ result02 := kernel.Atan2[T](t9, t10)
-				/*line kernels_spectrum.go:21:40000*/ t12 := result02
-				/*line kernels_spectrum.go:22:40000*/ row2[threadX] = t8
-				/*line kernels_spectrum.go:23:40000*/ row3[threadX] = t12 /*line quern_gen.go:3328:1*/
+				/*line kernels_spectrum.go:19*/ v := row[threadX]
+				_ = row2[threadX]
+				/*line kernels_spectrum.go:20*/ _ = row3[threadX]
+				t5 := v.X
+				t6 := v.Y
+				/*line kernels_spectrum.go:20*/ result0 := kernel.Hypot[T](t5, t6)
+				t8 := result0
+				t9 := v.Y
+				t10 := v.X
+				/*line kernels_spectrum.go:20*/ result02 := kernel.Atan2[T](t9, t10)
+				t12 := result02
+				row2[threadX] = t8
+				row3[threadX] = t12
 			}
-			/*line kernels_spectrum.go:25:40000*/ return /*line quern_gen.go:3330:1*/
+			return
 		}
 	}
-	/*line kernels_spectrum.go:28:40000*/ for threadX := range width {
-		/*line kernels_spectrum.go:29:40000*/ r.ThreadIdx.X = threadX
-		/*line kernels_spectrum.go:30:40000*/ i := base + threadX
-		/*line kernels_spectrum.go:18:40000*/ if i < len(in) && i < len(magnitude) && i < len(phase) {
-			/*line kernels_spectrum.go:19:40000*/ v := in[i]
-			/*line kernels_spectrum.go:20:40000*/ _ = magnitude[i]
-			/*line kernels_spectrum.go:20:40000*/ _ = phase[i]
-			/*line kernels_spectrum.go:21:40000*/ t5 := v.X
-			/*line kernels_spectrum.go:22:40000*/ t6 := v.Y
-			/*line kernels_spectrum.go:20:40000*/ result0 := kernel.Hypot[T](t5, t6)
-			/*line kernels_spectrum.go:21:40000*/ t8 := result0
-			/*line kernels_spectrum.go:22:40000*/ t9 := v.Y
-			/*line kernels_spectrum.go:23:40000*/ t10 := v.X
-			/*line kernels_spectrum.go:20:40000*/ result02 := kernel.Atan2[T](t9, t10)
-			/*line kernels_spectrum.go:21:40000*/ t12 := result02
-			/*line kernels_spectrum.go:20:40000*/ magnitude[i] = t8
-			/*line kernels_spectrum.go:20:40000*/ phase[i] = t12 /*line quern_gen.go:3349:1*/
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line kernels_spectrum.go:18*/ if i < len(in) && i < len(magnitude) && i < len(phase) {
+			v := in[i]
+			_ = magnitude[i]
+			/*line kernels_spectrum.go:20*/ _ = phase[i]
+			t5 := v.X
+			t6 := v.Y
+			/*line kernels_spectrum.go:20*/ result0 := kernel.Hypot[T](t5, t6)
+			t8 := result0
+			t9 := v.Y
+			t10 := v.X
+			/*line kernels_spectrum.go:20*/ result02 := kernel.Atan2[T](t9, t10)
+			t12 := result02
+			/*line kernels_spectrum.go:20*/ magnitude[i] = t8
+			/*line kernels_spectrum.go:20*/ phase[i] = t12
 		}
-	}
+	} /*line quern_gen.go:3350:1*/
 }
 
 func quernPlainRotate[T uint32 | uint64](r *host6.Run) {
@@ -3391,85 +3390,85 @@ func quernRow1Rotate[T uint32 | uint64](r *host6.Run, base int, total int, out [
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line kernels_spectrum.go:35:40000*/ rest := i
-				/*line kernels_spectrum.go:36:40000*/ from := 0
-				/*line kernels_spectrum.go:37:40000*/ size := 1
-				/*line kernels_spectrum.go:39:40000*/ at := rest%n + r2.By[2]
+				/*line kernels_spectrum.go:35*/ rest := i
+				from := 0
+				size := 1
+				/*line kernels_spectrum.go:39*/ at := host6.Rem(rest, n) + r2.By[2]
 				/*line kernels_spectrum.go:40:40000*/ if at >= n {
-					/*line kernels_spectrum.go:41:40000*/ at -= n /*line quern_gen.go:3399:1*/
+					at -= n
 				}
-				/*line kernels_spectrum.go:43:40000*/ t2 := from + at*size
-				/*line kernels_spectrum.go:44:40000*/ t3 := size * n
-				/*line kernels_spectrum.go:43:40000*/ t4 := rest / n
-				/*line kernels_spectrum.go:44:40000*/ from = t2
-				/*line kernels_spectrum.go:45:40000*/ size = t3
-				/*line kernels_spectrum.go:46:40000*/ rest = t4
-				/*line kernels_spectrum.go:39:40000*/ at2 := rest%n2 + r2.By[1]
+				/*line kernels_spectrum.go:43*/ t2 := from + at*size
+				t3 := size * n
+				/*line kernels_spectrum.go:43*/ t4 := host6.Div(rest, n)
+				from = t2
+				size = t3
+				rest = t4
+				/*line kernels_spectrum.go:39*/ at2 := host6.Rem(rest, n2) + r2.By[1]
 				/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
-					/*line kernels_spectrum.go:41:40000*/ at2 -= n2 /*line quern_gen.go:3409:1*/
+					at2 -= n2
 				}
-				/*line kernels_spectrum.go:43:40000*/ t22 := from + at2*size
-				/*line kernels_spectrum.go:44:40000*/ t32 := size * n2
-				/*line kernels_spectrum.go:43:40000*/ t42 := rest / n2
-				/*line kernels_spectrum.go:44:40000*/ from = t22
-				/*line kernels_spectrum.go:45:40000*/ size = t32
-				/*line kernels_spectrum.go:46:40000*/ rest = t42
-				/*line kernels_spectrum.go:39:40000*/ at3 := rest%n3 + r2.By[0]
+				/*line kernels_spectrum.go:43*/ t22 := from + at2*size
+				t32 := size * n2
+				/*line kernels_spectrum.go:43*/ t42 := host6.Div(rest, n2)
+				from = t22
+				size = t32
+				rest = t42
+				/*line kernels_spectrum.go:39*/ at3 := host6.Rem(rest, n3) + r2.By[0]
 				/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
-					/*line kernels_spectrum.go:41:40000*/ at3 -= n3 /*line quern_gen.go:3419:1*/
+					at3 -= n3
 				}
-				/*line kernels_spectrum.go:43:40000*/ t23 := from + at3*size
-				/*line kernels_spectrum.go:44:40000*/ t33 := size * n3
-				/*line kernels_spectrum.go:43:40000*/ t43 := rest / n3
-				/*line kernels_spectrum.go:44:40000*/ from = t23
-				/*line kernels_spectrum.go:45:40000*/ size = t33
-				/*line kernels_spectrum.go:46:40000*/ rest = t43
-				/*line kernels_spectrum.go:45:40000*/ row[threadX] = in[from+rest*size] /*line quern_gen.go:3427:1*/
+				/*line kernels_spectrum.go:43*/ t23 := from + at3*size
+				t33 := size * n3
+				/*line kernels_spectrum.go:43*/ t43 := host6.Div(rest, n3)
+				from = t23
+				size = t33
+				rest = t43
+				/*line kernels_spectrum.go:45*/ row[threadX] = in[from+rest*size]
 			}
-			/*line kernels_spectrum.go:47:40000*/ return /*line quern_gen.go:3429:1*/
+			/*line kernels_spectrum.go:47:40000*/ return
 		}
 	}
 	/*line kernels_spectrum.go:50:40000*/ for threadX := range width {
-		/*line kernels_spectrum.go:51:40000*/ r.ThreadIdx.X = threadX
-		/*line kernels_spectrum.go:52:40000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line kernels_spectrum.go:32:40000*/ if i >= total || i >= len(out) {
-			/*line kernels_spectrum.go:33:40000*/ continue /*line quern_gen.go:3436:1*/
+			continue
 		}
 		/*line kernels_spectrum.go:35:40000*/ rest := i
-		/*line kernels_spectrum.go:36:40000*/ from := 0
-		/*line kernels_spectrum.go:37:40000*/ size := 1
-		/*line kernels_spectrum.go:39:40000*/ at := rest%n + r2.By[2]
+		from := 0
+		size := 1
+		/*line kernels_spectrum.go:39*/ at := host6.Rem(rest, n) + r2.By[2]
 		/*line kernels_spectrum.go:40:40000*/ if at >= n {
-			/*line kernels_spectrum.go:41:40000*/ at -= n /*line quern_gen.go:3443:1*/
+			at -= n
 		}
-		/*line kernels_spectrum.go:43:40000*/ t2 := from + at*size
-		/*line kernels_spectrum.go:44:40000*/ t3 := size * n
-		/*line kernels_spectrum.go:43:40000*/ t4 := rest / n
-		/*line kernels_spectrum.go:44:40000*/ from = t2
-		/*line kernels_spectrum.go:45:40000*/ size = t3
-		/*line kernels_spectrum.go:46:40000*/ rest = t4
-		/*line kernels_spectrum.go:39:40000*/ at2 := rest%n2 + r2.By[1]
+		/*line kernels_spectrum.go:43*/ t2 := from + at*size
+		t3 := size * n
+		/*line kernels_spectrum.go:43*/ t4 := host6.Div(rest, n)
+		from = t2
+		size = t3
+		rest = t4
+		/*line kernels_spectrum.go:39*/ at2 := host6.Rem(rest, n2) + r2.By[1]
 		/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
-			/*line kernels_spectrum.go:41:40000*/ at2 -= n2 /*line quern_gen.go:3453:1*/
+			at2 -= n2
 		}
-		/*line kernels_spectrum.go:43:40000*/ t22 := from + at2*size
-		/*line kernels_spectrum.go:44:40000*/ t32 := size * n2
-		/*line kernels_spectrum.go:43:40000*/ t42 := rest / n2
-		/*line kernels_spectrum.go:44:40000*/ from = t22
-		/*line kernels_spectrum.go:45:40000*/ size = t32
-		/*line kernels_spectrum.go:46:40000*/ rest = t42
-		/*line kernels_spectrum.go:39:40000*/ at3 := rest%n3 + r2.By[0]
+		/*line kernels_spectrum.go:43*/ t22 := from + at2*size
+		t32 := size * n2
+		/*line kernels_spectrum.go:43*/ t42 := host6.Div(rest, n2)
+		from = t22
+		size = t32
+		rest = t42
+		/*line kernels_spectrum.go:39*/ at3 := host6.Rem(rest, n3) + r2.By[0]
 		/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
-			/*line kernels_spectrum.go:41:40000*/ at3 -= n3 /*line quern_gen.go:3463:1*/
+			at3 -= n3
 		}
-		/*line kernels_spectrum.go:43:40000*/ t23 := from + at3*size
-		/*line kernels_spectrum.go:44:40000*/ t33 := size * n3
-		/*line kernels_spectrum.go:43:40000*/ t43 := rest / n3
-		/*line kernels_spectrum.go:44:40000*/ from = t23
-		/*line kernels_spectrum.go:45:40000*/ size = t33
-		/*line kernels_spectrum.go:46:40000*/ rest = t43
-		/*line kernels_spectrum.go:45:40000*/ out[i] = in[from+rest*size] /*line quern_gen.go:3471:1*/
-	}
+		/*line kernels_spectrum.go:43*/ t23 := from + at3*size
+		t33 := size * n3
+		/*line kernels_spectrum.go:43*/ t43 := host6.Div(rest, n3)
+		from = t23
+		size = t33
+		rest = t43
+		/*line kernels_spectrum.go:45*/ out[i] = in[from+rest*size]
+	} /*line quern_gen.go:3471:1*/
 }
 
 func quernPlainRotate_2_uint64(r *host6.Run) {
@@ -3512,83 +3511,85 @@ func quernRow1Rotate_2_uint64(r *host6.Run, base int, total int, out [][2]uint64
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line kernels_spectrum.go:35:40000*/ rest := i
-				/*line kernels_spectrum.go:36:40000*/ from := 0
-				/*line kernels_spectrum.go:37:40000*/ size := 1
-				/*line kernels_spectrum.go:39:40000*/ at := rest%n + r2.By[2]
+				/*line kernels_spectrum.go:35*/ rest := i
+				from := 0
+				size := 1
+				/*line kernels_spectrum.go:39*/ at := host6.Rem(rest, n) + r2.By[2]
 				/*line kernels_spectrum.go:40:40000*/ if at >= n {
-					/*line kernels_spectrum.go:41:40000*/ at -= n /*line quern_gen.go:3520:1*/
+					at -= n
 				}
-				/*line kernels_spectrum.go:43:40000*/ t2 := from + at*size
-				/*line kernels_spectrum.go:44:40000*/ t3 := size * n
-				/*line kernels_spectrum.go:43:40000*/ t4 := rest / n
-				/*line kernels_spectrum.go:44:40000*/ from = t2
-				/*line kernels_spectrum.go:45:40000*/ size = t3
-				/*line kernels_spectrum.go:46:40000*/ rest = t4
-				/*line kernels_spectrum.go:39:40000*/ at2 := rest%n2 + r2.By[1]
+				/*line kernels_spectrum.go:43*/ t2 := from + at*size
+				t3 := size * n
+				/*line kernels_spectrum.go:43*/ t4 := host6.Div(rest, n)
+				from = t2
+				size = t3
+				rest = t4
+				/*line kernels_spectrum.go:39*/ at2 := host6.Rem(rest, n2) + r2.By[1]
 				/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
-					/*line kernels_spectrum.go:41:40000*/ at2 -= n2 /*line quern_gen.go:3530:1*/
+					at2 -= n2
 				}
-				/*line kernels_spectrum.go:43:40000*/ t22 := from + at2*size
-				/*line kernels_spectrum.go:44:40000*/ t32 := size * n2
-				/*line kernels_spectrum.go:43:40000*/ t42 := rest / n2
-				/*line kernels_spectrum.go:44:40000*/ from = t22
-				/*line kernels_spectrum.go:45:40000*/ size = t32
-				/*line kernels_spectrum.go:46:40000*/ rest = t42
-				/*line kernels_spectrum.go:39:40000*/ at3 := rest%n3 + r2.By[0]
+				/*line kernels_spectrum.go:43*/ t22 := from + at2*size
+				t32 := size * n2
+				/*line kernels_spectrum.go:43*/ t42 := host6.Div(rest, n2)
+				from = t22
+				size = t32
+				rest = t42
+				/*line kernels_spectrum.go:39*/ at3 := host6.Rem(rest, n3) + r2.By[0]
 				/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
-					/*line kernels_spectrum.go:41:40000*/ at3 -= n3 /*line quern_gen.go:3540:1*/
+					at3 -= n3
 				}
-				/*line kernels_spectrum.go:43:40000*/ t23 := from + at3*size
-				/*line kernels_spectrum.go:44:40000*/ t33 := size * n3
-				/*line kernels_spectrum.go:43:40000*/ t43 := rest / n3
-				/*line kernels_spectrum.go:44:40000*/ from = t23
-				/*line kernels_spectrum.go:45:40000*/ size = t33
-				/*line kernels_spectrum.go:46:40000*/ rest = t43
-				/*line kernels_spectrum.go:45:40000*/ row[threadX] = in[from+rest*size] /*line quern_gen.go:3548:1*/
+				/*line kernels_spectrum.go:43*/ t23 := from + at3*size
+				t33 := size * n3
+				/*line kernels_spectrum.go:43*/ t43 := host6.Div(rest, n3)
+				from = t23
+				size = t33
+				rest = t43
+				/*line kernels_spectrum.go:45*/ row[threadX] = in[from+rest*size]
 			}
-			/*line kernels_spectrum.go:47:40000*/ return /*line quern_gen.go:3550:1*/
+			/*line kernels_spectrum.go:47:40000*/ return
 		}
 	}
 	/*line kernels_spectrum.go:50:40000*/ for threadX := range width {
-		/*line kernels_spectrum.go:51:40000*/ r.ThreadIdx.X = threadX
-		/*line kernels_spectrum.go:52:40000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line kernels_spectrum.go:32:40000*/ if i >= total || i >= len(out) {
-			/*line kernels_spectrum.go:33:40000*/ continue /*line quern_gen.go:3557:1*/
+			continue
 		}
 		/*line kernels_spectrum.go:35:40000*/ rest := i
-		/*line kernels_spectrum.go:36:40000*/ from := 0
-		/*line kernels_spectrum.go:37:40000*/ size := 1
-		/*line kernels_spectrum.go:39:40000*/ at := rest%n + r2.By[2]
+		from := 0
+		size := 1
+		/*line kernels_spectrum.go:39*/ at := host6.Rem(rest, n) + r2.By[2]
 		/*line kernels_spectrum.go:40:40000*/ if at >= n {
-			/*line kernels_spectrum.go:41:40000*/ at -= n /*line quern_gen.go:3564:1*/
+			at -= n
 		}
-		/*line kernels_spectrum.go:43:40000*/ t2 := from + at*size
-		/*line kernels_spectrum.go:44:40000*/ t3 := size * n
-		/*line kernels_spectrum.go:43:40000*/ t4 := rest / n
-		/*line kernels_spectrum.go:44:40000*/ from = t2
-		/*line kernels_spectrum.go:45:40000*/ size = t3
-		/*line kernels_spectrum.go:46:40000*/ rest = t4
-		/*line kernels_spectrum.go:39:40000*/ at2 := rest%n2 + r2.By[1]
+		/*line kernels_spectrum.go:43*/ t2 := from + at*size
+		t3 := size * n
+		/*line kernels_spectrum.go:43*/ t4 := host6.Div(rest, n)
+		from = t2
+		size = t3
+		rest = t4
+		/*line kernels_spectrum.go:39*/ at2 := host6.Rem(rest, n2) + r2.By[1]
 		/*line kernels_spectrum.go:40:40000*/ if at2 >= n2 {
-			/*line kernels_spectrum.go:41:40000*/ at2 -= n2 /*line quern_gen.go:3574:1*/
+			at2 -= n2
 		}
-		/*line kernels_spectrum.go:43:40000*/ t22 := from + at2*size
-		/*line kernels_spectrum.go:44:40000*/ t32 := size * n2
-		/*line kernels_spectrum.go:43:40000*/ t42 := rest / n2
-		/*line kernels_spectrum.go:44:40000*/ from = t22
-		/*line kernels_spectrum.go:45:40000*/ size = t32
-		/*line kernels_spectrum.go:46:40000*/ rest = t42
-		/*line kernels_spectrum.go:39:40000*/ at3 := rest%n3 + r2.By[0]
+		/*line kernels_spectrum.go:43*/ t22 := from + at2*size
+		t32 := size * n2
+		/*line kernels_spectrum.go:43*/ t42 := host6.Div(rest, n2)
+		from = t22
+		size = t32
+		rest = t42
+		/*line kernels_spectrum.go:39*/ at3 := host6.Rem(rest, n3) + r2.By[0]
 		/*line kernels_spectrum.go:40:40000*/ if at3 >= n3 {
-			/*line kernels_spectrum.go:41:40000*/ at3 -= n3 /*line quern_gen.go:3584:1*/
+			at3 -= n3
 		}
-		/*line kernels_spectrum.go:43:40000*/ t23 := from + at3*size
-		/*line kernels_spectrum.go:44:40000*/ t33 := size * n3
-		/*line kernels_spectrum.go:43:40000*/ t43 := rest / n3
-		/*line kernels_spectrum.go:44:40000*/ from = t23
-		/*line kernels_spectrum.go:45:40000*/ size = t33
-		/*line kernels_spectrum.go:46:40000*/ rest = t43
-		/*line kernels_spectrum.go:45:40000*/ out[i] = in[from+rest*size] /*line quern_gen.go:3592:1*/
-	}
+		/*line kernels_spectrum.go:43*/ t23 := from + at3*size
+		t33 := size * n3
+		/*line kernels_spectrum.go:43*/ t43 := host6.Div(rest, n3)
+		from = t23
+		size = t33
+		rest = t43
+		/*line kernels_spectrum.go:45*/ out[i] = in[from+rest*size]
+	} /*line quern_gen.go:3592:1*/
 }
+
+//line kernels_spectrum.go:48:40000

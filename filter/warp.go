@@ -51,6 +51,10 @@ func Resize[T Pixel](s *gpu.Stream, dst, src Image[T], i Interpolation) error {
 		return failed(op, kernels.LaunchShrink(s, blocks2(to.w, to.h, 1), to.w, to.h, from.w, from.h, to.c, from.stride, to.stride, src.Data, dst.Data))
 	}
 	sx, sy := float64(from.w)/float64(to.w), float64(from.h)/float64(to.h)
+	if i == Linear {
+		grid := blocks2(to.row(), ceil(to.h, kernels.ResizeRows), 1)
+		return failed(op, kernels.LaunchResizeLinear(s, grid, sx, (sx-1)/2, sy, (sy-1)/2, to.w, to.h, from.w, from.h, to.c, from.stride, to.stride, src.Data, dst.Data))
+	}
 	m := [9]float64{sx, 0, (sx - 1) / 2, 0, sy, (sy - 1) / 2, 0, 0, 1}
 	return failed(op, warp(s, dst.Data, to, src.Data, from, m, i, Boundary{Mode: Nearest}))
 }

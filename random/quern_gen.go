@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random",
 	Archive: &quern_gen_zip,
-	Sum:     "8d669ac58be43f068f738b5aa136f263f8244b8c66d7d4a02063f6afc58ec8a9",
+	Sum:     "523d89baa52b5015aafa65e5e5def853948491c5ea53a3d18f0106482643372f",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -682,14 +682,14 @@ func quernRow1FillExponential32(r *host.Run, base int, shift int, dst []float32,
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-			/*line source.go:52:10000*/ t8 := c2
-			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			t8 := c2
+			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-			/*line source.go:56:10000*/ t10 := lo1
-			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
-			/*line source.go:58:10000*/ t122 := lo0
-			/*line source.go:59*/ a = t9
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t122 := lo0
+			a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -748,12 +748,12 @@ func quernRow1FillExponential32(r *host.Run, base int, shift int, dst []float32,
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
-			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
-			/*line source.go:120:10000*/ t105 := lo15
-			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
-			/*line source.go:122:10000*/ t126 := lo05
-			/*line source.go:123*/ a = t95
+			lo15 := t85 * 3449720151
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t126 := lo05
+			a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -846,9 +846,9 @@ func quernRow1FillExponential32(r *host.Run, base int, shift int, dst []float32,
 			result0_22 := result0_2
 			result0_32 := result0_3
 			/*line uniform.go:52*/ result0_03 := result0_02
-			/*line uniform.go:53:20000*/ result0_13 := result0_12
-			/*line uniform.go:54:20000*/ result0_23 := result0_22
-			/*line uniform.go:55:20000*/ result0_33 := result0_32
+			result0_13 := result0_12
+			result0_23 := result0_22
+			result0_33 := result0_32
 			/*line exponential.go:21*/ w_0 := result0_03
 			w_1 := result0_13
 			w_2 := result0_23
@@ -915,14 +915,14 @@ func quernRow1FillExponential32_shift_0(r *host.Run, base int, shift2 int, dst [
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-			/*line source.go:52:10000*/ t8 := c2
-			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			t8 := c2
+			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-			/*line source.go:56:10000*/ t10 := lo1
-			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
-			/*line source.go:58:10000*/ t122 := lo0
-			/*line source.go:59*/ a = t9
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t122 := lo0
+			a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -981,12 +981,12 @@ func quernRow1FillExponential32_shift_0(r *host.Run, base int, shift2 int, dst [
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
-			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
-			/*line source.go:120:10000*/ t105 := lo15
-			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
-			/*line source.go:122:10000*/ t126 := lo05
-			/*line source.go:123*/ a = t95
+			lo15 := t85 * 3449720151
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t126 := lo05
+			a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -1079,9 +1079,9 @@ func quernRow1FillExponential32_shift_0(r *host.Run, base int, shift2 int, dst [
 			result0_22 := result0_2
 			result0_32 := result0_3
 			/*line uniform.go:52*/ result0_03 := result0_02
-			/*line uniform.go:53:20000*/ result0_13 := result0_12
-			/*line uniform.go:54:20000*/ result0_23 := result0_22
-			/*line uniform.go:55:20000*/ result0_33 := result0_32
+			result0_13 := result0_12
+			result0_23 := result0_22
+			result0_33 := result0_32
 			/*line exponential.go:21*/ w_0 := result0_03
 			w_1 := result0_13
 			w_2 := result0_23
@@ -1232,179 +1232,167 @@ func quernRow1FillGamma[T float32 | float64](r *host.Run, base int, dst []T, src
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t22 := src.Offset + uint64(i)
-//line gamma.go:57:30000
+//line gamma.go:57
 				var part uint32
-//line gamma.go:58:30000
 				var x float64
-//line gamma.go:59:30000
 				var e float64
-//line gamma.go:60:30000
 			block2:
-				/*line gamma.go:61:30000*/ switch {
-//line gamma.go:62:30000
+				switch {
 				default:
-					/*line gamma.go:33:30000*/ for end := part + 16384; part < end; part += 2 {
-						/*line gamma.go:34:30000*/ if r.Halted() {
-							/*line gamma.go:33:30000*/ r.Halt() /*line quern_gen.go:1248:1*/
+					/*line gamma.go:33*/ for end := part + 16384; part < end; part += 2 {
+						if r.Halted() {
+							/*line gamma.go:33*/ r.Halt()
 						}
-						/*line gamma.go:34:30000*/ t2 := part
-						/*line gamma.go:34:30000*/ a, b := src.group64(t22, t2)
-						/*line gamma.go:34:30000*/ x2, _ := normals64(a, b)
-						/*line gamma.go:35:30000*/ n := x2
-						/*line gamma.go:35:30000*/ t8 := part + 1
-						/*line gamma.go:35:30000*/ a2, b2 := src.group64(t22, t8)
-						/*line gamma.go:36*/ a3 := a2
+						/*line gamma.go:34*/ t2 := part
+						/*line gamma.go:34*/ a, b := src.group64(t22, t2)
+						/*line gamma.go:34*/ x2, _ := normals64(a, b)
+						n := x2
+						/*line gamma.go:35*/ t8 := part + 1
+						/*line gamma.go:35*/ a2, b2 := src.group64(t22, t8)
+						a3 := a2
 						b3 := b2
 						/*line gamma.go:36*/ v := 1 + float64(g.C*n)
 						if v <= 0 {
 							continue
 						}
 						v = float64(v*v) * v
-						/*line gamma.go:41:30000*/ t11 := a3
-						/*line gamma.go:41:30000*/ result0 := open64(t11)
-						/*line gamma.go:42:30000*/ t13 := result0
-						/*line gamma.go:43:30000*/ t14 := float64(n * n)
-						/*line gamma.go:44:30000*/ u := t13
-						/*line gamma.go:45:30000*/ n2 := t14
-						/*line gamma.go:42:30000*/ x3 := g.D * v
-						/*line gamma.go:43:30000*/ t19 := u < 1-float64(float64(0.0331*n2)*n2)
-						/*line gamma.go:44:30000*/ if !t19 {
-							/*line gamma.go:45:30000*/ t15 := u
-							/*line gamma.go:43:30000*/ result02 := log64(t15)
-							/*line gamma.go:44:30000*/ t17 := v
-							/*line gamma.go:43:30000*/ result03 := log64(t17)
-							/*line gamma.go:44:30000*/ t19 = result02 < float64(0.5*n2)+float64(g.D*(1-v+result03)) /*line quern_gen.go:1276:1*/
+						t11 := a3
+						/*line gamma.go:41*/ result0 := open64(t11)
+						t13 := result0
+						t14 := float64(n * n)
+						u := t13
+						n2 := t14
+						/*line gamma.go:42*/ x3 := g.D * v
+						t19 := u < 1-float64(float64(0.0331*n2)*n2)
+						if !t19 {
+							t15 := u
+							/*line gamma.go:43*/ result02 := log64(t15)
+							t17 := v
+							/*line gamma.go:43*/ result03 := log64(t17)
+							t19 = result02 < float64(0.5*n2)+float64(g.D*(1-v+result03))
 						}
-						/*line gamma.go:46:30000*/ if t19 {
-							/*line gamma.go:44:30000*/ t20 := x3
-							/*line gamma.go:45:30000*/ t21 := b3
-							/*line gamma.go:44:30000*/ result04 := exponential64(t21)
-							/*line gamma.go:45:30000*/ x = t20
-							/*line gamma.go:46:30000*/ e = g.Inverse * result04
-							/*line gamma.go:47:30000*/ break block2 /*line quern_gen.go:1284:1*/
+						if t19 {
+							/*line gamma.go:44*/ t20 := x3
+							t21 := b3
+							/*line gamma.go:44*/ result04 := exponential64(t21)
+							x = t20
+							e = g.Inverse * result04
+							break block2
 						}
 					}
-					/*line gamma.go:47:30000*/ x = t23
-					/*line gamma.go:48:30000*/ e = 0 /*line quern_gen.go:1288:1*/
+					/*line gamma.go:47*/ x = t23
+					e = 0
 				}
-				/*line gamma.go:57:30000*/ x4 := x
-				/*line gamma.go:58:30000*/ e2 := e
-//line gamma.go:59:30000
+				/*line gamma.go:57*/ x4 := x
+				e2 := e
 				var result05 float64
-				/*line gamma.go:58:30000*/ if e2 == 0 {
-					/*line gamma.go:59:30000*/ result05 = x4
-//line gamma.go:60:30000
+				/*line gamma.go:58*/ if e2 == 0 {
+					result05 = x4
 				} else {
-					/*line gamma.go:61:30000*/ t5 := -e2
-					/*line gamma.go:61:30000*/ result06 := quernFunc1FillGamma[T](t5)
-					/*line gamma.go:62:30000*/ result05 = x4 * result06 /*line quern_gen.go:1300:1*/
+					t5 := -e2
+					/*line gamma.go:61*/ result06 := quernFunc1FillGamma[T](t5)
+					result05 = x4 * result06
 				}
-				/*line gamma.go:80:30000*/ row[threadX] = T(scale * result05) /*line quern_gen.go:1302:1*/
+				/*line gamma.go:80*/ row[threadX] = T(scale * result05)
 			}
-			/*line gamma.go:82:30000*/ return /*line quern_gen.go:1304:1*/
+			return
 		}
 	}
-	/*line gamma.go:85:30000*/ for threadX := range width {
-		/*line gamma.go:86:30000*/ r.ThreadIdx.X = threadX
-		/*line gamma.go:87:30000*/ i := base + threadX
-		/*line gamma.go:88:30000*/ t22 := src.Offset + uint64(i)
-		/*line gamma.go:79:30000*/ if i < len(dst) {
-//line gamma.go:57:30000
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t22 := src.Offset + uint64(i)
+		/*line gamma.go:79*/ if i < len(dst) {
+//line gamma.go:57
 			var part uint32
-//line gamma.go:58:30000
 			var x float64
-//line gamma.go:59:30000
 			var e float64
-//line gamma.go:60:30000
 		block:
-			/*line gamma.go:61:30000*/ switch {
-//line gamma.go:62:30000
+			switch {
 			default:
-				/*line gamma.go:33:30000*/ for end := part + 16384; part < end; part += 2 {
-					/*line gamma.go:34:30000*/ if r.Halted() {
-						/*line gamma.go:33:30000*/ r.Halt() /*line quern_gen.go:1325:1*/
+				/*line gamma.go:33*/ for end := part + 16384; part < end; part += 2 {
+					if r.Halted() {
+						/*line gamma.go:33*/ r.Halt()
 					}
-					/*line gamma.go:34:30000*/ t2 := part
-					/*line gamma.go:34:30000*/ a, b := src.group64(t22, t2)
-					/*line gamma.go:34:30000*/ x2, _ := normals64(a, b)
-					/*line gamma.go:35:30000*/ n := x2
-					/*line gamma.go:35:30000*/ t8 := part + 1
-					/*line gamma.go:35:30000*/ a2, b2 := src.group64(t22, t8)
-					/*line gamma.go:36*/ a3 := a2
+					/*line gamma.go:34*/ t2 := part
+					/*line gamma.go:34*/ a, b := src.group64(t22, t2)
+					/*line gamma.go:34*/ x2, _ := normals64(a, b)
+					n := x2
+					/*line gamma.go:35*/ t8 := part + 1
+					/*line gamma.go:35*/ a2, b2 := src.group64(t22, t8)
+					a3 := a2
 					b3 := b2
 					/*line gamma.go:36*/ v := 1 + float64(g.C*n)
 					if v <= 0 {
 						continue
 					}
 					v = float64(v*v) * v
-					/*line gamma.go:41:30000*/ t11 := a3
-					/*line gamma.go:41:30000*/ result0 := open64(t11)
-					/*line gamma.go:42:30000*/ t13 := result0
-					/*line gamma.go:43:30000*/ t14 := float64(n * n)
-					/*line gamma.go:44:30000*/ u := t13
-					/*line gamma.go:45:30000*/ n2 := t14
-					/*line gamma.go:42:30000*/ x3 := g.D * v
-					/*line gamma.go:43:30000*/ t19 := u < 1-float64(float64(0.0331*n2)*n2)
-					/*line gamma.go:44:30000*/ if !t19 {
-						/*line gamma.go:45:30000*/ t15 := u
-						/*line gamma.go:43:30000*/ result02 := log64(t15)
-						/*line gamma.go:44:30000*/ t17 := v
-						/*line gamma.go:43:30000*/ result03 := log64(t17)
-						/*line gamma.go:44:30000*/ t19 = result02 < float64(0.5*n2)+float64(g.D*(1-v+result03)) /*line quern_gen.go:1353:1*/
+					t11 := a3
+					/*line gamma.go:41*/ result0 := open64(t11)
+					t13 := result0
+					t14 := float64(n * n)
+					u := t13
+					n2 := t14
+					/*line gamma.go:42*/ x3 := g.D * v
+					t19 := u < 1-float64(float64(0.0331*n2)*n2)
+					if !t19 {
+						t15 := u
+						/*line gamma.go:43*/ result02 := log64(t15)
+						t17 := v
+						/*line gamma.go:43*/ result03 := log64(t17)
+						t19 = result02 < float64(0.5*n2)+float64(g.D*(1-v+result03))
 					}
-					/*line gamma.go:46:30000*/ if t19 {
-						/*line gamma.go:44:30000*/ t20 := x3
-						/*line gamma.go:45:30000*/ t21 := b3
-						/*line gamma.go:44:30000*/ result04 := exponential64(t21)
-						/*line gamma.go:45:30000*/ x = t20
-						/*line gamma.go:46:30000*/ e = g.Inverse * result04
-						/*line gamma.go:47:30000*/ break block /*line quern_gen.go:1361:1*/
+					if t19 {
+						/*line gamma.go:44*/ t20 := x3
+						t21 := b3
+						/*line gamma.go:44*/ result04 := exponential64(t21)
+						x = t20
+						e = g.Inverse * result04
+						break block
 					}
 				}
-				/*line gamma.go:47:30000*/ x = t23
-				/*line gamma.go:48:30000*/ e = 0 /*line quern_gen.go:1365:1*/
+				/*line gamma.go:47*/ x = t23
+				e = 0
 			}
-			/*line gamma.go:57:30000*/ x4 := x
-			/*line gamma.go:58:30000*/ e2 := e
-//line gamma.go:59:30000
+			/*line gamma.go:57*/ x4 := x
+			e2 := e
 			var result05 float64
-			/*line gamma.go:58:30000*/ if e2 == 0 {
-				/*line gamma.go:59:30000*/ result05 = x4
-//line gamma.go:60:30000
+			/*line gamma.go:58*/ if e2 == 0 {
+				result05 = x4
 			} else {
-				/*line gamma.go:61:30000*/ t5 := -e2
-				/*line gamma.go:61:30000*/ result06 := quernFunc1FillGamma[T](t5)
-				/*line gamma.go:62:30000*/ result05 = x4 * result06 /*line quern_gen.go:1377:1*/
+				t5 := -e2
+				/*line gamma.go:61*/ result06 := quernFunc1FillGamma[T](t5)
+				result05 = x4 * result06
 			}
-			/*line gamma.go:80:30000*/ dst[i] = T(scale * result05) /*line quern_gen.go:1379:1*/
+			/*line gamma.go:80*/ dst[i] = T(scale * result05)
 		}
-	}
+	} /*line quern_gen.go:1369:1*/
 }
 
 // quernFunc1FillGamma is random.exp64.
 func quernFunc1FillGamma[T float32 | float64](x float64) float64 {
-	/*line arithmetic.go:130:40000*/ if x > 709.782712893384 {
-		/*line arithmetic.go:131:40000*/ result0 := math.Inf(1)
-		/*line arithmetic.go:132:40000*/ return result0 /*line quern_gen.go:1388:1*/
+	/*line arithmetic.go:130*/ if x > 709.782712893384 {
+		result0 := math.Inf(1)
+		return result0
 	}
-	/*line arithmetic.go:133:40000*/ if !(x >= -708.3964185322641) {
-		/*line arithmetic.go:134:40000*/ return 0 /*line quern_gen.go:1391:1*/
+	/*line arithmetic.go:133*/ if !(x >= -708.3964185322641) {
+		return 0
 	}
-	/*line arithmetic.go:136:40000*/ k := math.RoundToEven(float64(x * 1.4426950408889634))
-	/*line arithmetic.go:137:40000*/ r2 := x - float64(k*0.6931471803691238) - float64(k*1.9082149292705877e-10)
-	/*line arithmetic.go:138:40000*/ p := float64(r2*2.5100375832561234e-08) + 2.7620075879983367e-07
-	/*line arithmetic.go:139:40000*/ p = float64(r2*p) + 2.7557268480310024e-06
-	/*line arithmetic.go:140:40000*/ p = float64(r2*p) + 2.4801521322368692e-05
-	/*line arithmetic.go:141:40000*/ p = float64(r2*p) + 0.00019841269863040545
-	/*line arithmetic.go:142:40000*/ p = float64(r2*p) + 0.0013888888917196719
-	/*line arithmetic.go:143:40000*/ p = float64(r2*p) + 0.008333333333330065
-	/*line arithmetic.go:144:40000*/ p = float64(r2*p) + 0.041666666666624164
-	/*line arithmetic.go:145:40000*/ p = float64(r2*p) + 0.16666666666666669
-	/*line arithmetic.go:146:40000*/ p = float64(r2*p) + 0.5000000000000001
-	/*line arithmetic.go:147:40000*/ y := 1 + (r2 + float64(float64(r2*r2)*p))
-	/*line arithmetic.go:149:40000*/ half := host.Int64[int64](k) >> 1
-	/*line arithmetic.go:150:40000*/ y *= math.Float64frombits(uint64(half+1023) << 52)
-	/*line arithmetic.go:151:40000*/ return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1407:1*/
+	k := math.RoundToEven(float64(x * 1.4426950408889634))
+	r2 := x - float64(k*0.6931471803691238) - float64(k*1.9082149292705877e-10)
+	p := float64(r2*2.5100375832561234e-08) + 2.7620075879983367e-07
+	p = float64(r2*p) + 2.7557268480310024e-06
+	p = float64(r2*p) + 2.4801521322368692e-05
+	p = float64(r2*p) + 0.00019841269863040545
+	p = float64(r2*p) + 0.0013888888917196719
+	p = float64(r2*p) + 0.008333333333330065
+	p = float64(r2*p) + 0.041666666666624164
+	p = float64(r2*p) + 0.16666666666666669
+	p = float64(r2*p) + 0.5000000000000001
+	y := 1 + (r2 + float64(float64(r2*r2)*p))
+	/*line arithmetic.go:149*/ half := host.Int64[int64](k) >> 1
+	y *= math.Float64frombits(uint64(half+1023) << 52)
+	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1395:1*/
 }
 
 func quernPlainFillBeta[T float32 | float64](r *host.Run) {
@@ -1447,279 +1435,263 @@ func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src 
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t22 := src.Offset + uint64(i)
-//line gamma.go:72:30000
+//line gamma.go:72
 				var part uint32
-//line gamma.go:73:30000
 				var x float64
-//line gamma.go:74:30000
 				var e float64
-//line gamma.go:75:30000
 			block3:
-				/*line gamma.go:76:30000*/ switch {
-//line gamma.go:77:30000
+				switch {
 				default:
-					/*line gamma.go:33:30000*/ for end := part + 16384; part < end; part += 2 {
-						/*line gamma.go:34:30000*/ if r.Halted() {
-							/*line gamma.go:33:30000*/ r.Halt() /*line quern_gen.go:1463:1*/
+					/*line gamma.go:33*/ for end := part + 16384; part < end; part += 2 {
+						if r.Halted() {
+							/*line gamma.go:33*/ r.Halt()
 						}
-						/*line gamma.go:34:30000*/ t2 := part
-						/*line gamma.go:34:30000*/ a2, b2 := src.group64(t22, t2)
-						/*line gamma.go:34:30000*/ x2, _ := normals64(a2, b2)
-						/*line gamma.go:35:30000*/ n := x2
-						/*line gamma.go:35:30000*/ t8 := part + 1
-						/*line gamma.go:35:30000*/ a3, b3 := src.group64(t22, t8)
-						/*line gamma.go:36*/ a4 := a3
+						/*line gamma.go:34*/ t2 := part
+						/*line gamma.go:34*/ a2, b2 := src.group64(t22, t2)
+						/*line gamma.go:34*/ x2, _ := normals64(a2, b2)
+						n := x2
+						/*line gamma.go:35*/ t8 := part + 1
+						/*line gamma.go:35*/ a3, b3 := src.group64(t22, t8)
+						a4 := a3
 						b4 := b3
 						/*line gamma.go:36*/ v := 1 + float64(a.C*n)
 						if v <= 0 {
 							continue
 						}
 						v = float64(v*v) * v
-						/*line gamma.go:41:30000*/ t11 := a4
-						/*line gamma.go:41:30000*/ result0 := open64(t11)
-						/*line gamma.go:42:30000*/ t13 := result0
-						/*line gamma.go:43:30000*/ t14 := float64(n * n)
-						/*line gamma.go:44:30000*/ u := t13
-						/*line gamma.go:45:30000*/ n2 := t14
-						/*line gamma.go:42:30000*/ x3 := a.D * v
-						/*line gamma.go:43:30000*/ t19 := u < 1-float64(float64(0.0331*n2)*n2)
-						/*line gamma.go:44:30000*/ if !t19 {
-							/*line gamma.go:45:30000*/ t15 := u
-							/*line gamma.go:43:30000*/ result02 := log64(t15)
-							/*line gamma.go:44:30000*/ t17 := v
-							/*line gamma.go:43:30000*/ result03 := log64(t17)
-							/*line gamma.go:44:30000*/ t19 = result02 < float64(0.5*n2)+float64(a.D*(1-v+result03)) /*line quern_gen.go:1491:1*/
+						t11 := a4
+						/*line gamma.go:41*/ result0 := open64(t11)
+						t13 := result0
+						t14 := float64(n * n)
+						u := t13
+						n2 := t14
+						/*line gamma.go:42*/ x3 := a.D * v
+						t19 := u < 1-float64(float64(0.0331*n2)*n2)
+						if !t19 {
+							t15 := u
+							/*line gamma.go:43*/ result02 := log64(t15)
+							t17 := v
+							/*line gamma.go:43*/ result03 := log64(t17)
+							t19 = result02 < float64(0.5*n2)+float64(a.D*(1-v+result03))
 						}
-						/*line gamma.go:46:30000*/ if t19 {
-							/*line gamma.go:44:30000*/ t20 := x3
-							/*line gamma.go:45:30000*/ t21 := b4
-							/*line gamma.go:44:30000*/ result04 := exponential64(t21)
-							/*line gamma.go:45:30000*/ x = t20
-							/*line gamma.go:46:30000*/ e = a.Inverse * result04
-							/*line gamma.go:47:30000*/ break block3 /*line quern_gen.go:1499:1*/
+						if t19 {
+							/*line gamma.go:44*/ t20 := x3
+							t21 := b4
+							/*line gamma.go:44*/ result04 := exponential64(t21)
+							x = t20
+							e = a.Inverse * result04
+							break block3
 						}
 					}
-					/*line gamma.go:47:30000*/ x = t23
-					/*line gamma.go:48:30000*/ e = 0 /*line quern_gen.go:1503:1*/
+					/*line gamma.go:47*/ x = t23
+					e = 0
 				}
-				/*line gamma.go:72:30000*/ x4 := x
-				/*line gamma.go:73:30000*/ ex := e
-//line gamma.go:73:30000
+				/*line gamma.go:72*/ x4 := x
+				ex := e
+//line gamma.go:73
 				var part2 uint32 = 32768
-//line gamma.go:74:30000
 				var x5 float64
-//line gamma.go:75:30000
 				var e2 float64
-//line gamma.go:76:30000
 			block4:
-				/*line gamma.go:77:30000*/ switch {
-//line gamma.go:78:30000
+				switch {
 				default:
-					/*line gamma.go:33:30000*/ for end2 := part2 + 16384; part2 < end2; part2 += 2 {
-						/*line gamma.go:34:30000*/ if r.Halted() {
-							/*line gamma.go:33:30000*/ r.Halt() /*line quern_gen.go:1520:1*/
+					/*line gamma.go:33*/ for end2 := part2 + 16384; part2 < end2; part2 += 2 {
+						if r.Halted() {
+							/*line gamma.go:33*/ r.Halt()
 						}
-						/*line gamma.go:34:30000*/ t24 := part2
-						/*line gamma.go:34:30000*/ a5, b5 := src.group64(t22, t24)
-						/*line gamma.go:34:30000*/ x6, _ := normals64(a5, b5)
-						/*line gamma.go:35:30000*/ n3 := x6
-						/*line gamma.go:35:30000*/ t82 := part2 + 1
-						/*line gamma.go:35:30000*/ a6, b6 := src.group64(t22, t82)
-						/*line gamma.go:36*/ a7 := a6
+						/*line gamma.go:34*/ t24 := part2
+						/*line gamma.go:34*/ a5, b5 := src.group64(t22, t24)
+						/*line gamma.go:34*/ x6, _ := normals64(a5, b5)
+						n3 := x6
+						/*line gamma.go:35*/ t82 := part2 + 1
+						/*line gamma.go:35*/ a6, b6 := src.group64(t22, t82)
+						a7 := a6
 						b7 := b6
 						/*line gamma.go:36*/ v2 := 1 + float64(b.C*n3)
 						if v2 <= 0 {
 							continue
 						}
 						v2 = float64(v2*v2) * v2
-						/*line gamma.go:41:30000*/ t112 := a7
-						/*line gamma.go:41:30000*/ result05 := open64(t112)
-						/*line gamma.go:42:30000*/ t132 := result05
-						/*line gamma.go:43:30000*/ t142 := float64(n3 * n3)
-						/*line gamma.go:44:30000*/ u2 := t132
-						/*line gamma.go:45:30000*/ n22 := t142
-						/*line gamma.go:42:30000*/ x7 := b.D * v2
-						/*line gamma.go:43:30000*/ t192 := u2 < 1-float64(float64(0.0331*n22)*n22)
-						/*line gamma.go:44:30000*/ if !t192 {
-							/*line gamma.go:45:30000*/ t152 := u2
-							/*line gamma.go:43:30000*/ result06 := log64(t152)
-							/*line gamma.go:44:30000*/ t172 := v2
-							/*line gamma.go:43:30000*/ result07 := log64(t172)
-							/*line gamma.go:44:30000*/ t192 = result06 < float64(0.5*n22)+float64(b.D*(1-v2+result07)) /*line quern_gen.go:1548:1*/
+						t112 := a7
+						/*line gamma.go:41*/ result05 := open64(t112)
+						t132 := result05
+						t142 := float64(n3 * n3)
+						u2 := t132
+						n22 := t142
+						/*line gamma.go:42*/ x7 := b.D * v2
+						t192 := u2 < 1-float64(float64(0.0331*n22)*n22)
+						if !t192 {
+							t152 := u2
+							/*line gamma.go:43*/ result06 := log64(t152)
+							t172 := v2
+							/*line gamma.go:43*/ result07 := log64(t172)
+							t192 = result06 < float64(0.5*n22)+float64(b.D*(1-v2+result07))
 						}
-						/*line gamma.go:46:30000*/ if t192 {
-							/*line gamma.go:44:30000*/ t202 := x7
-							/*line gamma.go:45:30000*/ t212 := b7
-							/*line gamma.go:44:30000*/ result08 := exponential64(t212)
-							/*line gamma.go:45:30000*/ x5 = t202
-							/*line gamma.go:46:30000*/ e2 = b.Inverse * result08
-							/*line gamma.go:47:30000*/ break block4 /*line quern_gen.go:1556:1*/
+						if t192 {
+							/*line gamma.go:44*/ t202 := x7
+							t212 := b7
+							/*line gamma.go:44*/ result08 := exponential64(t212)
+							x5 = t202
+							e2 = b.Inverse * result08
+							break block4
 						}
 					}
-					/*line gamma.go:47:30000*/ x5 = t232
-					/*line gamma.go:48:30000*/ e2 = 0 /*line quern_gen.go:1560:1*/
+					/*line gamma.go:47*/ x5 = t232
+					e2 = 0
 				}
-				/*line gamma.go:73:30000*/ y := x5
-				/*line gamma.go:74:30000*/ ey := e2
-				/*line gamma.go:74:30000*/ t9 := ex - ey
-				/*line gamma.go:74:30000*/ result09 := quernFunc1FillBeta[T](t9)
-				/*line gamma.go:75:30000*/ result010 := 1 / (1 + float64(y/x4*result09))
-				/*line gamma.go:87:30000*/ row[threadX] = T(result010) /*line quern_gen.go:1567:1*/
+				/*line gamma.go:73*/ y := x5
+				ey := e2
+				/*line gamma.go:74*/ t9 := ex - ey
+				/*line gamma.go:74*/ result09 := quernFunc1FillBeta[T](t9)
+				result010 := 1 / (1 + float64(y/x4*result09))
+				/*line gamma.go:87*/ row[threadX] = T(result010)
 			}
-			/*line gamma.go:89:30000*/ return /*line quern_gen.go:1569:1*/
+			return
 		}
 	}
-	/*line gamma.go:92:30000*/ for threadX := range width {
-		/*line gamma.go:93:30000*/ r.ThreadIdx.X = threadX
-		/*line gamma.go:94:30000*/ i := base + threadX
-		/*line gamma.go:95:30000*/ t22 := src.Offset + uint64(i)
-		/*line gamma.go:86:30000*/ if i < len(dst) {
-//line gamma.go:72:30000
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t22 := src.Offset + uint64(i)
+		/*line gamma.go:86*/ if i < len(dst) {
+//line gamma.go:72
 			var part uint32
-//line gamma.go:73:30000
 			var x float64
-//line gamma.go:74:30000
 			var e float64
-//line gamma.go:75:30000
 		block:
-			/*line gamma.go:76:30000*/ switch {
-//line gamma.go:77:30000
+			switch {
 			default:
-				/*line gamma.go:33:30000*/ for end := part + 16384; part < end; part += 2 {
-					/*line gamma.go:34:30000*/ if r.Halted() {
-						/*line gamma.go:33:30000*/ r.Halt() /*line quern_gen.go:1590:1*/
+				/*line gamma.go:33*/ for end := part + 16384; part < end; part += 2 {
+					if r.Halted() {
+						/*line gamma.go:33*/ r.Halt()
 					}
-					/*line gamma.go:34:30000*/ t2 := part
-					/*line gamma.go:34:30000*/ a2, b2 := src.group64(t22, t2)
-					/*line gamma.go:34:30000*/ x2, _ := normals64(a2, b2)
-					/*line gamma.go:35:30000*/ n := x2
-					/*line gamma.go:35:30000*/ t8 := part + 1
-					/*line gamma.go:35:30000*/ a3, b3 := src.group64(t22, t8)
-					/*line gamma.go:36*/ a4 := a3
+					/*line gamma.go:34*/ t2 := part
+					/*line gamma.go:34*/ a2, b2 := src.group64(t22, t2)
+					/*line gamma.go:34*/ x2, _ := normals64(a2, b2)
+					n := x2
+					/*line gamma.go:35*/ t8 := part + 1
+					/*line gamma.go:35*/ a3, b3 := src.group64(t22, t8)
+					a4 := a3
 					b4 := b3
 					/*line gamma.go:36*/ v := 1 + float64(a.C*n)
 					if v <= 0 {
 						continue
 					}
 					v = float64(v*v) * v
-					/*line gamma.go:41:30000*/ t11 := a4
-					/*line gamma.go:41:30000*/ result0 := open64(t11)
-					/*line gamma.go:42:30000*/ t13 := result0
-					/*line gamma.go:43:30000*/ t14 := float64(n * n)
-					/*line gamma.go:44:30000*/ u := t13
-					/*line gamma.go:45:30000*/ n2 := t14
-					/*line gamma.go:42:30000*/ x3 := a.D * v
-					/*line gamma.go:43:30000*/ t19 := u < 1-float64(float64(0.0331*n2)*n2)
-					/*line gamma.go:44:30000*/ if !t19 {
-						/*line gamma.go:45:30000*/ t15 := u
-						/*line gamma.go:43:30000*/ result02 := log64(t15)
-						/*line gamma.go:44:30000*/ t17 := v
-						/*line gamma.go:43:30000*/ result03 := log64(t17)
-						/*line gamma.go:44:30000*/ t19 = result02 < float64(0.5*n2)+float64(a.D*(1-v+result03)) /*line quern_gen.go:1618:1*/
+					t11 := a4
+					/*line gamma.go:41*/ result0 := open64(t11)
+					t13 := result0
+					t14 := float64(n * n)
+					u := t13
+					n2 := t14
+					/*line gamma.go:42*/ x3 := a.D * v
+					t19 := u < 1-float64(float64(0.0331*n2)*n2)
+					if !t19 {
+						t15 := u
+						/*line gamma.go:43*/ result02 := log64(t15)
+						t17 := v
+						/*line gamma.go:43*/ result03 := log64(t17)
+						t19 = result02 < float64(0.5*n2)+float64(a.D*(1-v+result03))
 					}
-					/*line gamma.go:46:30000*/ if t19 {
-						/*line gamma.go:44:30000*/ t20 := x3
-						/*line gamma.go:45:30000*/ t21 := b4
-						/*line gamma.go:44:30000*/ result04 := exponential64(t21)
-						/*line gamma.go:45:30000*/ x = t20
-						/*line gamma.go:46:30000*/ e = a.Inverse * result04
-						/*line gamma.go:47:30000*/ break block /*line quern_gen.go:1626:1*/
+					if t19 {
+						/*line gamma.go:44*/ t20 := x3
+						t21 := b4
+						/*line gamma.go:44*/ result04 := exponential64(t21)
+						x = t20
+						e = a.Inverse * result04
+						break block
 					}
 				}
-				/*line gamma.go:47:30000*/ x = t23
-				/*line gamma.go:48:30000*/ e = 0 /*line quern_gen.go:1630:1*/
+				/*line gamma.go:47*/ x = t23
+				e = 0
 			}
-			/*line gamma.go:72:30000*/ x4 := x
-			/*line gamma.go:73:30000*/ ex := e
-//line gamma.go:73:30000
+			/*line gamma.go:72*/ x4 := x
+			ex := e
+//line gamma.go:73
 			var part2 uint32 = 32768
-//line gamma.go:74:30000
 			var x5 float64
-//line gamma.go:75:30000
 			var e2 float64
-//line gamma.go:76:30000
 		block2:
-			/*line gamma.go:77:30000*/ switch {
-//line gamma.go:78:30000
+			switch {
 			default:
-				/*line gamma.go:33:30000*/ for end2 := part2 + 16384; part2 < end2; part2 += 2 {
-					/*line gamma.go:34:30000*/ if r.Halted() {
-						/*line gamma.go:33:30000*/ r.Halt() /*line quern_gen.go:1647:1*/
+				/*line gamma.go:33*/ for end2 := part2 + 16384; part2 < end2; part2 += 2 {
+					if r.Halted() {
+						/*line gamma.go:33*/ r.Halt()
 					}
-					/*line gamma.go:34:30000*/ t24 := part2
-					/*line gamma.go:34:30000*/ a5, b5 := src.group64(t22, t24)
-					/*line gamma.go:34:30000*/ x6, _ := normals64(a5, b5)
-					/*line gamma.go:35:30000*/ n3 := x6
-					/*line gamma.go:35:30000*/ t82 := part2 + 1
-					/*line gamma.go:35:30000*/ a6, b6 := src.group64(t22, t82)
-					/*line gamma.go:36*/ a7 := a6
+					/*line gamma.go:34*/ t24 := part2
+					/*line gamma.go:34*/ a5, b5 := src.group64(t22, t24)
+					/*line gamma.go:34*/ x6, _ := normals64(a5, b5)
+					n3 := x6
+					/*line gamma.go:35*/ t82 := part2 + 1
+					/*line gamma.go:35*/ a6, b6 := src.group64(t22, t82)
+					a7 := a6
 					b7 := b6
 					/*line gamma.go:36*/ v2 := 1 + float64(b.C*n3)
 					if v2 <= 0 {
 						continue
 					}
 					v2 = float64(v2*v2) * v2
-					/*line gamma.go:41:30000*/ t112 := a7
-					/*line gamma.go:41:30000*/ result05 := open64(t112)
-					/*line gamma.go:42:30000*/ t132 := result05
-					/*line gamma.go:43:30000*/ t142 := float64(n3 * n3)
-					/*line gamma.go:44:30000*/ u2 := t132
-					/*line gamma.go:45:30000*/ n22 := t142
-					/*line gamma.go:42:30000*/ x7 := b.D * v2
-					/*line gamma.go:43:30000*/ t192 := u2 < 1-float64(float64(0.0331*n22)*n22)
-					/*line gamma.go:44:30000*/ if !t192 {
-						/*line gamma.go:45:30000*/ t152 := u2
-						/*line gamma.go:43:30000*/ result06 := log64(t152)
-						/*line gamma.go:44:30000*/ t172 := v2
-						/*line gamma.go:43:30000*/ result07 := log64(t172)
-						/*line gamma.go:44:30000*/ t192 = result06 < float64(0.5*n22)+float64(b.D*(1-v2+result07)) /*line quern_gen.go:1675:1*/
+					t112 := a7
+					/*line gamma.go:41*/ result05 := open64(t112)
+					t132 := result05
+					t142 := float64(n3 * n3)
+					u2 := t132
+					n22 := t142
+					/*line gamma.go:42*/ x7 := b.D * v2
+					t192 := u2 < 1-float64(float64(0.0331*n22)*n22)
+					if !t192 {
+						t152 := u2
+						/*line gamma.go:43*/ result06 := log64(t152)
+						t172 := v2
+						/*line gamma.go:43*/ result07 := log64(t172)
+						t192 = result06 < float64(0.5*n22)+float64(b.D*(1-v2+result07))
 					}
-					/*line gamma.go:46:30000*/ if t192 {
-						/*line gamma.go:44:30000*/ t202 := x7
-						/*line gamma.go:45:30000*/ t212 := b7
-						/*line gamma.go:44:30000*/ result08 := exponential64(t212)
-						/*line gamma.go:45:30000*/ x5 = t202
-						/*line gamma.go:46:30000*/ e2 = b.Inverse * result08
-						/*line gamma.go:47:30000*/ break block2 /*line quern_gen.go:1683:1*/
+					if t192 {
+						/*line gamma.go:44*/ t202 := x7
+						t212 := b7
+						/*line gamma.go:44*/ result08 := exponential64(t212)
+						x5 = t202
+						e2 = b.Inverse * result08
+						break block2
 					}
 				}
-				/*line gamma.go:47:30000*/ x5 = t232
-				/*line gamma.go:48:30000*/ e2 = 0 /*line quern_gen.go:1687:1*/
+				/*line gamma.go:47*/ x5 = t232
+				e2 = 0
 			}
-			/*line gamma.go:73:30000*/ y := x5
-			/*line gamma.go:74:30000*/ ey := e2
-			/*line gamma.go:74:30000*/ t9 := ex - ey
-			/*line gamma.go:74:30000*/ result09 := quernFunc1FillBeta[T](t9)
-			/*line gamma.go:75:30000*/ result010 := 1 / (1 + float64(y/x4*result09))
-			/*line gamma.go:87:30000*/ dst[i] = T(result010) /*line quern_gen.go:1694:1*/
+			/*line gamma.go:73*/ y := x5
+			ey := e2
+			/*line gamma.go:74*/ t9 := ex - ey
+			/*line gamma.go:74*/ result09 := quernFunc1FillBeta[T](t9)
+			result010 := 1 / (1 + float64(y/x4*result09))
+			/*line gamma.go:87*/ dst[i] = T(result010)
 		}
-	}
+	} /*line quern_gen.go:1668:1*/
 }
 
 // quernFunc1FillBeta is random.exp64.
 func quernFunc1FillBeta[T float32 | float64](x float64) float64 {
-	/*line arithmetic.go:130:40000*/ if x > 709.782712893384 {
-		/*line arithmetic.go:131:40000*/ result0 := math.Inf(1)
-		/*line arithmetic.go:132:40000*/ return result0 /*line quern_gen.go:1703:1*/
+	/*line arithmetic.go:130*/ if x > 709.782712893384 {
+		result0 := math.Inf(1)
+		return result0
 	}
-	/*line arithmetic.go:133:40000*/ if !(x >= -708.3964185322641) {
-		/*line arithmetic.go:134:40000*/ return 0 /*line quern_gen.go:1706:1*/
+	/*line arithmetic.go:133*/ if !(x >= -708.3964185322641) {
+		return 0
 	}
-	/*line arithmetic.go:136:40000*/ k := math.RoundToEven(float64(x * 1.4426950408889634))
-	/*line arithmetic.go:137:40000*/ r2 := x - float64(k*0.6931471803691238) - float64(k*1.9082149292705877e-10)
-	/*line arithmetic.go:138:40000*/ p := float64(r2*2.5100375832561234e-08) + 2.7620075879983367e-07
-	/*line arithmetic.go:139:40000*/ p = float64(r2*p) + 2.7557268480310024e-06
-	/*line arithmetic.go:140:40000*/ p = float64(r2*p) + 2.4801521322368692e-05
-	/*line arithmetic.go:141:40000*/ p = float64(r2*p) + 0.00019841269863040545
-	/*line arithmetic.go:142:40000*/ p = float64(r2*p) + 0.0013888888917196719
-	/*line arithmetic.go:143:40000*/ p = float64(r2*p) + 0.008333333333330065
-	/*line arithmetic.go:144:40000*/ p = float64(r2*p) + 0.041666666666624164
-	/*line arithmetic.go:145:40000*/ p = float64(r2*p) + 0.16666666666666669
-	/*line arithmetic.go:146:40000*/ p = float64(r2*p) + 0.5000000000000001
-	/*line arithmetic.go:147:40000*/ y := 1 + (r2 + float64(float64(r2*r2)*p))
-	/*line arithmetic.go:149:40000*/ half := host.Int64[int64](k) >> 1
-	/*line arithmetic.go:150:40000*/ y *= math.Float64frombits(uint64(half+1023) << 52)
-	/*line arithmetic.go:151:40000*/ return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1722:1*/
+	k := math.RoundToEven(float64(x * 1.4426950408889634))
+	r2 := x - float64(k*0.6931471803691238) - float64(k*1.9082149292705877e-10)
+	p := float64(r2*2.5100375832561234e-08) + 2.7620075879983367e-07
+	p = float64(r2*p) + 2.7557268480310024e-06
+	p = float64(r2*p) + 2.4801521322368692e-05
+	p = float64(r2*p) + 0.00019841269863040545
+	p = float64(r2*p) + 0.0013888888917196719
+	p = float64(r2*p) + 0.008333333333330065
+	p = float64(r2*p) + 0.041666666666624164
+	p = float64(r2*p) + 0.16666666666666669
+	p = float64(r2*p) + 0.5000000000000001
+	y := 1 + (r2 + float64(float64(r2*r2)*p))
+	/*line arithmetic.go:149*/ half := host.Int64[int64](k) >> 1
+	y *= math.Float64frombits(uint64(half+1023) << 52)
+	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1694:1*/
 }
 
 func quernPlainFillIntegers32(r *host.Run) {
@@ -1780,14 +1752,14 @@ func quernRow1FillIntegers32(r *host.Run, base int, shift int, dst []uint32, siz
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-			/*line source.go:52:10000*/ t8 := c2
-			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			t8 := c2
+			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-			/*line source.go:56:10000*/ t10 := lo1
-			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
-			/*line source.go:58:10000*/ t122 := lo0
-			/*line source.go:59*/ a = t9
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t122 := lo0
+			a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -1846,12 +1818,12 @@ func quernRow1FillIntegers32(r *host.Run, base int, shift int, dst []uint32, siz
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
-			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
-			/*line source.go:120:10000*/ t105 := lo15
-			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
-			/*line source.go:122:10000*/ t126 := lo05
-			/*line source.go:123*/ a = t95
+			lo15 := t85 * 3449720151
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t126 := lo05
+			a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -1944,9 +1916,9 @@ func quernRow1FillIntegers32(r *host.Run, base int, shift int, dst []uint32, siz
 			result0_22 := result0_2
 			result0_32 := result0_3
 			/*line uniform.go:52*/ result0_03 := result0_02
-			/*line uniform.go:53:20000*/ result0_13 := result0_12
-			/*line uniform.go:54:20000*/ result0_23 := result0_22
-			/*line uniform.go:55:20000*/ result0_33 := result0_32
+			result0_13 := result0_12
+			result0_23 := result0_22
+			result0_33 := result0_32
 			/*line integers.go:13*/ t2_02 := result0_03
 			t2_12 := result0_13
 			t2_2 := result0_23
@@ -1954,7 +1926,7 @@ func quernRow1FillIntegers32(r *host.Run, base int, shift int, dst []uint32, siz
 			w_0 := t2_02
 			w_1 := t2_12
 			w_2 := t2_2
-			/*line integers.go:20:50000*/ w_3 := t2_3
+			w_3 := t2_3
 			/*line integers.go:15*/ t811 := w_0
 			/*line integers.go:15*/ result0 := src.within32(t3, t811, n)
 			t1212 := w_1
@@ -1966,7 +1938,7 @@ func quernRow1FillIntegers32(r *host.Run, base int, shift int, dst []uint32, siz
 			/*line integers.go:14*/ t23 := [4]uint32{low + result0, low + result02, low + result03, low + result04}
 			/*line integers.go:14*/ store4[uint32](dst, i, shift, t23)
 		}
-	} /*line quern_gen.go:1969:1*/
+	} /*line quern_gen.go:1941:1*/
 }
 
 func quernHostFillIntegers32_shift_0(r *host.Run) {
@@ -2022,14 +1994,14 @@ func quernRow1FillIntegers32_shift_0(r *host.Run, base int, shift2 int, dst []ui
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-			/*line source.go:52:10000*/ t8 := c2
-			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			t8 := c2
+			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-			/*line source.go:56:10000*/ t10 := lo1
-			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
-			/*line source.go:58:10000*/ t122 := lo0
-			/*line source.go:59*/ a = t9
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t122 := lo0
+			a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -2088,12 +2060,12 @@ func quernRow1FillIntegers32_shift_0(r *host.Run, base int, shift2 int, dst []ui
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
-			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
-			/*line source.go:120:10000*/ t105 := lo15
-			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
-			/*line source.go:122:10000*/ t126 := lo05
-			/*line source.go:123*/ a = t95
+			lo15 := t85 * 3449720151
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t126 := lo05
+			a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -2186,9 +2158,9 @@ func quernRow1FillIntegers32_shift_0(r *host.Run, base int, shift2 int, dst []ui
 			result0_22 := result0_2
 			result0_32 := result0_3
 			/*line uniform.go:52*/ result0_03 := result0_02
-			/*line uniform.go:53:20000*/ result0_13 := result0_12
-			/*line uniform.go:54:20000*/ result0_23 := result0_22
-			/*line uniform.go:55:20000*/ result0_33 := result0_32
+			result0_13 := result0_12
+			result0_23 := result0_22
+			result0_33 := result0_32
 			/*line integers.go:13*/ t2_02 := result0_03
 			t2_12 := result0_13
 			t2_2 := result0_23
@@ -2196,7 +2168,7 @@ func quernRow1FillIntegers32_shift_0(r *host.Run, base int, shift2 int, dst []ui
 			w_0 := t2_02
 			w_1 := t2_12
 			w_2 := t2_2
-			/*line integers.go:20:50000*/ w_3 := t2_3
+			w_3 := t2_3
 			/*line integers.go:15*/ t811 := w_0
 			/*line integers.go:15*/ result0 := src.within32(t3, t811, n)
 			t1212 := w_1
@@ -2208,7 +2180,7 @@ func quernRow1FillIntegers32_shift_0(r *host.Run, base int, shift2 int, dst []ui
 			/*line integers.go:14*/ t23 := [4]uint32{low + result0, low + result02, low + result03, low + result04}
 			/*line integers.go:14*/ store4[uint32](dst, i, shift2, t23)
 		}
-	} /*line quern_gen.go:2211:1*/
+	} /*line quern_gen.go:2183:1*/
 }
 
 func quernPlainFillIntegers64(r *host.Run) {
@@ -2245,14 +2217,14 @@ func quernRow1FillIntegers64(r *host.Run, base int, shift int, dst []uint64, siz
 		i := base + threadX
 		first := src.Offset&^1 + 2*uint64(i)
 		t11 := first + 1
-		/*line integers.go:23:50000*/ if 2*i-shift < len(dst) {
+		/*line integers.go:23*/ if 2*i-shift < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-			/*line integers.go:24:50000*/ a3 := a2
-			/*line integers.go:25:50000*/ b3 := b2
-			/*line integers.go:26*/ t7 := a3
+			/*line integers.go:24*/ a3 := a2
+			b3 := b2
+			t7 := a3
 			/*line integers.go:26*/ result0 := src.within64(first, t7, n)
 			t10 := low + result0
 			t12 := b3
@@ -2260,7 +2232,7 @@ func quernRow1FillIntegers64(r *host.Run, base int, shift int, dst []uint64, siz
 			t15 := low + result02
 			/*line integers.go:26*/ store2[uint64](dst, i, shift, t10, t15)
 		}
-	} /*line quern_gen.go:2263:1*/
+	} /*line quern_gen.go:2235:1*/
 }
 
 func quernHostFillIntegers64_shift_0(r *host.Run) {
@@ -2292,14 +2264,14 @@ func quernRow1FillIntegers64_shift_0(r *host.Run, base int, shift2 int, dst []ui
 		i := base + threadX
 		first := src.Offset&^1 + 2*uint64(i)
 		t11 := first + 1
-		/*line integers.go:23:50000*/ if 2*i-shift2 < len(dst) {
+		/*line integers.go:23*/ if 2*i-shift2 < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-			/*line integers.go:24:50000*/ a3 := a2
-			/*line integers.go:25:50000*/ b3 := b2
-			/*line integers.go:26*/ t7 := a3
+			/*line integers.go:24*/ a3 := a2
+			b3 := b2
+			t7 := a3
 			/*line integers.go:26*/ result0 := src.within64(first, t7, n)
 			t10 := low + result0
 			t12 := b3
@@ -2307,7 +2279,7 @@ func quernRow1FillIntegers64_shift_0(r *host.Run, base int, shift2 int, dst []ui
 			t15 := low + result02
 			/*line integers.go:26*/ store2[uint64](dst, i, shift2, t10, t15)
 		}
-	} /*line quern_gen.go:2310:1*/
+	} /*line quern_gen.go:2282:1*/
 }
 
 func quernPlainFillBernoulli(r *host.Run) {
@@ -2352,7 +2324,7 @@ func quernRow1FillBernoulli(r *host.Run, base int, shift int, dst []bool, size u
 		t1212 := t3 + 1
 		t16 := t3 + 2
 		t20 := t3 + 3
-		/*line integers.go:108:50000*/ if 4*i-shift < len(dst) {
+		/*line integers.go:108*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
 			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c2<<16
@@ -2367,14 +2339,14 @@ func quernRow1FillBernoulli(r *host.Run, base int, shift int, dst []bool, size u
 			t7 := a
 			hi0 := uint32(uint64(c4) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-			/*line source.go:52:10000*/ t8 := c3
-			/*line source.go:53*/ hi1 := uint32(uint64(c5) * uint64(t8) >> 32)
+			t8 := c3
+			hi1 := uint32(uint64(c5) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-			/*line source.go:56:10000*/ t10 := lo1
-			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
-			/*line source.go:58:10000*/ t122 := lo0
-			/*line source.go:59*/ a = t9
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t122 := lo0
+			a = t9
 			b = t10
 			c3 = t11
 			d = t122
@@ -2433,12 +2405,12 @@ func quernRow1FillBernoulli(r *host.Run, base int, shift int, dst []bool, size u
 			lo05 := t75 * 3528531795
 			t85 := c3
 			hi15 := uint32(uint64(c5) * uint64(t85) >> 32)
-			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
-			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
-			/*line source.go:120:10000*/ t105 := lo15
-			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
-			/*line source.go:122:10000*/ t126 := lo05
-			/*line source.go:123*/ a = t95
+			lo15 := t85 * 3449720151
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t126 := lo05
+			a = t95
 			b = t105
 			c3 = t115
 			d = t126
@@ -2531,29 +2503,29 @@ func quernRow1FillBernoulli(r *host.Run, base int, shift int, dst []bool, size u
 			result0_22 := result0_2
 			result0_32 := result0_3
 			/*line uniform.go:52*/ result0_03 := result0_02
-			/*line uniform.go:53:20000*/ result0_13 := result0_12
-			/*line uniform.go:54:20000*/ result0_23 := result0_22
-			/*line uniform.go:55:20000*/ result0_33 := result0_32
-			/*line integers.go:109:50000*/ t2_02 := result0_03
-			/*line integers.go:110:50000*/ t2_12 := result0_13
-			/*line integers.go:111:50000*/ t2_2 := result0_23
-			/*line integers.go:112:50000*/ t2_3 := result0_33
-			/*line integers.go:113:50000*/ w_0 := t2_02
-			/*line integers.go:114:50000*/ w_1 := t2_12
-			/*line integers.go:115:50000*/ w_2 := t2_2
-			/*line integers.go:116:50000*/ w_3 := t2_3
-			/*line integers.go:111:50000*/ t911 := w_0
-			/*line integers.go:111:50000*/ result0 := c.holds(src, t3, t911)
-			/*line integers.go:112:50000*/ t13 := w_1
-			/*line integers.go:111:50000*/ result02 := c.holds(src, t1212, t13)
-			/*line integers.go:112:50000*/ t17 := w_2
-			/*line integers.go:111:50000*/ result03 := c.holds(src, t16, t17)
-			/*line integers.go:112:50000*/ t21 := w_3
-			/*line integers.go:111:50000*/ result04 := c.holds(src, t20, t21)
-			/*line integers.go:110:50000*/ t23 := [4]bool{result0, result02, result03, result04}
-			/*line integers.go:110:50000*/ store4[bool](dst, i, shift, t23) /*line quern_gen.go:2554:1*/
+			result0_13 := result0_12
+			result0_23 := result0_22
+			result0_33 := result0_32
+			/*line integers.go:109*/ t2_02 := result0_03
+			t2_12 := result0_13
+			t2_2 := result0_23
+			t2_3 := result0_33
+			w_0 := t2_02
+			w_1 := t2_12
+			w_2 := t2_2
+			w_3 := t2_3
+			/*line integers.go:111*/ t911 := w_0
+			/*line integers.go:111*/ result0 := c.holds(src, t3, t911)
+			t13 := w_1
+			/*line integers.go:111*/ result02 := c.holds(src, t1212, t13)
+			t17 := w_2
+			/*line integers.go:111*/ result03 := c.holds(src, t16, t17)
+			t21 := w_3
+			/*line integers.go:111*/ result04 := c.holds(src, t20, t21)
+			/*line integers.go:110*/ t23 := [4]bool{result0, result02, result03, result04}
+			/*line integers.go:110*/ store4[bool](dst, i, shift, t23)
 		}
-	}
+	} /*line quern_gen.go:2528:1*/
 }
 
 func quernHostFillBernoulli_shift_0(r *host.Run) {
@@ -2593,7 +2565,7 @@ func quernRow1FillBernoulli_shift_0(r *host.Run, base int, shift2 int, dst []boo
 		t1212 := t3 + 1
 		t16 := t3 + 2
 		t20 := t3 + 3
-		/*line integers.go:108:50000*/ if 4*i-shift2 < len(dst) {
+		/*line integers.go:108*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
 			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c2<<16
@@ -2608,14 +2580,14 @@ func quernRow1FillBernoulli_shift_0(r *host.Run, base int, shift2 int, dst []boo
 			t7 := a
 			hi0 := uint32(uint64(c4) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-			/*line source.go:52:10000*/ t8 := c3
-			/*line source.go:53*/ hi1 := uint32(uint64(c5) * uint64(t8) >> 32)
+			t8 := c3
+			hi1 := uint32(uint64(c5) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-			/*line source.go:56:10000*/ t10 := lo1
-			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
-			/*line source.go:58:10000*/ t122 := lo0
-			/*line source.go:59*/ a = t9
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t122 := lo0
+			a = t9
 			b = t10
 			c3 = t11
 			d = t122
@@ -2674,12 +2646,12 @@ func quernRow1FillBernoulli_shift_0(r *host.Run, base int, shift2 int, dst []boo
 			lo05 := t75 * 3528531795
 			t85 := c3
 			hi15 := uint32(uint64(c5) * uint64(t85) >> 32)
-			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
-			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
-			/*line source.go:120:10000*/ t105 := lo15
-			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
-			/*line source.go:122:10000*/ t126 := lo05
-			/*line source.go:123*/ a = t95
+			lo15 := t85 * 3449720151
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t126 := lo05
+			a = t95
 			b = t105
 			c3 = t115
 			d = t126
@@ -2772,29 +2744,29 @@ func quernRow1FillBernoulli_shift_0(r *host.Run, base int, shift2 int, dst []boo
 			result0_22 := result0_2
 			result0_32 := result0_3
 			/*line uniform.go:52*/ result0_03 := result0_02
-			/*line uniform.go:53:20000*/ result0_13 := result0_12
-			/*line uniform.go:54:20000*/ result0_23 := result0_22
-			/*line uniform.go:55:20000*/ result0_33 := result0_32
-			/*line integers.go:109:50000*/ t2_02 := result0_03
-			/*line integers.go:110:50000*/ t2_12 := result0_13
-			/*line integers.go:111:50000*/ t2_2 := result0_23
-			/*line integers.go:112:50000*/ t2_3 := result0_33
-			/*line integers.go:113:50000*/ w_0 := t2_02
-			/*line integers.go:114:50000*/ w_1 := t2_12
-			/*line integers.go:115:50000*/ w_2 := t2_2
-			/*line integers.go:116:50000*/ w_3 := t2_3
-			/*line integers.go:111:50000*/ t911 := w_0
-			/*line integers.go:111:50000*/ result0 := c.holds(src, t3, t911)
-			/*line integers.go:112:50000*/ t13 := w_1
-			/*line integers.go:111:50000*/ result02 := c.holds(src, t1212, t13)
-			/*line integers.go:112:50000*/ t17 := w_2
-			/*line integers.go:111:50000*/ result03 := c.holds(src, t16, t17)
-			/*line integers.go:112:50000*/ t21 := w_3
-			/*line integers.go:111:50000*/ result04 := c.holds(src, t20, t21)
-			/*line integers.go:110:50000*/ t23 := [4]bool{result0, result02, result03, result04}
-			/*line integers.go:110:50000*/ store4[bool](dst, i, shift2, t23) /*line quern_gen.go:2795:1*/
+			result0_13 := result0_12
+			result0_23 := result0_22
+			result0_33 := result0_32
+			/*line integers.go:109*/ t2_02 := result0_03
+			t2_12 := result0_13
+			t2_2 := result0_23
+			t2_3 := result0_33
+			w_0 := t2_02
+			w_1 := t2_12
+			w_2 := t2_2
+			w_3 := t2_3
+			/*line integers.go:111*/ t911 := w_0
+			/*line integers.go:111*/ result0 := c.holds(src, t3, t911)
+			t13 := w_1
+			/*line integers.go:111*/ result02 := c.holds(src, t1212, t13)
+			t17 := w_2
+			/*line integers.go:111*/ result03 := c.holds(src, t16, t17)
+			t21 := w_3
+			/*line integers.go:111*/ result04 := c.holds(src, t20, t21)
+			/*line integers.go:110*/ t23 := [4]bool{result0, result02, result03, result04}
+			/*line integers.go:110*/ store4[bool](dst, i, shift2, t23)
 		}
-	}
+	} /*line quern_gen.go:2769:1*/
 }
 
 func quernPlainFillNormal32(r *host.Run) {
@@ -2836,7 +2808,7 @@ func quernRow1FillNormal32(r *host.Run, base int, shift int, dst []float32, size
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line normal.go:55:60000*/ if 4*i-shift < len(dst) {
+		/*line normal.go:55*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
 			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
@@ -2851,14 +2823,14 @@ func quernRow1FillNormal32(r *host.Run, base int, shift int, dst []float32, size
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-			/*line source.go:52:10000*/ t8 := c2
-			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			t8 := c2
+			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-			/*line source.go:56:10000*/ t10 := lo1
-			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
-			/*line source.go:58:10000*/ t122 := lo0
-			/*line source.go:59*/ a = t9
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t122 := lo0
+			a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -2917,12 +2889,12 @@ func quernRow1FillNormal32(r *host.Run, base int, shift int, dst []float32, size
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
-			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
-			/*line source.go:120:10000*/ t105 := lo15
-			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
-			/*line source.go:122:10000*/ t126 := lo05
-			/*line source.go:123*/ a = t95
+			lo15 := t85 * 3449720151
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t126 := lo05
+			a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -3015,27 +2987,27 @@ func quernRow1FillNormal32(r *host.Run, base int, shift int, dst []float32, size
 			result0_22 := result0_2
 			result0_32 := result0_3
 			/*line uniform.go:52*/ result0_03 := result0_02
-			/*line uniform.go:53:20000*/ result0_13 := result0_12
-			/*line uniform.go:54:20000*/ result0_23 := result0_22
-			/*line uniform.go:55:20000*/ result0_33 := result0_32
-			/*line normal.go:56:60000*/ w_0 := result0_03
-			/*line normal.go:57:60000*/ w_1 := result0_13
-			/*line normal.go:58:60000*/ w_2 := result0_23
-			/*line normal.go:59:60000*/ w_3 := result0_33
-			/*line normal.go:57:60000*/ t22 := w_0
-			/*line normal.go:58:60000*/ t3 := w_1
-			/*line normal.go:57:60000*/ x, y := normals32(t22, t3)
-			/*line normal.go:58:60000*/ a2 := x
-			/*line normal.go:59:60000*/ b2 := y
-			/*line normal.go:58:60000*/ t6 := w_2
-			/*line normal.go:59:60000*/ t711 := w_3
-			/*line normal.go:58:60000*/ x2, y2 := normals32(t6, t711)
-			/*line normal.go:59:60000*/ c5 := x2
-			/*line normal.go:60:60000*/ d2 := y2
-			/*line normal.go:59:60000*/ t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
-			/*line normal.go:59:60000*/ store4[float32](dst, i, shift, t13) /*line quern_gen.go:3036:1*/
+			result0_13 := result0_12
+			result0_23 := result0_22
+			result0_33 := result0_32
+			/*line normal.go:56*/ w_0 := result0_03
+			w_1 := result0_13
+			w_2 := result0_23
+			w_3 := result0_33
+			/*line normal.go:57*/ t22 := w_0
+			t3 := w_1
+			/*line normal.go:57*/ x, y := normals32(t22, t3)
+			a2 := x
+			b2 := y
+			/*line normal.go:58*/ t6 := w_2
+			t711 := w_3
+			/*line normal.go:58*/ x2, y2 := normals32(t6, t711)
+			c5 := x2
+			d2 := y2
+			/*line normal.go:59*/ t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
+			/*line normal.go:59*/ store4[float32](dst, i, shift, t13)
 		}
-	}
+	} /*line quern_gen.go:3010:1*/
 }
 
 func quernHostFillNormal32_shift_0(r *host.Run) {
@@ -3072,7 +3044,7 @@ func quernRow1FillNormal32_shift_0(r *host.Run, base int, shift2 int, dst []floa
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line normal.go:55:60000*/ if 4*i-shift2 < len(dst) {
+		/*line normal.go:55*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
 			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
@@ -3087,14 +3059,14 @@ func quernRow1FillNormal32_shift_0(r *host.Run, base int, shift2 int, dst []floa
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-			/*line source.go:52:10000*/ t8 := c2
-			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			t8 := c2
+			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-			/*line source.go:56:10000*/ t10 := lo1
-			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
-			/*line source.go:58:10000*/ t122 := lo0
-			/*line source.go:59*/ a = t9
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t122 := lo0
+			a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -3153,12 +3125,12 @@ func quernRow1FillNormal32_shift_0(r *host.Run, base int, shift2 int, dst []floa
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
-			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
-			/*line source.go:120:10000*/ t105 := lo15
-			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
-			/*line source.go:122:10000*/ t126 := lo05
-			/*line source.go:123*/ a = t95
+			lo15 := t85 * 3449720151
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t126 := lo05
+			a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -3251,27 +3223,27 @@ func quernRow1FillNormal32_shift_0(r *host.Run, base int, shift2 int, dst []floa
 			result0_22 := result0_2
 			result0_32 := result0_3
 			/*line uniform.go:52*/ result0_03 := result0_02
-			/*line uniform.go:53:20000*/ result0_13 := result0_12
-			/*line uniform.go:54:20000*/ result0_23 := result0_22
-			/*line uniform.go:55:20000*/ result0_33 := result0_32
-			/*line normal.go:56:60000*/ w_0 := result0_03
-			/*line normal.go:57:60000*/ w_1 := result0_13
-			/*line normal.go:58:60000*/ w_2 := result0_23
-			/*line normal.go:59:60000*/ w_3 := result0_33
-			/*line normal.go:57:60000*/ t22 := w_0
-			/*line normal.go:58:60000*/ t3 := w_1
-			/*line normal.go:57:60000*/ x, y := normals32(t22, t3)
-			/*line normal.go:58:60000*/ a2 := x
-			/*line normal.go:59:60000*/ b2 := y
-			/*line normal.go:58:60000*/ t6 := w_2
-			/*line normal.go:59:60000*/ t711 := w_3
-			/*line normal.go:58:60000*/ x2, y2 := normals32(t6, t711)
-			/*line normal.go:59:60000*/ c5 := x2
-			/*line normal.go:60:60000*/ d2 := y2
-			/*line normal.go:59:60000*/ t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
-			/*line normal.go:59:60000*/ store4[float32](dst, i, shift2, t13) /*line quern_gen.go:3272:1*/
+			result0_13 := result0_12
+			result0_23 := result0_22
+			result0_33 := result0_32
+			/*line normal.go:56*/ w_0 := result0_03
+			w_1 := result0_13
+			w_2 := result0_23
+			w_3 := result0_33
+			/*line normal.go:57*/ t22 := w_0
+			t3 := w_1
+			/*line normal.go:57*/ x, y := normals32(t22, t3)
+			a2 := x
+			b2 := y
+			/*line normal.go:58*/ t6 := w_2
+			t711 := w_3
+			/*line normal.go:58*/ x2, y2 := normals32(t6, t711)
+			c5 := x2
+			d2 := y2
+			/*line normal.go:59*/ t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
+			/*line normal.go:59*/ store4[float32](dst, i, shift2, t13)
 		}
-	}
+	} /*line quern_gen.go:3246:1*/
 }
 
 func quernPlainFillNormal64(r *host.Run) {
@@ -3306,19 +3278,19 @@ func quernRow1FillNormal64(r *host.Run, base int, shift int, dst []float64, size
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line normal.go:68:60000*/ if 2*i-shift < len(dst) {
+		/*line normal.go:68*/ if 2*i-shift < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-			/*line normal.go:69:60000*/ x, y := normals64(a2, b2)
-			/*line normal.go:70:60000*/ x2 := x
-			/*line normal.go:71:60000*/ y2 := y
-			/*line normal.go:70:60000*/ t8 := mean + float64(deviation*x2)
-			/*line normal.go:71:60000*/ t9 := mean + float64(deviation*y2)
-			/*line normal.go:70:60000*/ store2[float64](dst, i, shift, t8, t9) /*line quern_gen.go:3319:1*/
+			/*line normal.go:69*/ x, y := normals64(a2, b2)
+			x2 := x
+			y2 := y
+			/*line normal.go:70*/ t8 := mean + float64(deviation*x2)
+			t9 := mean + float64(deviation*y2)
+			/*line normal.go:70*/ store2[float64](dst, i, shift, t8, t9)
 		}
-	}
+	} /*line quern_gen.go:3293:1*/
 }
 
 func quernHostFillNormal64_shift_0(r *host.Run) {
@@ -3348,19 +3320,19 @@ func quernRow1FillNormal64_shift_0(r *host.Run, base int, shift2 int, dst []floa
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line normal.go:68:60000*/ if 2*i-shift2 < len(dst) {
+		/*line normal.go:68*/ if 2*i-shift2 < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-			/*line normal.go:69:60000*/ x, y := normals64(a2, b2)
-			/*line normal.go:70:60000*/ x2 := x
-			/*line normal.go:71:60000*/ y2 := y
-			/*line normal.go:70:60000*/ t8 := mean + float64(deviation*x2)
-			/*line normal.go:71:60000*/ t9 := mean + float64(deviation*y2)
-			/*line normal.go:70:60000*/ store2[float64](dst, i, shift2, t8, t9) /*line quern_gen.go:3361:1*/
+			/*line normal.go:69*/ x, y := normals64(a2, b2)
+			x2 := x
+			y2 := y
+			/*line normal.go:70*/ t8 := mean + float64(deviation*x2)
+			t9 := mean + float64(deviation*y2)
+			/*line normal.go:70*/ store2[float64](dst, i, shift2, t8, t9)
 		}
-	}
+	} /*line quern_gen.go:3335:1*/
 }
 
 func quernPlainFillPermutation[T int32 | int64](r *host.Run) {
@@ -3401,111 +3373,107 @@ func quernRow1FillPermutation[T int32 | int64](r *host.Run, base int, dst []T, f
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t1 := first + uint64(i)
-				/*line permutation.go:89:70000*/ i2 := t1
-//line permutation.go:90:70000
+				/*line permutation.go:89*/ i2 := t1
 				var result0 uint64
-//line permutation.go:91:70000
 			block2:
-				/*line permutation.go:92:70000*/ switch {
-//line permutation.go:93:70000
+				/*line permutation.go:92:10000*/ switch {
+//line permutation.go:93
 				default:
-					/*line permutation.go:57:70000*/ if i2 >= b.n {
-						/*line permutation.go:58:70000*/ result0 = i2
-//line permutation.go:59:70000
+					/*line permutation.go:57:10000*/ if i2 >= b.n {
+						result0 = i2
+//line permutation.go:59
 					} else {
-						/*line permutation.go:60:70000*/ i2 += b.first
-						/*line permutation.go:61:70000*/ if i2 >= b.n {
-							/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3418:1*/
+						/*line permutation.go:60:10000*/ i2 += b.first
+						/*line permutation.go:61:10000*/ if i2 >= b.n {
+							/*line permutation.go:61*/ i2 -= b.n
 						}
-						/*line permutation.go:63:70000*/ for {
-							/*line permutation.go:64:70000*/ if r.Halted() {
-								/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3422:1*/
+						for {
+							if r.Halted() {
+								/*line permutation.go:63*/ r.Halt()
 							}
-							/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
-							/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
-							/*line permutation.go:66:70000*/ low := t12
-							/*line permutation.go:67:70000*/ high := t2
-							/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
-								/*line permutation.go:66:70000*/ if r.Halted() {
-									/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3430:1*/
+							/*line permutation.go:64*/ t12 := uint32(i2) & b.low
+							t2 := uint32(i2>>b.shift) & b.high
+							low := t12
+							high := t2
+							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
+								if r.Halted() {
+									/*line permutation.go:65*/ r.Halt()
 								}
-								/*line permutation.go:66:70000*/ other := turn * 3266489917
-								/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
-									/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
-									/*line permutation.go:68:70000*/ result02 := mixed(t4)
-									/*line permutation.go:69:70000*/ high ^= result02 & b.high
-									/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
-									/*line permutation.go:69:70000*/ result03 := mixed(t6)
-									/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3439:1*/
+								/*line permutation.go:66*/ other := turn * 3266489917
+								for k := 0; k < 12; k += 2 {
+									t4 := low ^ b.keys[k] + other
+									/*line permutation.go:68*/ result02 := mixed(t4)
+									high ^= result02 & b.high
+									/*line permutation.go:69*/ t6 := high ^ b.keys[k+1] + other
+									/*line permutation.go:69*/ result03 := mixed(t6)
+									low ^= result03 & b.low
 								}
 							}
-							/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
-							/*line permutation.go:73:70000*/ if i2 < b.n {
-								/*line permutation.go:73:70000*/ result0 = i2
-								/*line permutation.go:74:70000*/ break block2 /*line quern_gen.go:3445:1*/
+							/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:73:10000*/ if i2 < b.n {
+								/*line permutation.go:73*/ result0 = i2
+								break block2
 							}
 						}
 					}
 				}
-				/*line permutation.go:89:70000*/ row[threadX] = T(result0) /*line quern_gen.go:3450:1*/
+				/*line permutation.go:89:10000*/ row[threadX] = T(result0)
 			}
-			/*line permutation.go:91:70000*/ return /*line quern_gen.go:3452:1*/
+			/*line permutation.go:91*/ return
 		}
 	}
-	/*line permutation.go:94:70000*/ for threadX := range width {
-		/*line permutation.go:95:70000*/ r.ThreadIdx.X = threadX
-		/*line permutation.go:96:70000*/ i := base + threadX
-		/*line permutation.go:97:70000*/ t1 := first + uint64(i)
-		/*line permutation.go:88:70000*/ if i < len(dst) {
-			/*line permutation.go:89:70000*/ i2 := t1
-//line permutation.go:90:70000
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := first + uint64(i)
+		/*line permutation.go:88*/ if i < len(dst) {
+			i2 := t1
 			var result0 uint64
-//line permutation.go:91:70000
 		block:
-			/*line permutation.go:92:70000*/ switch {
-//line permutation.go:93:70000
+			/*line permutation.go:92:10000*/ switch {
+//line permutation.go:93
 			default:
-				/*line permutation.go:57:70000*/ if i2 >= b.n {
-					/*line permutation.go:58:70000*/ result0 = i2
-//line permutation.go:59:70000
+				/*line permutation.go:57:10000*/ if i2 >= b.n {
+					result0 = i2
+//line permutation.go:59
 				} else {
-					/*line permutation.go:60:70000*/ i2 += b.first
-					/*line permutation.go:61:70000*/ if i2 >= b.n {
-						/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3474:1*/
+					/*line permutation.go:60:10000*/ i2 += b.first
+					/*line permutation.go:61:10000*/ if i2 >= b.n {
+						/*line permutation.go:61*/ i2 -= b.n
 					}
-					/*line permutation.go:63:70000*/ for {
-						/*line permutation.go:64:70000*/ if r.Halted() {
-							/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3478:1*/
+					for {
+						if r.Halted() {
+							/*line permutation.go:63*/ r.Halt()
 						}
-						/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
-						/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
-						/*line permutation.go:66:70000*/ low := t12
-						/*line permutation.go:67:70000*/ high := t2
-						/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
-							/*line permutation.go:66:70000*/ if r.Halted() {
-								/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3486:1*/
+						/*line permutation.go:64*/ t12 := uint32(i2) & b.low
+						t2 := uint32(i2>>b.shift) & b.high
+						low := t12
+						high := t2
+						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
+							if r.Halted() {
+								/*line permutation.go:65*/ r.Halt()
 							}
-							/*line permutation.go:66:70000*/ other := turn * 3266489917
-							/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
-								/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
-								/*line permutation.go:68:70000*/ result02 := mixed(t4)
-								/*line permutation.go:69:70000*/ high ^= result02 & b.high
-								/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
-								/*line permutation.go:69:70000*/ result03 := mixed(t6)
-								/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3495:1*/
+							/*line permutation.go:66*/ other := turn * 3266489917
+							for k := 0; k < 12; k += 2 {
+								t4 := low ^ b.keys[k] + other
+								/*line permutation.go:68*/ result02 := mixed(t4)
+								high ^= result02 & b.high
+								/*line permutation.go:69*/ t6 := high ^ b.keys[k+1] + other
+								/*line permutation.go:69*/ result03 := mixed(t6)
+								low ^= result03 & b.low
 							}
 						}
-						/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
-						/*line permutation.go:73:70000*/ if i2 < b.n {
-							/*line permutation.go:73:70000*/ result0 = i2
-							/*line permutation.go:74:70000*/ break block /*line quern_gen.go:3501:1*/
+						/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:73:10000*/ if i2 < b.n {
+							/*line permutation.go:73*/ result0 = i2
+							break block
 						}
 					}
 				}
 			}
-			/*line permutation.go:89:70000*/ dst[i] = T(result0) /*line quern_gen.go:3506:1*/
+			/*line permutation.go:89:10000*/ dst[i] = T(result0)
 		}
-	}
+	} /*line quern_gen.go:3476:1*/
 }
 
 func quernPlainShuffle8(r *host.Run) {
@@ -3547,117 +3515,113 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t1 := first + uint64(i)
-				/*line permutation.go:116:70000*/ i2 := t1
-//line permutation.go:117:70000
+				/*line permutation.go:116*/ i2 := t1
 				var result0 uint64
-//line permutation.go:118:70000
+//line permutation.go:118:10000
 			block2:
-				/*line permutation.go:119:70000*/ switch {
-//line permutation.go:120:70000
+				/*line permutation.go:119*/ switch {
 				default:
-					/*line permutation.go:57:70000*/ if i2 >= b.n {
-						/*line permutation.go:58:70000*/ result0 = i2
-//line permutation.go:59:70000
+					/*line permutation.go:57:10000*/ if i2 >= b.n {
+						result0 = i2
+//line permutation.go:59
 					} else {
-						/*line permutation.go:60:70000*/ i2 += b.first
-						/*line permutation.go:61:70000*/ if i2 >= b.n {
-							/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3564:1*/
+						/*line permutation.go:60:10000*/ i2 += b.first
+						/*line permutation.go:61:10000*/ if i2 >= b.n {
+							/*line permutation.go:61*/ i2 -= b.n
 						}
-						/*line permutation.go:63:70000*/ for {
-							/*line permutation.go:64:70000*/ if r.Halted() {
-								/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3568:1*/
+						for {
+							if r.Halted() {
+								/*line permutation.go:63*/ r.Halt()
 							}
-							/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
-							/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
-							/*line permutation.go:66:70000*/ low := t12
-							/*line permutation.go:67:70000*/ high := t2
-							/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
-								/*line permutation.go:66:70000*/ if r.Halted() {
-									/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3576:1*/
+							/*line permutation.go:64*/ t12 := uint32(i2) & b.low
+							t2 := uint32(i2>>b.shift) & b.high
+							low := t12
+							high := t2
+							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
+								if r.Halted() {
+									/*line permutation.go:65*/ r.Halt()
 								}
-								/*line permutation.go:66:70000*/ other := turn * 3266489917
-								/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
-									/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
-									/*line permutation.go:68:70000*/ result02 := mixed(t4)
-									/*line permutation.go:69:70000*/ high ^= result02 & b.high
-									/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
-									/*line permutation.go:69:70000*/ result03 := mixed(t6)
-									/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3585:1*/
+								/*line permutation.go:66*/ other := turn * 3266489917
+								for k := 0; k < 12; k += 2 {
+									t4 := low ^ b.keys[k] + other
+									/*line permutation.go:68*/ result02 := mixed(t4)
+									high ^= result02 & b.high
+									/*line permutation.go:69*/ t6 := high ^ b.keys[k+1] + other
+									/*line permutation.go:69*/ result03 := mixed(t6)
+									low ^= result03 & b.low
 								}
 							}
-							/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
-							/*line permutation.go:73:70000*/ if i2 < b.n {
-								/*line permutation.go:73:70000*/ result0 = i2
-								/*line permutation.go:74:70000*/ break block2 /*line quern_gen.go:3591:1*/
+							/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:73:10000*/ if i2 < b.n {
+								/*line permutation.go:73*/ result0 = i2
+								break block2
 							}
 						}
 					}
 				}
-				/*line permutation.go:116:70000*/ at := result0
-				/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
-					/*line permutation.go:117:70000*/ row[threadX] = from[int(at)] /*line quern_gen.go:3598:1*/
+				/*line permutation.go:116*/ at := result0
+				if at < uint64(len(from)) {
+					/*line permutation.go:117*/ row[threadX] = from[int(at)]
 				}
 			}
-			/*line permutation.go:120:70000*/ return /*line quern_gen.go:3601:1*/
+			return
 		}
 	}
-	/*line permutation.go:123:70000*/ for threadX := range width {
-		/*line permutation.go:124:70000*/ r.ThreadIdx.X = threadX
-		/*line permutation.go:125:70000*/ i := base + threadX
-		/*line permutation.go:126:70000*/ t1 := first + uint64(i)
-		/*line permutation.go:115:70000*/ if i < len(dst) {
-			/*line permutation.go:116:70000*/ i2 := t1
-//line permutation.go:117:70000
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := first + uint64(i)
+		/*line permutation.go:115*/ if i < len(dst) {
+			i2 := t1
 			var result0 uint64
-//line permutation.go:118:70000
+//line permutation.go:118:10000
 		block:
-			/*line permutation.go:119:70000*/ switch {
-//line permutation.go:120:70000
+			/*line permutation.go:119*/ switch {
 			default:
-				/*line permutation.go:57:70000*/ if i2 >= b.n {
-					/*line permutation.go:58:70000*/ result0 = i2
-//line permutation.go:59:70000
+				/*line permutation.go:57:10000*/ if i2 >= b.n {
+					result0 = i2
+//line permutation.go:59
 				} else {
-					/*line permutation.go:60:70000*/ i2 += b.first
-					/*line permutation.go:61:70000*/ if i2 >= b.n {
-						/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3623:1*/
+					/*line permutation.go:60:10000*/ i2 += b.first
+					/*line permutation.go:61:10000*/ if i2 >= b.n {
+						/*line permutation.go:61*/ i2 -= b.n
 					}
-					/*line permutation.go:63:70000*/ for {
-						/*line permutation.go:64:70000*/ if r.Halted() {
-							/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3627:1*/
+					for {
+						if r.Halted() {
+							/*line permutation.go:63*/ r.Halt()
 						}
-						/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
-						/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
-						/*line permutation.go:66:70000*/ low := t12
-						/*line permutation.go:67:70000*/ high := t2
-						/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
-							/*line permutation.go:66:70000*/ if r.Halted() {
-								/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3635:1*/
+						/*line permutation.go:64*/ t12 := uint32(i2) & b.low
+						t2 := uint32(i2>>b.shift) & b.high
+						low := t12
+						high := t2
+						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
+							if r.Halted() {
+								/*line permutation.go:65*/ r.Halt()
 							}
-							/*line permutation.go:66:70000*/ other := turn * 3266489917
-							/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
-								/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
-								/*line permutation.go:68:70000*/ result02 := mixed(t4)
-								/*line permutation.go:69:70000*/ high ^= result02 & b.high
-								/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
-								/*line permutation.go:69:70000*/ result03 := mixed(t6)
-								/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3644:1*/
+							/*line permutation.go:66*/ other := turn * 3266489917
+							for k := 0; k < 12; k += 2 {
+								t4 := low ^ b.keys[k] + other
+								/*line permutation.go:68*/ result02 := mixed(t4)
+								high ^= result02 & b.high
+								/*line permutation.go:69*/ t6 := high ^ b.keys[k+1] + other
+								/*line permutation.go:69*/ result03 := mixed(t6)
+								low ^= result03 & b.low
 							}
 						}
-						/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
-						/*line permutation.go:73:70000*/ if i2 < b.n {
-							/*line permutation.go:73:70000*/ result0 = i2
-							/*line permutation.go:74:70000*/ break block /*line quern_gen.go:3650:1*/
+						/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:73:10000*/ if i2 < b.n {
+							/*line permutation.go:73*/ result0 = i2
+							break block
 						}
 					}
 				}
 			}
-			/*line permutation.go:116:70000*/ at := result0
-			/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
-				/*line permutation.go:117:70000*/ dst[i] = from[int(at)] /*line quern_gen.go:3657:1*/
+			/*line permutation.go:116*/ at := result0
+			if at < uint64(len(from)) {
+				/*line permutation.go:117*/ dst[i] = from[int(at)]
 			}
 		}
-	}
+	} /*line quern_gen.go:3624:1*/
 }
 
 func quernPlainShuffle16(r *host.Run) {
@@ -3699,117 +3663,113 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t1 := first + uint64(i)
-				/*line permutation.go:116:70000*/ i2 := t1
-//line permutation.go:117:70000
+				/*line permutation.go:116*/ i2 := t1
 				var result0 uint64
-//line permutation.go:118:70000
+//line permutation.go:118:10000
 			block2:
-				/*line permutation.go:119:70000*/ switch {
-//line permutation.go:120:70000
+				/*line permutation.go:119*/ switch {
 				default:
-					/*line permutation.go:57:70000*/ if i2 >= b.n {
-						/*line permutation.go:58:70000*/ result0 = i2
-//line permutation.go:59:70000
+					/*line permutation.go:57:10000*/ if i2 >= b.n {
+						result0 = i2
+//line permutation.go:59
 					} else {
-						/*line permutation.go:60:70000*/ i2 += b.first
-						/*line permutation.go:61:70000*/ if i2 >= b.n {
-							/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3716:1*/
+						/*line permutation.go:60:10000*/ i2 += b.first
+						/*line permutation.go:61:10000*/ if i2 >= b.n {
+							/*line permutation.go:61*/ i2 -= b.n
 						}
-						/*line permutation.go:63:70000*/ for {
-							/*line permutation.go:64:70000*/ if r.Halted() {
-								/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3720:1*/
+						for {
+							if r.Halted() {
+								/*line permutation.go:63*/ r.Halt()
 							}
-							/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
-							/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
-							/*line permutation.go:66:70000*/ low := t12
-							/*line permutation.go:67:70000*/ high := t2
-							/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
-								/*line permutation.go:66:70000*/ if r.Halted() {
-									/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3728:1*/
+							/*line permutation.go:64*/ t12 := uint32(i2) & b.low
+							t2 := uint32(i2>>b.shift) & b.high
+							low := t12
+							high := t2
+							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
+								if r.Halted() {
+									/*line permutation.go:65*/ r.Halt()
 								}
-								/*line permutation.go:66:70000*/ other := turn * 3266489917
-								/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
-									/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
-									/*line permutation.go:68:70000*/ result02 := mixed(t4)
-									/*line permutation.go:69:70000*/ high ^= result02 & b.high
-									/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
-									/*line permutation.go:69:70000*/ result03 := mixed(t6)
-									/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3737:1*/
+								/*line permutation.go:66*/ other := turn * 3266489917
+								for k := 0; k < 12; k += 2 {
+									t4 := low ^ b.keys[k] + other
+									/*line permutation.go:68*/ result02 := mixed(t4)
+									high ^= result02 & b.high
+									/*line permutation.go:69*/ t6 := high ^ b.keys[k+1] + other
+									/*line permutation.go:69*/ result03 := mixed(t6)
+									low ^= result03 & b.low
 								}
 							}
-							/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
-							/*line permutation.go:73:70000*/ if i2 < b.n {
-								/*line permutation.go:73:70000*/ result0 = i2
-								/*line permutation.go:74:70000*/ break block2 /*line quern_gen.go:3743:1*/
+							/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:73:10000*/ if i2 < b.n {
+								/*line permutation.go:73*/ result0 = i2
+								break block2
 							}
 						}
 					}
 				}
-				/*line permutation.go:116:70000*/ at := result0
-				/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
-					/*line permutation.go:117:70000*/ row[threadX] = from[int(at)] /*line quern_gen.go:3750:1*/
+				/*line permutation.go:116*/ at := result0
+				if at < uint64(len(from)) {
+					/*line permutation.go:117*/ row[threadX] = from[int(at)]
 				}
 			}
-			/*line permutation.go:120:70000*/ return /*line quern_gen.go:3753:1*/
+			return
 		}
 	}
-	/*line permutation.go:123:70000*/ for threadX := range width {
-		/*line permutation.go:124:70000*/ r.ThreadIdx.X = threadX
-		/*line permutation.go:125:70000*/ i := base + threadX
-		/*line permutation.go:126:70000*/ t1 := first + uint64(i)
-		/*line permutation.go:115:70000*/ if i < len(dst) {
-			/*line permutation.go:116:70000*/ i2 := t1
-//line permutation.go:117:70000
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := first + uint64(i)
+		/*line permutation.go:115*/ if i < len(dst) {
+			i2 := t1
 			var result0 uint64
-//line permutation.go:118:70000
+//line permutation.go:118:10000
 		block:
-			/*line permutation.go:119:70000*/ switch {
-//line permutation.go:120:70000
+			/*line permutation.go:119*/ switch {
 			default:
-				/*line permutation.go:57:70000*/ if i2 >= b.n {
-					/*line permutation.go:58:70000*/ result0 = i2
-//line permutation.go:59:70000
+				/*line permutation.go:57:10000*/ if i2 >= b.n {
+					result0 = i2
+//line permutation.go:59
 				} else {
-					/*line permutation.go:60:70000*/ i2 += b.first
-					/*line permutation.go:61:70000*/ if i2 >= b.n {
-						/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3775:1*/
+					/*line permutation.go:60:10000*/ i2 += b.first
+					/*line permutation.go:61:10000*/ if i2 >= b.n {
+						/*line permutation.go:61*/ i2 -= b.n
 					}
-					/*line permutation.go:63:70000*/ for {
-						/*line permutation.go:64:70000*/ if r.Halted() {
-							/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3779:1*/
+					for {
+						if r.Halted() {
+							/*line permutation.go:63*/ r.Halt()
 						}
-						/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
-						/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
-						/*line permutation.go:66:70000*/ low := t12
-						/*line permutation.go:67:70000*/ high := t2
-						/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
-							/*line permutation.go:66:70000*/ if r.Halted() {
-								/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3787:1*/
+						/*line permutation.go:64*/ t12 := uint32(i2) & b.low
+						t2 := uint32(i2>>b.shift) & b.high
+						low := t12
+						high := t2
+						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
+							if r.Halted() {
+								/*line permutation.go:65*/ r.Halt()
 							}
-							/*line permutation.go:66:70000*/ other := turn * 3266489917
-							/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
-								/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
-								/*line permutation.go:68:70000*/ result02 := mixed(t4)
-								/*line permutation.go:69:70000*/ high ^= result02 & b.high
-								/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
-								/*line permutation.go:69:70000*/ result03 := mixed(t6)
-								/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3796:1*/
+							/*line permutation.go:66*/ other := turn * 3266489917
+							for k := 0; k < 12; k += 2 {
+								t4 := low ^ b.keys[k] + other
+								/*line permutation.go:68*/ result02 := mixed(t4)
+								high ^= result02 & b.high
+								/*line permutation.go:69*/ t6 := high ^ b.keys[k+1] + other
+								/*line permutation.go:69*/ result03 := mixed(t6)
+								low ^= result03 & b.low
 							}
 						}
-						/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
-						/*line permutation.go:73:70000*/ if i2 < b.n {
-							/*line permutation.go:73:70000*/ result0 = i2
-							/*line permutation.go:74:70000*/ break block /*line quern_gen.go:3802:1*/
+						/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:73:10000*/ if i2 < b.n {
+							/*line permutation.go:73*/ result0 = i2
+							break block
 						}
 					}
 				}
 			}
-			/*line permutation.go:116:70000*/ at := result0
-			/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
-				/*line permutation.go:117:70000*/ dst[i] = from[int(at)] /*line quern_gen.go:3809:1*/
+			/*line permutation.go:116*/ at := result0
+			if at < uint64(len(from)) {
+				/*line permutation.go:117*/ dst[i] = from[int(at)]
 			}
 		}
-	}
+	} /*line quern_gen.go:3772:1*/
 }
 
 func quernPlainShuffle32(r *host.Run) {
@@ -3851,117 +3811,113 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t1 := first + uint64(i)
-				/*line permutation.go:116:70000*/ i2 := t1
-//line permutation.go:117:70000
+				/*line permutation.go:116*/ i2 := t1
 				var result0 uint64
-//line permutation.go:118:70000
+//line permutation.go:118:10000
 			block2:
-				/*line permutation.go:119:70000*/ switch {
-//line permutation.go:120:70000
+				/*line permutation.go:119*/ switch {
 				default:
-					/*line permutation.go:57:70000*/ if i2 >= b.n {
-						/*line permutation.go:58:70000*/ result0 = i2
-//line permutation.go:59:70000
+					/*line permutation.go:57:10000*/ if i2 >= b.n {
+						result0 = i2
+//line permutation.go:59
 					} else {
-						/*line permutation.go:60:70000*/ i2 += b.first
-						/*line permutation.go:61:70000*/ if i2 >= b.n {
-							/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3868:1*/
+						/*line permutation.go:60:10000*/ i2 += b.first
+						/*line permutation.go:61:10000*/ if i2 >= b.n {
+							/*line permutation.go:61*/ i2 -= b.n
 						}
-						/*line permutation.go:63:70000*/ for {
-							/*line permutation.go:64:70000*/ if r.Halted() {
-								/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3872:1*/
+						for {
+							if r.Halted() {
+								/*line permutation.go:63*/ r.Halt()
 							}
-							/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
-							/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
-							/*line permutation.go:66:70000*/ low := t12
-							/*line permutation.go:67:70000*/ high := t2
-							/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
-								/*line permutation.go:66:70000*/ if r.Halted() {
-									/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3880:1*/
+							/*line permutation.go:64*/ t12 := uint32(i2) & b.low
+							t2 := uint32(i2>>b.shift) & b.high
+							low := t12
+							high := t2
+							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
+								if r.Halted() {
+									/*line permutation.go:65*/ r.Halt()
 								}
-								/*line permutation.go:66:70000*/ other := turn * 3266489917
-								/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
-									/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
-									/*line permutation.go:68:70000*/ result02 := mixed(t4)
-									/*line permutation.go:69:70000*/ high ^= result02 & b.high
-									/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
-									/*line permutation.go:69:70000*/ result03 := mixed(t6)
-									/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3889:1*/
+								/*line permutation.go:66*/ other := turn * 3266489917
+								for k := 0; k < 12; k += 2 {
+									t4 := low ^ b.keys[k] + other
+									/*line permutation.go:68*/ result02 := mixed(t4)
+									high ^= result02 & b.high
+									/*line permutation.go:69*/ t6 := high ^ b.keys[k+1] + other
+									/*line permutation.go:69*/ result03 := mixed(t6)
+									low ^= result03 & b.low
 								}
 							}
-							/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
-							/*line permutation.go:73:70000*/ if i2 < b.n {
-								/*line permutation.go:73:70000*/ result0 = i2
-								/*line permutation.go:74:70000*/ break block2 /*line quern_gen.go:3895:1*/
+							/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:73:10000*/ if i2 < b.n {
+								/*line permutation.go:73*/ result0 = i2
+								break block2
 							}
 						}
 					}
 				}
-				/*line permutation.go:116:70000*/ at := result0
-				/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
-					/*line permutation.go:117:70000*/ row[threadX] = from[int(at)] /*line quern_gen.go:3902:1*/
+				/*line permutation.go:116*/ at := result0
+				if at < uint64(len(from)) {
+					/*line permutation.go:117*/ row[threadX] = from[int(at)]
 				}
 			}
-			/*line permutation.go:120:70000*/ return /*line quern_gen.go:3905:1*/
+			return
 		}
 	}
-	/*line permutation.go:123:70000*/ for threadX := range width {
-		/*line permutation.go:124:70000*/ r.ThreadIdx.X = threadX
-		/*line permutation.go:125:70000*/ i := base + threadX
-		/*line permutation.go:126:70000*/ t1 := first + uint64(i)
-		/*line permutation.go:115:70000*/ if i < len(dst) {
-			/*line permutation.go:116:70000*/ i2 := t1
-//line permutation.go:117:70000
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := first + uint64(i)
+		/*line permutation.go:115*/ if i < len(dst) {
+			i2 := t1
 			var result0 uint64
-//line permutation.go:118:70000
+//line permutation.go:118:10000
 		block:
-			/*line permutation.go:119:70000*/ switch {
-//line permutation.go:120:70000
+			/*line permutation.go:119*/ switch {
 			default:
-				/*line permutation.go:57:70000*/ if i2 >= b.n {
-					/*line permutation.go:58:70000*/ result0 = i2
-//line permutation.go:59:70000
+				/*line permutation.go:57:10000*/ if i2 >= b.n {
+					result0 = i2
+//line permutation.go:59
 				} else {
-					/*line permutation.go:60:70000*/ i2 += b.first
-					/*line permutation.go:61:70000*/ if i2 >= b.n {
-						/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:3927:1*/
+					/*line permutation.go:60:10000*/ i2 += b.first
+					/*line permutation.go:61:10000*/ if i2 >= b.n {
+						/*line permutation.go:61*/ i2 -= b.n
 					}
-					/*line permutation.go:63:70000*/ for {
-						/*line permutation.go:64:70000*/ if r.Halted() {
-							/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:3931:1*/
+					for {
+						if r.Halted() {
+							/*line permutation.go:63*/ r.Halt()
 						}
-						/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
-						/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
-						/*line permutation.go:66:70000*/ low := t12
-						/*line permutation.go:67:70000*/ high := t2
-						/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
-							/*line permutation.go:66:70000*/ if r.Halted() {
-								/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:3939:1*/
+						/*line permutation.go:64*/ t12 := uint32(i2) & b.low
+						t2 := uint32(i2>>b.shift) & b.high
+						low := t12
+						high := t2
+						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
+							if r.Halted() {
+								/*line permutation.go:65*/ r.Halt()
 							}
-							/*line permutation.go:66:70000*/ other := turn * 3266489917
-							/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
-								/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
-								/*line permutation.go:68:70000*/ result02 := mixed(t4)
-								/*line permutation.go:69:70000*/ high ^= result02 & b.high
-								/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
-								/*line permutation.go:69:70000*/ result03 := mixed(t6)
-								/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:3948:1*/
+							/*line permutation.go:66*/ other := turn * 3266489917
+							for k := 0; k < 12; k += 2 {
+								t4 := low ^ b.keys[k] + other
+								/*line permutation.go:68*/ result02 := mixed(t4)
+								high ^= result02 & b.high
+								/*line permutation.go:69*/ t6 := high ^ b.keys[k+1] + other
+								/*line permutation.go:69*/ result03 := mixed(t6)
+								low ^= result03 & b.low
 							}
 						}
-						/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
-						/*line permutation.go:73:70000*/ if i2 < b.n {
-							/*line permutation.go:73:70000*/ result0 = i2
-							/*line permutation.go:74:70000*/ break block /*line quern_gen.go:3954:1*/
+						/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:73:10000*/ if i2 < b.n {
+							/*line permutation.go:73*/ result0 = i2
+							break block
 						}
 					}
 				}
 			}
-			/*line permutation.go:116:70000*/ at := result0
-			/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
-				/*line permutation.go:117:70000*/ dst[i] = from[int(at)] /*line quern_gen.go:3961:1*/
+			/*line permutation.go:116*/ at := result0
+			if at < uint64(len(from)) {
+				/*line permutation.go:117*/ dst[i] = from[int(at)]
 			}
 		}
-	}
+	} /*line quern_gen.go:3920:1*/
 }
 
 func quernPlainShuffle64(r *host.Run) {
@@ -4003,117 +3959,113 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t1 := first + uint64(i)
-				/*line permutation.go:116:70000*/ i2 := t1
-//line permutation.go:117:70000
+				/*line permutation.go:116*/ i2 := t1
 				var result0 uint64
-//line permutation.go:118:70000
+//line permutation.go:118:10000
 			block2:
-				/*line permutation.go:119:70000*/ switch {
-//line permutation.go:120:70000
+				/*line permutation.go:119*/ switch {
 				default:
-					/*line permutation.go:57:70000*/ if i2 >= b.n {
-						/*line permutation.go:58:70000*/ result0 = i2
-//line permutation.go:59:70000
+					/*line permutation.go:57:10000*/ if i2 >= b.n {
+						result0 = i2
+//line permutation.go:59
 					} else {
-						/*line permutation.go:60:70000*/ i2 += b.first
-						/*line permutation.go:61:70000*/ if i2 >= b.n {
-							/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:4020:1*/
+						/*line permutation.go:60:10000*/ i2 += b.first
+						/*line permutation.go:61:10000*/ if i2 >= b.n {
+							/*line permutation.go:61*/ i2 -= b.n
 						}
-						/*line permutation.go:63:70000*/ for {
-							/*line permutation.go:64:70000*/ if r.Halted() {
-								/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:4024:1*/
+						for {
+							if r.Halted() {
+								/*line permutation.go:63*/ r.Halt()
 							}
-							/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
-							/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
-							/*line permutation.go:66:70000*/ low := t12
-							/*line permutation.go:67:70000*/ high := t2
-							/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
-								/*line permutation.go:66:70000*/ if r.Halted() {
-									/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:4032:1*/
+							/*line permutation.go:64*/ t12 := uint32(i2) & b.low
+							t2 := uint32(i2>>b.shift) & b.high
+							low := t12
+							high := t2
+							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
+								if r.Halted() {
+									/*line permutation.go:65*/ r.Halt()
 								}
-								/*line permutation.go:66:70000*/ other := turn * 3266489917
-								/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
-									/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
-									/*line permutation.go:68:70000*/ result02 := mixed(t4)
-									/*line permutation.go:69:70000*/ high ^= result02 & b.high
-									/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
-									/*line permutation.go:69:70000*/ result03 := mixed(t6)
-									/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:4041:1*/
+								/*line permutation.go:66*/ other := turn * 3266489917
+								for k := 0; k < 12; k += 2 {
+									t4 := low ^ b.keys[k] + other
+									/*line permutation.go:68*/ result02 := mixed(t4)
+									high ^= result02 & b.high
+									/*line permutation.go:69*/ t6 := high ^ b.keys[k+1] + other
+									/*line permutation.go:69*/ result03 := mixed(t6)
+									low ^= result03 & b.low
 								}
 							}
-							/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
-							/*line permutation.go:73:70000*/ if i2 < b.n {
-								/*line permutation.go:73:70000*/ result0 = i2
-								/*line permutation.go:74:70000*/ break block2 /*line quern_gen.go:4047:1*/
+							/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:73:10000*/ if i2 < b.n {
+								/*line permutation.go:73*/ result0 = i2
+								break block2
 							}
 						}
 					}
 				}
-				/*line permutation.go:116:70000*/ at := result0
-				/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
-					/*line permutation.go:117:70000*/ row[threadX] = from[int(at)] /*line quern_gen.go:4054:1*/
+				/*line permutation.go:116*/ at := result0
+				if at < uint64(len(from)) {
+					/*line permutation.go:117*/ row[threadX] = from[int(at)]
 				}
 			}
-			/*line permutation.go:120:70000*/ return /*line quern_gen.go:4057:1*/
+			return
 		}
 	}
-	/*line permutation.go:123:70000*/ for threadX := range width {
-		/*line permutation.go:124:70000*/ r.ThreadIdx.X = threadX
-		/*line permutation.go:125:70000*/ i := base + threadX
-		/*line permutation.go:126:70000*/ t1 := first + uint64(i)
-		/*line permutation.go:115:70000*/ if i < len(dst) {
-			/*line permutation.go:116:70000*/ i2 := t1
-//line permutation.go:117:70000
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := first + uint64(i)
+		/*line permutation.go:115*/ if i < len(dst) {
+			i2 := t1
 			var result0 uint64
-//line permutation.go:118:70000
+//line permutation.go:118:10000
 		block:
-			/*line permutation.go:119:70000*/ switch {
-//line permutation.go:120:70000
+			/*line permutation.go:119*/ switch {
 			default:
-				/*line permutation.go:57:70000*/ if i2 >= b.n {
-					/*line permutation.go:58:70000*/ result0 = i2
-//line permutation.go:59:70000
+				/*line permutation.go:57:10000*/ if i2 >= b.n {
+					result0 = i2
+//line permutation.go:59
 				} else {
-					/*line permutation.go:60:70000*/ i2 += b.first
-					/*line permutation.go:61:70000*/ if i2 >= b.n {
-						/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:4079:1*/
+					/*line permutation.go:60:10000*/ i2 += b.first
+					/*line permutation.go:61:10000*/ if i2 >= b.n {
+						/*line permutation.go:61*/ i2 -= b.n
 					}
-					/*line permutation.go:63:70000*/ for {
-						/*line permutation.go:64:70000*/ if r.Halted() {
-							/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:4083:1*/
+					for {
+						if r.Halted() {
+							/*line permutation.go:63*/ r.Halt()
 						}
-						/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
-						/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
-						/*line permutation.go:66:70000*/ low := t12
-						/*line permutation.go:67:70000*/ high := t2
-						/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
-							/*line permutation.go:66:70000*/ if r.Halted() {
-								/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:4091:1*/
+						/*line permutation.go:64*/ t12 := uint32(i2) & b.low
+						t2 := uint32(i2>>b.shift) & b.high
+						low := t12
+						high := t2
+						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
+							if r.Halted() {
+								/*line permutation.go:65*/ r.Halt()
 							}
-							/*line permutation.go:66:70000*/ other := turn * 3266489917
-							/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
-								/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
-								/*line permutation.go:68:70000*/ result02 := mixed(t4)
-								/*line permutation.go:69:70000*/ high ^= result02 & b.high
-								/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
-								/*line permutation.go:69:70000*/ result03 := mixed(t6)
-								/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:4100:1*/
+							/*line permutation.go:66*/ other := turn * 3266489917
+							for k := 0; k < 12; k += 2 {
+								t4 := low ^ b.keys[k] + other
+								/*line permutation.go:68*/ result02 := mixed(t4)
+								high ^= result02 & b.high
+								/*line permutation.go:69*/ t6 := high ^ b.keys[k+1] + other
+								/*line permutation.go:69*/ result03 := mixed(t6)
+								low ^= result03 & b.low
 							}
 						}
-						/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
-						/*line permutation.go:73:70000*/ if i2 < b.n {
-							/*line permutation.go:73:70000*/ result0 = i2
-							/*line permutation.go:74:70000*/ break block /*line quern_gen.go:4106:1*/
+						/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:73:10000*/ if i2 < b.n {
+							/*line permutation.go:73*/ result0 = i2
+							break block
 						}
 					}
 				}
 			}
-			/*line permutation.go:116:70000*/ at := result0
-			/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
-				/*line permutation.go:117:70000*/ dst[i] = from[int(at)] /*line quern_gen.go:4113:1*/
+			/*line permutation.go:116*/ at := result0
+			if at < uint64(len(from)) {
+				/*line permutation.go:117*/ dst[i] = from[int(at)]
 			}
 		}
-	}
+	} /*line quern_gen.go:4068:1*/
 }
 
 func quernPlainShuffle96(r *host.Run) {
@@ -4155,117 +4107,113 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t1 := first + uint64(i)
-				/*line permutation.go:116:70000*/ i2 := t1
-//line permutation.go:117:70000
+				/*line permutation.go:116*/ i2 := t1
 				var result0 uint64
-//line permutation.go:118:70000
+//line permutation.go:118:10000
 			block2:
-				/*line permutation.go:119:70000*/ switch {
-//line permutation.go:120:70000
+				/*line permutation.go:119*/ switch {
 				default:
-					/*line permutation.go:57:70000*/ if i2 >= b.n {
-						/*line permutation.go:58:70000*/ result0 = i2
-//line permutation.go:59:70000
+					/*line permutation.go:57:10000*/ if i2 >= b.n {
+						result0 = i2
+//line permutation.go:59
 					} else {
-						/*line permutation.go:60:70000*/ i2 += b.first
-						/*line permutation.go:61:70000*/ if i2 >= b.n {
-							/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:4172:1*/
+						/*line permutation.go:60:10000*/ i2 += b.first
+						/*line permutation.go:61:10000*/ if i2 >= b.n {
+							/*line permutation.go:61*/ i2 -= b.n
 						}
-						/*line permutation.go:63:70000*/ for {
-							/*line permutation.go:64:70000*/ if r.Halted() {
-								/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:4176:1*/
+						for {
+							if r.Halted() {
+								/*line permutation.go:63*/ r.Halt()
 							}
-							/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
-							/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
-							/*line permutation.go:66:70000*/ low := t12
-							/*line permutation.go:67:70000*/ high := t2
-							/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
-								/*line permutation.go:66:70000*/ if r.Halted() {
-									/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:4184:1*/
+							/*line permutation.go:64*/ t12 := uint32(i2) & b.low
+							t2 := uint32(i2>>b.shift) & b.high
+							low := t12
+							high := t2
+							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
+								if r.Halted() {
+									/*line permutation.go:65*/ r.Halt()
 								}
-								/*line permutation.go:66:70000*/ other := turn * 3266489917
-								/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
-									/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
-									/*line permutation.go:68:70000*/ result02 := mixed(t4)
-									/*line permutation.go:69:70000*/ high ^= result02 & b.high
-									/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
-									/*line permutation.go:69:70000*/ result03 := mixed(t6)
-									/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:4193:1*/
+								/*line permutation.go:66*/ other := turn * 3266489917
+								for k := 0; k < 12; k += 2 {
+									t4 := low ^ b.keys[k] + other
+									/*line permutation.go:68*/ result02 := mixed(t4)
+									high ^= result02 & b.high
+									/*line permutation.go:69*/ t6 := high ^ b.keys[k+1] + other
+									/*line permutation.go:69*/ result03 := mixed(t6)
+									low ^= result03 & b.low
 								}
 							}
-							/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
-							/*line permutation.go:73:70000*/ if i2 < b.n {
-								/*line permutation.go:73:70000*/ result0 = i2
-								/*line permutation.go:74:70000*/ break block2 /*line quern_gen.go:4199:1*/
+							/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:73:10000*/ if i2 < b.n {
+								/*line permutation.go:73*/ result0 = i2
+								break block2
 							}
 						}
 					}
 				}
-				/*line permutation.go:116:70000*/ at := result0
-				/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
-					/*line permutation.go:117:70000*/ row[threadX] = from[int(at)] /*line quern_gen.go:4206:1*/
+				/*line permutation.go:116*/ at := result0
+				if at < uint64(len(from)) {
+					/*line permutation.go:117*/ row[threadX] = from[int(at)]
 				}
 			}
-			/*line permutation.go:120:70000*/ return /*line quern_gen.go:4209:1*/
+			return
 		}
 	}
-	/*line permutation.go:123:70000*/ for threadX := range width {
-		/*line permutation.go:124:70000*/ r.ThreadIdx.X = threadX
-		/*line permutation.go:125:70000*/ i := base + threadX
-		/*line permutation.go:126:70000*/ t1 := first + uint64(i)
-		/*line permutation.go:115:70000*/ if i < len(dst) {
-			/*line permutation.go:116:70000*/ i2 := t1
-//line permutation.go:117:70000
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := first + uint64(i)
+		/*line permutation.go:115*/ if i < len(dst) {
+			i2 := t1
 			var result0 uint64
-//line permutation.go:118:70000
+//line permutation.go:118:10000
 		block:
-			/*line permutation.go:119:70000*/ switch {
-//line permutation.go:120:70000
+			/*line permutation.go:119*/ switch {
 			default:
-				/*line permutation.go:57:70000*/ if i2 >= b.n {
-					/*line permutation.go:58:70000*/ result0 = i2
-//line permutation.go:59:70000
+				/*line permutation.go:57:10000*/ if i2 >= b.n {
+					result0 = i2
+//line permutation.go:59
 				} else {
-					/*line permutation.go:60:70000*/ i2 += b.first
-					/*line permutation.go:61:70000*/ if i2 >= b.n {
-						/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:4231:1*/
+					/*line permutation.go:60:10000*/ i2 += b.first
+					/*line permutation.go:61:10000*/ if i2 >= b.n {
+						/*line permutation.go:61*/ i2 -= b.n
 					}
-					/*line permutation.go:63:70000*/ for {
-						/*line permutation.go:64:70000*/ if r.Halted() {
-							/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:4235:1*/
+					for {
+						if r.Halted() {
+							/*line permutation.go:63*/ r.Halt()
 						}
-						/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
-						/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
-						/*line permutation.go:66:70000*/ low := t12
-						/*line permutation.go:67:70000*/ high := t2
-						/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
-							/*line permutation.go:66:70000*/ if r.Halted() {
-								/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:4243:1*/
+						/*line permutation.go:64*/ t12 := uint32(i2) & b.low
+						t2 := uint32(i2>>b.shift) & b.high
+						low := t12
+						high := t2
+						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
+							if r.Halted() {
+								/*line permutation.go:65*/ r.Halt()
 							}
-							/*line permutation.go:66:70000*/ other := turn * 3266489917
-							/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
-								/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
-								/*line permutation.go:68:70000*/ result02 := mixed(t4)
-								/*line permutation.go:69:70000*/ high ^= result02 & b.high
-								/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
-								/*line permutation.go:69:70000*/ result03 := mixed(t6)
-								/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:4252:1*/
+							/*line permutation.go:66*/ other := turn * 3266489917
+							for k := 0; k < 12; k += 2 {
+								t4 := low ^ b.keys[k] + other
+								/*line permutation.go:68*/ result02 := mixed(t4)
+								high ^= result02 & b.high
+								/*line permutation.go:69*/ t6 := high ^ b.keys[k+1] + other
+								/*line permutation.go:69*/ result03 := mixed(t6)
+								low ^= result03 & b.low
 							}
 						}
-						/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
-						/*line permutation.go:73:70000*/ if i2 < b.n {
-							/*line permutation.go:73:70000*/ result0 = i2
-							/*line permutation.go:74:70000*/ break block /*line quern_gen.go:4258:1*/
+						/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:73:10000*/ if i2 < b.n {
+							/*line permutation.go:73*/ result0 = i2
+							break block
 						}
 					}
 				}
 			}
-			/*line permutation.go:116:70000*/ at := result0
-			/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
-				/*line permutation.go:117:70000*/ dst[i] = from[int(at)] /*line quern_gen.go:4265:1*/
+			/*line permutation.go:116*/ at := result0
+			if at < uint64(len(from)) {
+				/*line permutation.go:117*/ dst[i] = from[int(at)]
 			}
 		}
-	}
+	} /*line quern_gen.go:4216:1*/
 }
 
 func quernPlainShuffle128(r *host.Run) {
@@ -4307,117 +4255,113 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t1 := first + uint64(i)
-				/*line permutation.go:116:70000*/ i2 := t1
-//line permutation.go:117:70000
+				/*line permutation.go:116*/ i2 := t1
 				var result0 uint64
-//line permutation.go:118:70000
+//line permutation.go:118:10000
 			block2:
-				/*line permutation.go:119:70000*/ switch {
-//line permutation.go:120:70000
+				/*line permutation.go:119*/ switch {
 				default:
-					/*line permutation.go:57:70000*/ if i2 >= b.n {
-						/*line permutation.go:58:70000*/ result0 = i2
-//line permutation.go:59:70000
+					/*line permutation.go:57:10000*/ if i2 >= b.n {
+						result0 = i2
+//line permutation.go:59
 					} else {
-						/*line permutation.go:60:70000*/ i2 += b.first
-						/*line permutation.go:61:70000*/ if i2 >= b.n {
-							/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:4324:1*/
+						/*line permutation.go:60:10000*/ i2 += b.first
+						/*line permutation.go:61:10000*/ if i2 >= b.n {
+							/*line permutation.go:61*/ i2 -= b.n
 						}
-						/*line permutation.go:63:70000*/ for {
-							/*line permutation.go:64:70000*/ if r.Halted() {
-								/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:4328:1*/
+						for {
+							if r.Halted() {
+								/*line permutation.go:63*/ r.Halt()
 							}
-							/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
-							/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
-							/*line permutation.go:66:70000*/ low := t12
-							/*line permutation.go:67:70000*/ high := t2
-							/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
-								/*line permutation.go:66:70000*/ if r.Halted() {
-									/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:4336:1*/
+							/*line permutation.go:64*/ t12 := uint32(i2) & b.low
+							t2 := uint32(i2>>b.shift) & b.high
+							low := t12
+							high := t2
+							/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
+								if r.Halted() {
+									/*line permutation.go:65*/ r.Halt()
 								}
-								/*line permutation.go:66:70000*/ other := turn * 3266489917
-								/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
-									/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
-									/*line permutation.go:68:70000*/ result02 := mixed(t4)
-									/*line permutation.go:69:70000*/ high ^= result02 & b.high
-									/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
-									/*line permutation.go:69:70000*/ result03 := mixed(t6)
-									/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:4345:1*/
+								/*line permutation.go:66*/ other := turn * 3266489917
+								for k := 0; k < 12; k += 2 {
+									t4 := low ^ b.keys[k] + other
+									/*line permutation.go:68*/ result02 := mixed(t4)
+									high ^= result02 & b.high
+									/*line permutation.go:69*/ t6 := high ^ b.keys[k+1] + other
+									/*line permutation.go:69*/ result03 := mixed(t6)
+									low ^= result03 & b.low
 								}
 							}
-							/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
-							/*line permutation.go:73:70000*/ if i2 < b.n {
-								/*line permutation.go:73:70000*/ result0 = i2
-								/*line permutation.go:74:70000*/ break block2 /*line quern_gen.go:4351:1*/
+							/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+							/*line permutation.go:73:10000*/ if i2 < b.n {
+								/*line permutation.go:73*/ result0 = i2
+								break block2
 							}
 						}
 					}
 				}
-				/*line permutation.go:116:70000*/ at := result0
-				/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
-					/*line permutation.go:117:70000*/ row[threadX] = from[int(at)] /*line quern_gen.go:4358:1*/
+				/*line permutation.go:116*/ at := result0
+				if at < uint64(len(from)) {
+					/*line permutation.go:117*/ row[threadX] = from[int(at)]
 				}
 			}
-			/*line permutation.go:120:70000*/ return /*line quern_gen.go:4361:1*/
+			return
 		}
 	}
-	/*line permutation.go:123:70000*/ for threadX := range width {
-		/*line permutation.go:124:70000*/ r.ThreadIdx.X = threadX
-		/*line permutation.go:125:70000*/ i := base + threadX
-		/*line permutation.go:126:70000*/ t1 := first + uint64(i)
-		/*line permutation.go:115:70000*/ if i < len(dst) {
-			/*line permutation.go:116:70000*/ i2 := t1
-//line permutation.go:117:70000
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := first + uint64(i)
+		/*line permutation.go:115*/ if i < len(dst) {
+			i2 := t1
 			var result0 uint64
-//line permutation.go:118:70000
+//line permutation.go:118:10000
 		block:
-			/*line permutation.go:119:70000*/ switch {
-//line permutation.go:120:70000
+			/*line permutation.go:119*/ switch {
 			default:
-				/*line permutation.go:57:70000*/ if i2 >= b.n {
-					/*line permutation.go:58:70000*/ result0 = i2
-//line permutation.go:59:70000
+				/*line permutation.go:57:10000*/ if i2 >= b.n {
+					result0 = i2
+//line permutation.go:59
 				} else {
-					/*line permutation.go:60:70000*/ i2 += b.first
-					/*line permutation.go:61:70000*/ if i2 >= b.n {
-						/*line permutation.go:61:70000*/ i2 -= b.n /*line quern_gen.go:4383:1*/
+					/*line permutation.go:60:10000*/ i2 += b.first
+					/*line permutation.go:61:10000*/ if i2 >= b.n {
+						/*line permutation.go:61*/ i2 -= b.n
 					}
-					/*line permutation.go:63:70000*/ for {
-						/*line permutation.go:64:70000*/ if r.Halted() {
-							/*line permutation.go:63:70000*/ r.Halt() /*line quern_gen.go:4387:1*/
+					for {
+						if r.Halted() {
+							/*line permutation.go:63*/ r.Halt()
 						}
-						/*line permutation.go:64:70000*/ t12 := uint32(i2) & b.low
-						/*line permutation.go:65:70000*/ t2 := uint32(i2>>b.shift) & b.high
-						/*line permutation.go:66:70000*/ low := t12
-						/*line permutation.go:67:70000*/ high := t2
-						/*line permutation.go:65:70000*/ for turn := uint32(0); turn < t3; turn++ {
-							/*line permutation.go:66:70000*/ if r.Halted() {
-								/*line permutation.go:65:70000*/ r.Halt() /*line quern_gen.go:4395:1*/
+						/*line permutation.go:64*/ t12 := uint32(i2) & b.low
+						t2 := uint32(i2>>b.shift) & b.high
+						low := t12
+						high := t2
+						/*line permutation.go:65*/ for turn := uint32(0); turn < t3; turn++ {
+							if r.Halted() {
+								/*line permutation.go:65*/ r.Halt()
 							}
-							/*line permutation.go:66:70000*/ other := turn * 3266489917
-							/*line permutation.go:67:70000*/ for k := 0; k < 12; k += 2 {
-								/*line permutation.go:68:70000*/ t4 := low ^ b.keys[k] + other
-								/*line permutation.go:68:70000*/ result02 := mixed(t4)
-								/*line permutation.go:69:70000*/ high ^= result02 & b.high
-								/*line permutation.go:69:70000*/ t6 := high ^ b.keys[k+1] + other
-								/*line permutation.go:69:70000*/ result03 := mixed(t6)
-								/*line permutation.go:70:70000*/ low ^= result03 & b.low /*line quern_gen.go:4404:1*/
+							/*line permutation.go:66*/ other := turn * 3266489917
+							for k := 0; k < 12; k += 2 {
+								t4 := low ^ b.keys[k] + other
+								/*line permutation.go:68*/ result02 := mixed(t4)
+								high ^= result02 & b.high
+								/*line permutation.go:69*/ t6 := high ^ b.keys[k+1] + other
+								/*line permutation.go:69*/ result03 := mixed(t6)
+								low ^= result03 & b.low
 							}
 						}
-						/*line permutation.go:72:70000*/ i2 = uint64(high)<<b.shift | uint64(low)
-						/*line permutation.go:73:70000*/ if i2 < b.n {
-							/*line permutation.go:73:70000*/ result0 = i2
-							/*line permutation.go:74:70000*/ break block /*line quern_gen.go:4410:1*/
+						/*line permutation.go:72:10000*/ i2 = uint64(high)<<b.shift | uint64(low)
+						/*line permutation.go:73:10000*/ if i2 < b.n {
+							/*line permutation.go:73*/ result0 = i2
+							break block
 						}
 					}
 				}
 			}
-			/*line permutation.go:116:70000*/ at := result0
-			/*line permutation.go:117:70000*/ if at < uint64(len(from)) {
-				/*line permutation.go:117:70000*/ dst[i] = from[int(at)] /*line quern_gen.go:4417:1*/
+			/*line permutation.go:116*/ at := result0
+			if at < uint64(len(from)) {
+				/*line permutation.go:117*/ dst[i] = from[int(at)]
 			}
 		}
-	}
+	} /*line quern_gen.go:4364:1*/
 }
 
 func quernPlainFillPoisson_int32(r *host.Run) {
@@ -4467,237 +4411,226 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 			block2:
 				switch {
 				default:
-					/*line poisson.go:39:80000*/ if p.Mean < 10 {
-						/*line poisson.go:40:80000*/ a, b := src.group64(t1, 0)
-						/*line poisson.go:41:80000*/ w := a
-						/*line poisson.go:42:80000*/ u := b
-						/*line poisson.go:41:80000*/ if t2&1 == 0 {
-							/*line poisson.go:42:80000*/ u = w /*line quern_gen.go:4475:1*/
+					/*line poisson.go:39*/ if p.Mean < 10 {
+						a, b := src.group64(t1, 0)
+						w := a
+						u := b
+						/*line poisson.go:41*/ if t2&1 == 0 {
+							u = w
 						}
-						/*line poisson.go:44:80000*/ t4 := u
-						/*line poisson.go:44:80000*/ result02 := open64(t4)
-						/*line poisson.go:45:80000*/ t6 := result02
-//line poisson.go:66:80000
+						/*line poisson.go:44:20000*/ t4 := u
+						/*line poisson.go:44*/ result02 := open64(t4)
+						t6 := result02
+//line poisson.go:66
 						var k float64
-						/*line poisson.go:67:80000*/ term := t12
-						/*line poisson.go:67:80000*/ for sum := t22; t6 > sum && k < 128; {
-							/*line poisson.go:68:80000*/ if r.Halted() {
-								/*line poisson.go:67:80000*/ r.Halt() /*line quern_gen.go:4485:1*/
+						term := t12
+						/*line poisson.go:67:20000*/ for sum := t22; t6 > sum && k < 128; {
+							/*line poisson.go:68:20000*/ if r.Halted() {
+								/*line poisson.go:67*/ r.Halt()
 							}
-							/*line poisson.go:68:80000*/ k += 1
-							/*line poisson.go:69:80000*/ term *= p.Mean / k
-							/*line poisson.go:70:80000*/ sum += term /*line quern_gen.go:4489:1*/
+							/*line poisson.go:68:20000*/ k += 1
+							term *= p.Mean / k
+							sum += term
 						}
-						/*line poisson.go:72:80000*/ result03 := k
-						/*line poisson.go:44:80000*/ result0 = result03
-//line poisson.go:45:80000
+						/*line poisson.go:72:20000*/ result03 := k
+						/*line poisson.go:44*/ result0 = result03
 					} else {
-						/*line poisson.go:46:80000*/ for part := uint32(0); part < 65536; part++ {
-							/*line poisson.go:47:80000*/ t9 := part
-							/*line poisson.go:47:80000*/ a2, b2 := src.group64(t2, t9)
-							/*line poisson.go:48:80000*/ a3 := a2
-							/*line poisson.go:49:80000*/ b3 := b2
-							/*line poisson.go:48:80000*/ t122 := a3
-							/*line poisson.go:48:80000*/ result04 := open64(t122)
-							/*line poisson.go:49:80000*/ t14 := result04 - 0.5
-							/*line poisson.go:50:80000*/ t15 := b3
-							/*line poisson.go:48:80000*/ result05 := open64(t15)
-							/*line poisson.go:49:80000*/ t17 := result05
-							/*line poisson.go:50:80000*/ u2 := t14
-							/*line poisson.go:51:80000*/ v := t17
-							/*line poisson.go:49:80000*/ us := 0.5 - math.Abs(u2)
-							/*line poisson.go:50:80000*/ k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
-							/*line poisson.go:51:80000*/ if us >= 0.07 && v <= p.Vr {
-								/*line poisson.go:52:80000*/ result0 = k2
-								/*line poisson.go:53:80000*/ break block2 /*line quern_gen.go:4512:1*/
+						/*line poisson.go:46:20000*/ for part := uint32(0); part < 65536; part++ {
+							t9 := part
+							/*line poisson.go:47*/ a2, b2 := src.group64(t2, t9)
+							a3 := a2
+							b3 := b2
+							/*line poisson.go:48*/ t122 := a3
+							/*line poisson.go:48*/ result04 := open64(t122)
+							t14 := result04 - 0.5
+							t15 := b3
+							/*line poisson.go:48*/ result05 := open64(t15)
+							t17 := result05
+							u2 := t14
+							v := t17
+							/*line poisson.go:49*/ us := 0.5 - math.Abs(u2)
+							k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
+							if us >= 0.07 && v <= p.Vr {
+								result0 = k2
+								break block2
 							}
-							/*line poisson.go:54:80000*/ if k2 < 0 || us < 0.013 && v > us {
-								/*line poisson.go:55:80000*/ continue /*line quern_gen.go:4515:1*/
+							/*line poisson.go:54*/ if k2 < 0 || us < 0.013 && v > us {
+								continue
 							}
-							/*line poisson.go:57:80000*/ t18 := v
-							/*line poisson.go:57:80000*/ result06 := log64(t18)
-							/*line poisson.go:58:80000*/ t20 := p.A/float64(us*us) + p.B
-							/*line poisson.go:57:80000*/ result07 := log64(t20)
-							/*line poisson.go:58:80000*/ t222 := k2
-//line poisson.go:59:80000
+							/*line poisson.go:57:20000*/ t18 := v
+							/*line poisson.go:57*/ result06 := log64(t18)
+							t20 := p.A/float64(us*us) + p.B
+							/*line poisson.go:57*/ result07 := log64(t20)
+							t222 := k2
 							var result08 float64
-							/*line poisson.go:78:80000*/ if t222 == 0 {
-								/*line poisson.go:79:80000*/ result08 = -p.Mean
-//line poisson.go:80:80000
+							/*line poisson.go:78:20000*/ if t222 == 0 {
+								result08 = -p.Mean
+//line poisson.go:80:20000
 							} else {
-								/*line poisson.go:81:80000*/ t13 := t222
-								/*line poisson.go:81:80000*/ result09 := quernFunc1FillPoisson_int32(t13)
-								/*line poisson.go:82:80000*/ t3 := t222
-								/*line poisson.go:108:80000*/ d := t3 - t42
-//line poisson.go:109:80000
+								/*line poisson.go:81*/ t13 := t222
+								/*line poisson.go:81*/ result09 := quernFunc1FillPoisson_int32(t13)
+								t3 := t222
+								/*line poisson.go:108*/ d := t3 - t42
 								var result010 float64
-								/*line poisson.go:109:80000*/ if math.Abs(d) >= 0.1*(t3+t42) {
-									/*line poisson.go:110:80000*/ t16 := t3 / t42
-									/*line poisson.go:110:80000*/ result011 := log64(t16)
-									/*line poisson.go:111:80000*/ result010 = float64(t3*result011) - d
-//line poisson.go:112:80000
+								/*line poisson.go:109*/ if math.Abs(d) >= 0.1*(t3+t42) {
+									t16 := t3 / t42
+									/*line poisson.go:110*/ result011 := log64(t16)
+									result010 = float64(t3*result011) - d
 								} else {
-									/*line poisson.go:112:80000*/ v2 := d / (t3 + t42)
-									/*line poisson.go:113:80000*/ sum2 := float64(d * v2)
-									/*line poisson.go:114:80000*/ term2 := 2 * float64(t3*v2)
-									/*line poisson.go:115:80000*/ v22 := float64(v2 * v2)
-									/*line poisson.go:116:80000*/ for n := float64(3); n < 64; n += 2 {
-										/*line poisson.go:117:80000*/ if r.Halted() {
-											/*line poisson.go:116:80000*/ r.Halt() /*line quern_gen.go:4546:1*/
+									/*line poisson.go:112*/ v2 := d / (t3 + t42)
+									sum2 := float64(d * v2)
+									term2 := 2 * float64(t3*v2)
+									v22 := float64(v2 * v2)
+									/*line poisson.go:116:20000*/ for n := float64(3); n < 64; n += 2 {
+										/*line poisson.go:117:20000*/ if r.Halted() {
+											/*line poisson.go:116*/ r.Halt()
 										}
-										/*line poisson.go:117:80000*/ term2 *= v22
-										/*line poisson.go:118:80000*/ next := sum2 + term2/n
-										/*line poisson.go:119:80000*/ if next == sum2 {
-											/*line poisson.go:120:80000*/ break /*line quern_gen.go:4551:1*/
+										/*line poisson.go:117:20000*/ term2 *= v22
+										next := sum2 + term2/n
+										/*line poisson.go:119:20000*/ if next == sum2 {
+											break
 										}
-										/*line poisson.go:122:80000*/ sum2 = next /*line quern_gen.go:4553:1*/
+										/*line poisson.go:122*/ sum2 = next
 									}
-									/*line poisson.go:124:80000*/ result010 = sum2 /*line quern_gen.go:4555:1*/
+									result010 = sum2
 								}
-								/*line poisson.go:81:80000*/ t62 := t222
-								/*line poisson.go:81:80000*/ result012 := log64(t62)
-								/*line poisson.go:82:80000*/ result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456) /*line quern_gen.go:4559:1*/
+								/*line poisson.go:81*/ t62 := t222
+								/*line poisson.go:81*/ result012 := log64(t62)
+								result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456)
 							}
-							/*line poisson.go:57:80000*/ if result06+p.LogA-result07 <= result08 {
-								/*line poisson.go:58:80000*/ result0 = k2
-								/*line poisson.go:59:80000*/ break block2 /*line quern_gen.go:4563:1*/
+							/*line poisson.go:57:20000*/ if result06+p.LogA-result07 <= result08 {
+								result0 = k2
+								break block2
 							}
 						}
-						/*line poisson.go:61:80000*/ result0 = value2 /*line quern_gen.go:4566:1*/
+						/*line poisson.go:61:20000*/ result0 = value2
 					}
 				}
-				/*line poisson.go:136:80000*/ row[threadX] = host.Narrow[int32](result0) /*line quern_gen.go:4569:1*/
+				/*line poisson.go:136:20000*/ row[threadX] = host.Narrow[int32](result0)
 			}
-			/*line poisson.go:138:80000*/ return /*line quern_gen.go:4571:1*/
+			/*line poisson.go:138*/ return
 		}
 	}
-	/*line poisson.go:141:80000*/ for threadX := range width {
-		/*line poisson.go:142:80000*/ r.ThreadIdx.X = threadX
-		/*line poisson.go:143:80000*/ i := base + threadX
-		/*line poisson.go:144:80000*/ t2 := src.Offset + uint64(i)
-		/*line poisson.go:135:80000*/ if i < len(dst) {
-//line poisson.go:136:80000
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t2 := src.Offset + uint64(i)
+		/*line poisson.go:135*/ if i < len(dst) {
 			var result0 float64
-//line poisson.go:137:80000
 		block:
-			/*line poisson.go:138:80000*/ switch {
-//line poisson.go:139:80000
+			switch {
 			default:
-				/*line poisson.go:39:80000*/ if p.Mean < 10 {
-					/*line poisson.go:40:80000*/ t1 := t2 / 2
-					/*line poisson.go:40:80000*/ a, b := src.group64(t1, 0)
-					/*line poisson.go:41:80000*/ w := a
-					/*line poisson.go:42:80000*/ u := b
-					/*line poisson.go:41:80000*/ if t2&1 == 0 {
-						/*line poisson.go:42:80000*/ u = w /*line quern_gen.go:4592:1*/
+				/*line poisson.go:39*/ if p.Mean < 10 {
+					t1 := t2 / 2
+					/*line poisson.go:40*/ a, b := src.group64(t1, 0)
+					w := a
+					u := b
+					/*line poisson.go:41*/ if t2&1 == 0 {
+						u = w
 					}
-					/*line poisson.go:44:80000*/ t4 := u
-					/*line poisson.go:44:80000*/ result02 := open64(t4)
-					/*line poisson.go:45:80000*/ t6 := result02
-//line poisson.go:66:80000
+					/*line poisson.go:44:20000*/ t4 := u
+					/*line poisson.go:44*/ result02 := open64(t4)
+					t6 := result02
+//line poisson.go:66
 					var k float64
-					/*line poisson.go:67:80000*/ term := t12
-					/*line poisson.go:67:80000*/ for sum := t22; t6 > sum && k < 128; {
-						/*line poisson.go:68:80000*/ if r.Halted() {
-							/*line poisson.go:67:80000*/ r.Halt() /*line quern_gen.go:4602:1*/
+					term := t12
+					/*line poisson.go:67:20000*/ for sum := t22; t6 > sum && k < 128; {
+						/*line poisson.go:68:20000*/ if r.Halted() {
+							/*line poisson.go:67*/ r.Halt()
 						}
-						/*line poisson.go:68:80000*/ k += 1
-						/*line poisson.go:69:80000*/ term *= p.Mean / k
-						/*line poisson.go:70:80000*/ sum += term /*line quern_gen.go:4606:1*/
+						/*line poisson.go:68:20000*/ k += 1
+						term *= p.Mean / k
+						sum += term
 					}
-					/*line poisson.go:72:80000*/ result03 := k
-					/*line poisson.go:44:80000*/ result0 = result03
-//line poisson.go:45:80000
+					/*line poisson.go:72:20000*/ result03 := k
+					/*line poisson.go:44*/ result0 = result03
 				} else {
-					/*line poisson.go:46:80000*/ for part := uint32(0); part < 65536; part++ {
-						/*line poisson.go:47:80000*/ t9 := part
-						/*line poisson.go:47:80000*/ a2, b2 := src.group64(t2, t9)
-						/*line poisson.go:48:80000*/ a3 := a2
-						/*line poisson.go:49:80000*/ b3 := b2
-						/*line poisson.go:48:80000*/ t122 := a3
-						/*line poisson.go:48:80000*/ result04 := open64(t122)
-						/*line poisson.go:49:80000*/ t14 := result04 - 0.5
-						/*line poisson.go:50:80000*/ t15 := b3
-						/*line poisson.go:48:80000*/ result05 := open64(t15)
-						/*line poisson.go:49:80000*/ t17 := result05
-						/*line poisson.go:50:80000*/ u2 := t14
-						/*line poisson.go:51:80000*/ v := t17
-						/*line poisson.go:49:80000*/ us := 0.5 - math.Abs(u2)
-						/*line poisson.go:50:80000*/ k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
-						/*line poisson.go:51:80000*/ if us >= 0.07 && v <= p.Vr {
-							/*line poisson.go:52:80000*/ result0 = k2
-							/*line poisson.go:53:80000*/ break block /*line quern_gen.go:4629:1*/
+					/*line poisson.go:46:20000*/ for part := uint32(0); part < 65536; part++ {
+						t9 := part
+						/*line poisson.go:47*/ a2, b2 := src.group64(t2, t9)
+						a3 := a2
+						b3 := b2
+						/*line poisson.go:48*/ t122 := a3
+						/*line poisson.go:48*/ result04 := open64(t122)
+						t14 := result04 - 0.5
+						t15 := b3
+						/*line poisson.go:48*/ result05 := open64(t15)
+						t17 := result05
+						u2 := t14
+						v := t17
+						/*line poisson.go:49*/ us := 0.5 - math.Abs(u2)
+						k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
+						if us >= 0.07 && v <= p.Vr {
+							result0 = k2
+							break block
 						}
-						/*line poisson.go:54:80000*/ if k2 < 0 || us < 0.013 && v > us {
-							/*line poisson.go:55:80000*/ continue /*line quern_gen.go:4632:1*/
+						/*line poisson.go:54*/ if k2 < 0 || us < 0.013 && v > us {
+							continue
 						}
-						/*line poisson.go:57:80000*/ t18 := v
-						/*line poisson.go:57:80000*/ result06 := log64(t18)
-						/*line poisson.go:58:80000*/ t20 := p.A/float64(us*us) + p.B
-						/*line poisson.go:57:80000*/ result07 := log64(t20)
-						/*line poisson.go:58:80000*/ t222 := k2
-//line poisson.go:59:80000
+						/*line poisson.go:57:20000*/ t18 := v
+						/*line poisson.go:57*/ result06 := log64(t18)
+						t20 := p.A/float64(us*us) + p.B
+						/*line poisson.go:57*/ result07 := log64(t20)
+						t222 := k2
 						var result08 float64
-						/*line poisson.go:78:80000*/ if t222 == 0 {
-							/*line poisson.go:79:80000*/ result08 = -p.Mean
-//line poisson.go:80:80000
+						/*line poisson.go:78:20000*/ if t222 == 0 {
+							result08 = -p.Mean
+//line poisson.go:80:20000
 						} else {
-							/*line poisson.go:81:80000*/ t13 := t222
-							/*line poisson.go:81:80000*/ result09 := quernFunc1FillPoisson_int32(t13)
-							/*line poisson.go:82:80000*/ t3 := t222
-							/*line poisson.go:108:80000*/ d := t3 - t42
-//line poisson.go:109:80000
+							/*line poisson.go:81*/ t13 := t222
+							/*line poisson.go:81*/ result09 := quernFunc1FillPoisson_int32(t13)
+							t3 := t222
+							/*line poisson.go:108*/ d := t3 - t42
 							var result010 float64
-							/*line poisson.go:109:80000*/ if math.Abs(d) >= 0.1*(t3+t42) {
-								/*line poisson.go:110:80000*/ t16 := t3 / t42
-								/*line poisson.go:110:80000*/ result011 := log64(t16)
-								/*line poisson.go:111:80000*/ result010 = float64(t3*result011) - d
-//line poisson.go:112:80000
+							/*line poisson.go:109*/ if math.Abs(d) >= 0.1*(t3+t42) {
+								t16 := t3 / t42
+								/*line poisson.go:110*/ result011 := log64(t16)
+								result010 = float64(t3*result011) - d
 							} else {
-								/*line poisson.go:112:80000*/ v2 := d / (t3 + t42)
-								/*line poisson.go:113:80000*/ sum2 := float64(d * v2)
-								/*line poisson.go:114:80000*/ term2 := 2 * float64(t3*v2)
-								/*line poisson.go:115:80000*/ v22 := float64(v2 * v2)
-								/*line poisson.go:116:80000*/ for n := float64(3); n < 64; n += 2 {
-									/*line poisson.go:117:80000*/ if r.Halted() {
-										/*line poisson.go:116:80000*/ r.Halt() /*line quern_gen.go:4663:1*/
+								/*line poisson.go:112*/ v2 := d / (t3 + t42)
+								sum2 := float64(d * v2)
+								term2 := 2 * float64(t3*v2)
+								v22 := float64(v2 * v2)
+								/*line poisson.go:116:20000*/ for n := float64(3); n < 64; n += 2 {
+									/*line poisson.go:117:20000*/ if r.Halted() {
+										/*line poisson.go:116*/ r.Halt()
 									}
-									/*line poisson.go:117:80000*/ term2 *= v22
-									/*line poisson.go:118:80000*/ next := sum2 + term2/n
-									/*line poisson.go:119:80000*/ if next == sum2 {
-										/*line poisson.go:120:80000*/ break /*line quern_gen.go:4668:1*/
+									/*line poisson.go:117:20000*/ term2 *= v22
+									next := sum2 + term2/n
+									/*line poisson.go:119:20000*/ if next == sum2 {
+										break
 									}
-									/*line poisson.go:122:80000*/ sum2 = next /*line quern_gen.go:4670:1*/
+									/*line poisson.go:122*/ sum2 = next
 								}
-								/*line poisson.go:124:80000*/ result010 = sum2 /*line quern_gen.go:4672:1*/
+								result010 = sum2
 							}
-							/*line poisson.go:81:80000*/ t62 := t222
-							/*line poisson.go:81:80000*/ result012 := log64(t62)
-							/*line poisson.go:82:80000*/ result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456) /*line quern_gen.go:4676:1*/
+							/*line poisson.go:81*/ t62 := t222
+							/*line poisson.go:81*/ result012 := log64(t62)
+							result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456)
 						}
-						/*line poisson.go:57:80000*/ if result06+p.LogA-result07 <= result08 {
-							/*line poisson.go:58:80000*/ result0 = k2
-							/*line poisson.go:59:80000*/ break block /*line quern_gen.go:4680:1*/
+						/*line poisson.go:57:20000*/ if result06+p.LogA-result07 <= result08 {
+							result0 = k2
+							break block
 						}
 					}
-					/*line poisson.go:61:80000*/ result0 = value2 /*line quern_gen.go:4683:1*/
+					/*line poisson.go:61:20000*/ result0 = value2
 				}
 			}
-			/*line poisson.go:136:80000*/ dst[i] = host.Narrow[int32](result0) /*line quern_gen.go:4686:1*/
+			/*line poisson.go:136:20000*/ dst[i] = host.Narrow[int32](result0)
 		}
-	}
+	} /*line quern_gen.go:4621:1*/
 }
 
 // quernFunc1FillPoisson_int32 is random.stirling.
 func quernFunc1FillPoisson_int32(k float64) float64 {
-	/*line poisson.go:96:80000*/ if k < 16 {
-		/*line poisson.go:97:80000*/ return stirlings[host.Int64[int](k)&15] /*line quern_gen.go:4694:1*/
+	/*line poisson.go:96*/ if k < 16 {
+		return stirlings[host.Int64[int](k)&15]
 	}
-	/*line poisson.go:99:80000*/ r2 := 1 / k
-	/*line poisson.go:100:80000*/ r22 := float64(r2 * r2)
-	/*line poisson.go:101:80000*/ s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
-	/*line poisson.go:102:80000*/ s = 0.002777777777777778 - float64(r22*s)
-	/*line poisson.go:103:80000*/ return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:4700:1*/
+	r2 := 1 / k
+	r22 := float64(r2 * r2)
+	s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
+	s = 0.002777777777777778 - float64(r22*s)
+	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:4633:1*/
 }
 
 func quernPlainFillPoisson_int64(r *host.Run) {
@@ -4747,237 +4680,226 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 			block2:
 				switch {
 				default:
-					/*line poisson.go:39:80000*/ if p.Mean < 10 {
-						/*line poisson.go:40:80000*/ a, b := src.group64(t1, 0)
-						/*line poisson.go:41:80000*/ w := a
-						/*line poisson.go:42:80000*/ u := b
-						/*line poisson.go:41:80000*/ if t2&1 == 0 {
-							/*line poisson.go:42:80000*/ u = w /*line quern_gen.go:4755:1*/
+					/*line poisson.go:39*/ if p.Mean < 10 {
+						a, b := src.group64(t1, 0)
+						w := a
+						u := b
+						/*line poisson.go:41*/ if t2&1 == 0 {
+							u = w
 						}
-						/*line poisson.go:44:80000*/ t4 := u
-						/*line poisson.go:44:80000*/ result02 := open64(t4)
-						/*line poisson.go:45:80000*/ t6 := result02
-//line poisson.go:66:80000
+						/*line poisson.go:44:20000*/ t4 := u
+						/*line poisson.go:44*/ result02 := open64(t4)
+						t6 := result02
+//line poisson.go:66
 						var k float64
-						/*line poisson.go:67:80000*/ term := t12
-						/*line poisson.go:67:80000*/ for sum := t22; t6 > sum && k < 128; {
-							/*line poisson.go:68:80000*/ if r.Halted() {
-								/*line poisson.go:67:80000*/ r.Halt() /*line quern_gen.go:4765:1*/
+						term := t12
+						/*line poisson.go:67:20000*/ for sum := t22; t6 > sum && k < 128; {
+							/*line poisson.go:68:20000*/ if r.Halted() {
+								/*line poisson.go:67*/ r.Halt()
 							}
-							/*line poisson.go:68:80000*/ k += 1
-							/*line poisson.go:69:80000*/ term *= p.Mean / k
-							/*line poisson.go:70:80000*/ sum += term /*line quern_gen.go:4769:1*/
+							/*line poisson.go:68:20000*/ k += 1
+							term *= p.Mean / k
+							sum += term
 						}
-						/*line poisson.go:72:80000*/ result03 := k
-						/*line poisson.go:44:80000*/ result0 = result03
-//line poisson.go:45:80000
+						/*line poisson.go:72:20000*/ result03 := k
+						/*line poisson.go:44*/ result0 = result03
 					} else {
-						/*line poisson.go:46:80000*/ for part := uint32(0); part < 65536; part++ {
-							/*line poisson.go:47:80000*/ t9 := part
-							/*line poisson.go:47:80000*/ a2, b2 := src.group64(t2, t9)
-							/*line poisson.go:48:80000*/ a3 := a2
-							/*line poisson.go:49:80000*/ b3 := b2
-							/*line poisson.go:48:80000*/ t122 := a3
-							/*line poisson.go:48:80000*/ result04 := open64(t122)
-							/*line poisson.go:49:80000*/ t14 := result04 - 0.5
-							/*line poisson.go:50:80000*/ t15 := b3
-							/*line poisson.go:48:80000*/ result05 := open64(t15)
-							/*line poisson.go:49:80000*/ t17 := result05
-							/*line poisson.go:50:80000*/ u2 := t14
-							/*line poisson.go:51:80000*/ v := t17
-							/*line poisson.go:49:80000*/ us := 0.5 - math.Abs(u2)
-							/*line poisson.go:50:80000*/ k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
-							/*line poisson.go:51:80000*/ if us >= 0.07 && v <= p.Vr {
-								/*line poisson.go:52:80000*/ result0 = k2
-								/*line poisson.go:53:80000*/ break block2 /*line quern_gen.go:4792:1*/
+						/*line poisson.go:46:20000*/ for part := uint32(0); part < 65536; part++ {
+							t9 := part
+							/*line poisson.go:47*/ a2, b2 := src.group64(t2, t9)
+							a3 := a2
+							b3 := b2
+							/*line poisson.go:48*/ t122 := a3
+							/*line poisson.go:48*/ result04 := open64(t122)
+							t14 := result04 - 0.5
+							t15 := b3
+							/*line poisson.go:48*/ result05 := open64(t15)
+							t17 := result05
+							u2 := t14
+							v := t17
+							/*line poisson.go:49*/ us := 0.5 - math.Abs(u2)
+							k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
+							if us >= 0.07 && v <= p.Vr {
+								result0 = k2
+								break block2
 							}
-							/*line poisson.go:54:80000*/ if k2 < 0 || us < 0.013 && v > us {
-								/*line poisson.go:55:80000*/ continue /*line quern_gen.go:4795:1*/
+							/*line poisson.go:54*/ if k2 < 0 || us < 0.013 && v > us {
+								continue
 							}
-							/*line poisson.go:57:80000*/ t18 := v
-							/*line poisson.go:57:80000*/ result06 := log64(t18)
-							/*line poisson.go:58:80000*/ t20 := p.A/float64(us*us) + p.B
-							/*line poisson.go:57:80000*/ result07 := log64(t20)
-							/*line poisson.go:58:80000*/ t222 := k2
-//line poisson.go:59:80000
+							/*line poisson.go:57:20000*/ t18 := v
+							/*line poisson.go:57*/ result06 := log64(t18)
+							t20 := p.A/float64(us*us) + p.B
+							/*line poisson.go:57*/ result07 := log64(t20)
+							t222 := k2
 							var result08 float64
-							/*line poisson.go:78:80000*/ if t222 == 0 {
-								/*line poisson.go:79:80000*/ result08 = -p.Mean
-//line poisson.go:80:80000
+							/*line poisson.go:78:20000*/ if t222 == 0 {
+								result08 = -p.Mean
+//line poisson.go:80:20000
 							} else {
-								/*line poisson.go:81:80000*/ t13 := t222
-								/*line poisson.go:81:80000*/ result09 := quernFunc1FillPoisson_int64(t13)
-								/*line poisson.go:82:80000*/ t3 := t222
-								/*line poisson.go:108:80000*/ d := t3 - t42
-//line poisson.go:109:80000
+								/*line poisson.go:81*/ t13 := t222
+								/*line poisson.go:81*/ result09 := quernFunc1FillPoisson_int64(t13)
+								t3 := t222
+								/*line poisson.go:108*/ d := t3 - t42
 								var result010 float64
-								/*line poisson.go:109:80000*/ if math.Abs(d) >= 0.1*(t3+t42) {
-									/*line poisson.go:110:80000*/ t16 := t3 / t42
-									/*line poisson.go:110:80000*/ result011 := log64(t16)
-									/*line poisson.go:111:80000*/ result010 = float64(t3*result011) - d
-//line poisson.go:112:80000
+								/*line poisson.go:109*/ if math.Abs(d) >= 0.1*(t3+t42) {
+									t16 := t3 / t42
+									/*line poisson.go:110*/ result011 := log64(t16)
+									result010 = float64(t3*result011) - d
 								} else {
-									/*line poisson.go:112:80000*/ v2 := d / (t3 + t42)
-									/*line poisson.go:113:80000*/ sum2 := float64(d * v2)
-									/*line poisson.go:114:80000*/ term2 := 2 * float64(t3*v2)
-									/*line poisson.go:115:80000*/ v22 := float64(v2 * v2)
-									/*line poisson.go:116:80000*/ for n := float64(3); n < 64; n += 2 {
-										/*line poisson.go:117:80000*/ if r.Halted() {
-											/*line poisson.go:116:80000*/ r.Halt() /*line quern_gen.go:4826:1*/
+									/*line poisson.go:112*/ v2 := d / (t3 + t42)
+									sum2 := float64(d * v2)
+									term2 := 2 * float64(t3*v2)
+									v22 := float64(v2 * v2)
+									/*line poisson.go:116:20000*/ for n := float64(3); n < 64; n += 2 {
+										/*line poisson.go:117:20000*/ if r.Halted() {
+											/*line poisson.go:116*/ r.Halt()
 										}
-										/*line poisson.go:117:80000*/ term2 *= v22
-										/*line poisson.go:118:80000*/ next := sum2 + term2/n
-										/*line poisson.go:119:80000*/ if next == sum2 {
-											/*line poisson.go:120:80000*/ break /*line quern_gen.go:4831:1*/
+										/*line poisson.go:117:20000*/ term2 *= v22
+										next := sum2 + term2/n
+										/*line poisson.go:119:20000*/ if next == sum2 {
+											break
 										}
-										/*line poisson.go:122:80000*/ sum2 = next /*line quern_gen.go:4833:1*/
+										/*line poisson.go:122*/ sum2 = next
 									}
-									/*line poisson.go:124:80000*/ result010 = sum2 /*line quern_gen.go:4835:1*/
+									result010 = sum2
 								}
-								/*line poisson.go:81:80000*/ t62 := t222
-								/*line poisson.go:81:80000*/ result012 := log64(t62)
-								/*line poisson.go:82:80000*/ result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456) /*line quern_gen.go:4839:1*/
+								/*line poisson.go:81*/ t62 := t222
+								/*line poisson.go:81*/ result012 := log64(t62)
+								result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456)
 							}
-							/*line poisson.go:57:80000*/ if result06+p.LogA-result07 <= result08 {
-								/*line poisson.go:58:80000*/ result0 = k2
-								/*line poisson.go:59:80000*/ break block2 /*line quern_gen.go:4843:1*/
+							/*line poisson.go:57:20000*/ if result06+p.LogA-result07 <= result08 {
+								result0 = k2
+								break block2
 							}
 						}
-						/*line poisson.go:61:80000*/ result0 = value2 /*line quern_gen.go:4846:1*/
+						/*line poisson.go:61:20000*/ result0 = value2
 					}
 				}
-				/*line poisson.go:136:80000*/ row[threadX] = host.Int64[int64](result0) /*line quern_gen.go:4849:1*/
+				/*line poisson.go:136:20000*/ row[threadX] = host.Int64[int64](result0)
 			}
-			/*line poisson.go:138:80000*/ return /*line quern_gen.go:4851:1*/
+			/*line poisson.go:138*/ return
 		}
 	}
-	/*line poisson.go:141:80000*/ for threadX := range width {
-		/*line poisson.go:142:80000*/ r.ThreadIdx.X = threadX
-		/*line poisson.go:143:80000*/ i := base + threadX
-		/*line poisson.go:144:80000*/ t2 := src.Offset + uint64(i)
-		/*line poisson.go:135:80000*/ if i < len(dst) {
-//line poisson.go:136:80000
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t2 := src.Offset + uint64(i)
+		/*line poisson.go:135*/ if i < len(dst) {
 			var result0 float64
-//line poisson.go:137:80000
 		block:
-			/*line poisson.go:138:80000*/ switch {
-//line poisson.go:139:80000
+			switch {
 			default:
-				/*line poisson.go:39:80000*/ if p.Mean < 10 {
-					/*line poisson.go:40:80000*/ t1 := t2 / 2
-					/*line poisson.go:40:80000*/ a, b := src.group64(t1, 0)
-					/*line poisson.go:41:80000*/ w := a
-					/*line poisson.go:42:80000*/ u := b
-					/*line poisson.go:41:80000*/ if t2&1 == 0 {
-						/*line poisson.go:42:80000*/ u = w /*line quern_gen.go:4872:1*/
+				/*line poisson.go:39*/ if p.Mean < 10 {
+					t1 := t2 / 2
+					/*line poisson.go:40*/ a, b := src.group64(t1, 0)
+					w := a
+					u := b
+					/*line poisson.go:41*/ if t2&1 == 0 {
+						u = w
 					}
-					/*line poisson.go:44:80000*/ t4 := u
-					/*line poisson.go:44:80000*/ result02 := open64(t4)
-					/*line poisson.go:45:80000*/ t6 := result02
-//line poisson.go:66:80000
+					/*line poisson.go:44:20000*/ t4 := u
+					/*line poisson.go:44*/ result02 := open64(t4)
+					t6 := result02
+//line poisson.go:66
 					var k float64
-					/*line poisson.go:67:80000*/ term := t12
-					/*line poisson.go:67:80000*/ for sum := t22; t6 > sum && k < 128; {
-						/*line poisson.go:68:80000*/ if r.Halted() {
-							/*line poisson.go:67:80000*/ r.Halt() /*line quern_gen.go:4882:1*/
+					term := t12
+					/*line poisson.go:67:20000*/ for sum := t22; t6 > sum && k < 128; {
+						/*line poisson.go:68:20000*/ if r.Halted() {
+							/*line poisson.go:67*/ r.Halt()
 						}
-						/*line poisson.go:68:80000*/ k += 1
-						/*line poisson.go:69:80000*/ term *= p.Mean / k
-						/*line poisson.go:70:80000*/ sum += term /*line quern_gen.go:4886:1*/
+						/*line poisson.go:68:20000*/ k += 1
+						term *= p.Mean / k
+						sum += term
 					}
-					/*line poisson.go:72:80000*/ result03 := k
-					/*line poisson.go:44:80000*/ result0 = result03
-//line poisson.go:45:80000
+					/*line poisson.go:72:20000*/ result03 := k
+					/*line poisson.go:44*/ result0 = result03
 				} else {
-					/*line poisson.go:46:80000*/ for part := uint32(0); part < 65536; part++ {
-						/*line poisson.go:47:80000*/ t9 := part
-						/*line poisson.go:47:80000*/ a2, b2 := src.group64(t2, t9)
-						/*line poisson.go:48:80000*/ a3 := a2
-						/*line poisson.go:49:80000*/ b3 := b2
-						/*line poisson.go:48:80000*/ t122 := a3
-						/*line poisson.go:48:80000*/ result04 := open64(t122)
-						/*line poisson.go:49:80000*/ t14 := result04 - 0.5
-						/*line poisson.go:50:80000*/ t15 := b3
-						/*line poisson.go:48:80000*/ result05 := open64(t15)
-						/*line poisson.go:49:80000*/ t17 := result05
-						/*line poisson.go:50:80000*/ u2 := t14
-						/*line poisson.go:51:80000*/ v := t17
-						/*line poisson.go:49:80000*/ us := 0.5 - math.Abs(u2)
-						/*line poisson.go:50:80000*/ k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
-						/*line poisson.go:51:80000*/ if us >= 0.07 && v <= p.Vr {
-							/*line poisson.go:52:80000*/ result0 = k2
-							/*line poisson.go:53:80000*/ break block /*line quern_gen.go:4909:1*/
+					/*line poisson.go:46:20000*/ for part := uint32(0); part < 65536; part++ {
+						t9 := part
+						/*line poisson.go:47*/ a2, b2 := src.group64(t2, t9)
+						a3 := a2
+						b3 := b2
+						/*line poisson.go:48*/ t122 := a3
+						/*line poisson.go:48*/ result04 := open64(t122)
+						t14 := result04 - 0.5
+						t15 := b3
+						/*line poisson.go:48*/ result05 := open64(t15)
+						t17 := result05
+						u2 := t14
+						v := t17
+						/*line poisson.go:49*/ us := 0.5 - math.Abs(u2)
+						k2 := math.Floor(float64((value/us+p.B)*u2) + p.Mean + 0.43)
+						if us >= 0.07 && v <= p.Vr {
+							result0 = k2
+							break block
 						}
-						/*line poisson.go:54:80000*/ if k2 < 0 || us < 0.013 && v > us {
-							/*line poisson.go:55:80000*/ continue /*line quern_gen.go:4912:1*/
+						/*line poisson.go:54*/ if k2 < 0 || us < 0.013 && v > us {
+							continue
 						}
-						/*line poisson.go:57:80000*/ t18 := v
-						/*line poisson.go:57:80000*/ result06 := log64(t18)
-						/*line poisson.go:58:80000*/ t20 := p.A/float64(us*us) + p.B
-						/*line poisson.go:57:80000*/ result07 := log64(t20)
-						/*line poisson.go:58:80000*/ t222 := k2
-//line poisson.go:59:80000
+						/*line poisson.go:57:20000*/ t18 := v
+						/*line poisson.go:57*/ result06 := log64(t18)
+						t20 := p.A/float64(us*us) + p.B
+						/*line poisson.go:57*/ result07 := log64(t20)
+						t222 := k2
 						var result08 float64
-						/*line poisson.go:78:80000*/ if t222 == 0 {
-							/*line poisson.go:79:80000*/ result08 = -p.Mean
-//line poisson.go:80:80000
+						/*line poisson.go:78:20000*/ if t222 == 0 {
+							result08 = -p.Mean
+//line poisson.go:80:20000
 						} else {
-							/*line poisson.go:81:80000*/ t13 := t222
-							/*line poisson.go:81:80000*/ result09 := quernFunc1FillPoisson_int64(t13)
-							/*line poisson.go:82:80000*/ t3 := t222
-							/*line poisson.go:108:80000*/ d := t3 - t42
-//line poisson.go:109:80000
+							/*line poisson.go:81*/ t13 := t222
+							/*line poisson.go:81*/ result09 := quernFunc1FillPoisson_int64(t13)
+							t3 := t222
+							/*line poisson.go:108*/ d := t3 - t42
 							var result010 float64
-							/*line poisson.go:109:80000*/ if math.Abs(d) >= 0.1*(t3+t42) {
-								/*line poisson.go:110:80000*/ t16 := t3 / t42
-								/*line poisson.go:110:80000*/ result011 := log64(t16)
-								/*line poisson.go:111:80000*/ result010 = float64(t3*result011) - d
-//line poisson.go:112:80000
+							/*line poisson.go:109*/ if math.Abs(d) >= 0.1*(t3+t42) {
+								t16 := t3 / t42
+								/*line poisson.go:110*/ result011 := log64(t16)
+								result010 = float64(t3*result011) - d
 							} else {
-								/*line poisson.go:112:80000*/ v2 := d / (t3 + t42)
-								/*line poisson.go:113:80000*/ sum2 := float64(d * v2)
-								/*line poisson.go:114:80000*/ term2 := 2 * float64(t3*v2)
-								/*line poisson.go:115:80000*/ v22 := float64(v2 * v2)
-								/*line poisson.go:116:80000*/ for n := float64(3); n < 64; n += 2 {
-									/*line poisson.go:117:80000*/ if r.Halted() {
-										/*line poisson.go:116:80000*/ r.Halt() /*line quern_gen.go:4943:1*/
+								/*line poisson.go:112*/ v2 := d / (t3 + t42)
+								sum2 := float64(d * v2)
+								term2 := 2 * float64(t3*v2)
+								v22 := float64(v2 * v2)
+								/*line poisson.go:116:20000*/ for n := float64(3); n < 64; n += 2 {
+									/*line poisson.go:117:20000*/ if r.Halted() {
+										/*line poisson.go:116*/ r.Halt()
 									}
-									/*line poisson.go:117:80000*/ term2 *= v22
-									/*line poisson.go:118:80000*/ next := sum2 + term2/n
-									/*line poisson.go:119:80000*/ if next == sum2 {
-										/*line poisson.go:120:80000*/ break /*line quern_gen.go:4948:1*/
+									/*line poisson.go:117:20000*/ term2 *= v22
+									next := sum2 + term2/n
+									/*line poisson.go:119:20000*/ if next == sum2 {
+										break
 									}
-									/*line poisson.go:122:80000*/ sum2 = next /*line quern_gen.go:4950:1*/
+									/*line poisson.go:122*/ sum2 = next
 								}
-								/*line poisson.go:124:80000*/ result010 = sum2 /*line quern_gen.go:4952:1*/
+								result010 = sum2
 							}
-							/*line poisson.go:81:80000*/ t62 := t222
-							/*line poisson.go:81:80000*/ result012 := log64(t62)
-							/*line poisson.go:82:80000*/ result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456) /*line quern_gen.go:4956:1*/
+							/*line poisson.go:81*/ t62 := t222
+							/*line poisson.go:81*/ result012 := log64(t62)
+							result08 = -result09 - result010 - 0.5*(result012+1.8378770664093456)
 						}
-						/*line poisson.go:57:80000*/ if result06+p.LogA-result07 <= result08 {
-							/*line poisson.go:58:80000*/ result0 = k2
-							/*line poisson.go:59:80000*/ break block /*line quern_gen.go:4960:1*/
+						/*line poisson.go:57:20000*/ if result06+p.LogA-result07 <= result08 {
+							result0 = k2
+							break block
 						}
 					}
-					/*line poisson.go:61:80000*/ result0 = value2 /*line quern_gen.go:4963:1*/
+					/*line poisson.go:61:20000*/ result0 = value2
 				}
 			}
-			/*line poisson.go:136:80000*/ dst[i] = host.Int64[int64](result0) /*line quern_gen.go:4966:1*/
+			/*line poisson.go:136:20000*/ dst[i] = host.Int64[int64](result0)
 		}
-	}
+	} /*line quern_gen.go:4890:1*/
 }
 
 // quernFunc1FillPoisson_int64 is random.stirling.
 func quernFunc1FillPoisson_int64(k float64) float64 {
-	/*line poisson.go:96:80000*/ if k < 16 {
-		/*line poisson.go:97:80000*/ return stirlings[host.Int64[int](k)&15] /*line quern_gen.go:4974:1*/
+	/*line poisson.go:96*/ if k < 16 {
+		return stirlings[host.Int64[int](k)&15]
 	}
-	/*line poisson.go:99:80000*/ r2 := 1 / k
-	/*line poisson.go:100:80000*/ r22 := float64(r2 * r2)
-	/*line poisson.go:101:80000*/ s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
-	/*line poisson.go:102:80000*/ s = 0.002777777777777778 - float64(r22*s)
-	/*line poisson.go:103:80000*/ return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:4980:1*/
+	r2 := 1 / k
+	r22 := float64(r2 * r2)
+	s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
+	s = 0.002777777777777778 - float64(r22*s)
+	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:4902:1*/
 }
 
 func quernPlainFillSobol[T float32 | float64](r *host.Run) {
@@ -5014,41 +4936,40 @@ func quernHostFillSobol[T float32 | float64](r *host.Run) {
 func quernRow1FillSobol[T float32 | float64](r *host.Run, base int, dimensions int, c int, logStride int, first uint64, table []uint32, size int, dst []T, drop uint32, scale T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line sobol.go:161:90000*/ t1 := (base + threadX) % dimensions
-		/*line sobol.go:161:90000*/ t2 := (base + threadX) / dimensions
-		/*line sobol.go:162:90000*/ d := t1
-		/*line sobol.go:163:90000*/ q := t2
-		/*line sobol.go:162:90000*/ stride := c << logStride
-		/*line sobol.go:163:90000*/ if q >= stride {
-			/*line sobol.go:164:90000*/ continue /*line quern_gen.go:5023:1*/
+		/*line sobol.go:161*/ t1 := host.Rem(base+threadX, dimensions)
+		/*line sobol.go:161*/ t2 := host.Div(base+threadX, dimensions)
+		d := t1
+		q := t2
+		/*line sobol.go:162*/ stride := c << logStride
+		if q >= stride {
+			continue
 		}
-		/*line sobol.go:166:90000*/ p := first + uint64(q)
-		/*line sobol.go:167:90000*/ x := table[d]
-		/*line sobol.go:168:90000*/ at := d
-		/*line sobol.go:169:90000*/ for g := p ^ p>>1; g != 0; g >>= 1 {
-			/*line sobol.go:170:90000*/ if r.Halted() {
-				/*line sobol.go:169:90000*/ r.Halt() /*line quern_gen.go:5030:1*/
+		p := first + uint64(q)
+		x := table[d]
+		at := d
+		for g := p ^ p>>1; g != 0; g >>= 1 {
+			if r.Halted() {
+				/*line sobol.go:169*/ r.Halt()
 			}
-			/*line sobol.go:170:90000*/ at += dimensions
-			/*line sobol.go:171:90000*/ if g&1 != 0 {
-				/*line sobol.go:172:90000*/ x ^= table[at] /*line quern_gen.go:5034:1*/
+			/*line sobol.go:170*/ at += dimensions
+			if g&1 != 0 {
+				x ^= table[at]
 			}
 		}
-//line sobol.go:175:90000
 		var always uint32
-		/*line sobol.go:176:90000*/ if logStride > 0 {
-			/*line sobol.go:177:90000*/ always = table[size+d] /*line quern_gen.go:5040:1*/
+		if logStride > 0 {
+			always = table[size+d]
 		}
-		/*line sobol.go:179:90000*/ for i := q*dimensions + d; i < len(dst); i += stride * dimensions {
-			/*line sobol.go:180:90000*/ if r.Halted() {
-				/*line sobol.go:179:90000*/ r.Halt() /*line quern_gen.go:5044:1*/
+		for i := q*dimensions + d; i < len(dst); i += stride * dimensions {
+			if r.Halted() {
+				/*line sobol.go:179*/ r.Halt()
 			}
-			/*line sobol.go:180:90000*/ dst[i] = T(x>>drop) * scale
-			/*line sobol.go:181:90000*/ changed := logStride + bits.TrailingZeros64(^(p >> logStride))
-			/*line sobol.go:182:90000*/ p += uint64(stride)
-			/*line sobol.go:183:90000*/ x ^= always ^ table[min(changed+1, 32)*dimensions+d] /*line quern_gen.go:5049:1*/
+			/*line sobol.go:180*/ dst[i] = T(x>>drop) * scale
+			changed := logStride + bits.TrailingZeros64(^(p >> logStride))
+			p += uint64(stride)
+			x ^= always ^ table[min(changed+1, 32)*dimensions+d]
 		}
-	}
+	} /*line quern_gen.go:4972:1*/
 }
 
 func quernPlainFillBits32(r *host.Run) {
@@ -5088,7 +5009,7 @@ func quernRow1FillBits32(r *host.Run, base int, shift int, dst []uint32, size ui
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line uniform.go:73:20000*/ if 4*i-shift < len(dst) {
+		/*line uniform.go:73:30000*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
 			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
@@ -5103,14 +5024,14 @@ func quernRow1FillBits32(r *host.Run, base int, shift int, dst []uint32, size ui
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-			/*line source.go:52:10000*/ t8 := c2
-			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			t8 := c2
+			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-			/*line source.go:56:10000*/ t10 := lo1
-			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
-			/*line source.go:58:10000*/ t122 := lo0
-			/*line source.go:59*/ a = t9
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t122 := lo0
+			a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -5169,12 +5090,12 @@ func quernRow1FillBits32(r *host.Run, base int, shift int, dst []uint32, size ui
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
-			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
-			/*line source.go:120:10000*/ t105 := lo15
-			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
-			/*line source.go:122:10000*/ t126 := lo05
-			/*line source.go:123*/ a = t95
+			lo15 := t85 * 3449720151
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t126 := lo05
+			a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -5261,10 +5182,10 @@ func quernRow1FillBits32(r *host.Run, base int, shift int, dst []uint32, size ui
 			result0 := [4]uint32{a, b, c2, d}
 			result02 := result0
 			/*line uniform.go:52*/ result03 := result02
-			/*line uniform.go:74:20000*/ t5 := result03
-			/*line uniform.go:74:20000*/ store4[uint32](dst, i, shift, t5) /*line quern_gen.go:5265:1*/
+			/*line uniform.go:74*/ t5 := result03
+			/*line uniform.go:74*/ store4[uint32](dst, i, shift, t5)
 		}
-	}
+	} /*line quern_gen.go:5188:1*/
 }
 
 func quernHostFillBits32_shift_0(r *host.Run) {
@@ -5299,7 +5220,7 @@ func quernRow1FillBits32_shift_0(r *host.Run, base int, shift2 int, dst []uint32
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line uniform.go:73:20000*/ if 4*i-shift2 < len(dst) {
+		/*line uniform.go:73:30000*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
 			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
@@ -5314,14 +5235,14 @@ func quernRow1FillBits32_shift_0(r *host.Run, base int, shift2 int, dst []uint32
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-			/*line source.go:52:10000*/ t8 := c2
-			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			t8 := c2
+			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-			/*line source.go:56:10000*/ t10 := lo1
-			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
-			/*line source.go:58:10000*/ t122 := lo0
-			/*line source.go:59*/ a = t9
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t122 := lo0
+			a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -5380,12 +5301,12 @@ func quernRow1FillBits32_shift_0(r *host.Run, base int, shift2 int, dst []uint32
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
-			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
-			/*line source.go:120:10000*/ t105 := lo15
-			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
-			/*line source.go:122:10000*/ t126 := lo05
-			/*line source.go:123*/ a = t95
+			lo15 := t85 * 3449720151
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t126 := lo05
+			a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -5472,10 +5393,10 @@ func quernRow1FillBits32_shift_0(r *host.Run, base int, shift2 int, dst []uint32
 			result0 := [4]uint32{a, b, c2, d}
 			result02 := result0
 			/*line uniform.go:52*/ result03 := result02
-			/*line uniform.go:74:20000*/ t5 := result03
-			/*line uniform.go:74:20000*/ store4[uint32](dst, i, shift2, t5) /*line quern_gen.go:5476:1*/
+			/*line uniform.go:74*/ t5 := result03
+			/*line uniform.go:74*/ store4[uint32](dst, i, shift2, t5)
 		}
-	}
+	} /*line quern_gen.go:5399:1*/
 }
 
 func quernPlainFillBits64(r *host.Run) {
@@ -5508,18 +5429,18 @@ func quernRow1FillBits64(r *host.Run, base int, shift int, dst []uint64, size ui
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line uniform.go:80:20000*/ if 2*i-shift < len(dst) {
+		/*line uniform.go:80:30000*/ if 2*i-shift < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-			/*line uniform.go:81:20000*/ a3 := a2
-			/*line uniform.go:82:20000*/ b3 := b2
-			/*line uniform.go:82:20000*/ t6 := a3
-			/*line uniform.go:83:20000*/ t7 := b3
-			/*line uniform.go:82:20000*/ store2[uint64](dst, i, shift, t6, t7) /*line quern_gen.go:5520:1*/
+			/*line uniform.go:81*/ a3 := a2
+			b3 := b2
+			/*line uniform.go:82*/ t6 := a3
+			t7 := b3
+			/*line uniform.go:82*/ store2[uint64](dst, i, shift, t6, t7)
 		}
-	}
+	} /*line quern_gen.go:5443:1*/
 }
 
 func quernHostFillBits64_shift_0(r *host.Run) {
@@ -5547,18 +5468,18 @@ func quernRow1FillBits64_shift_0(r *host.Run, base int, shift2 int, dst []uint64
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line uniform.go:80:20000*/ if 2*i-shift2 < len(dst) {
+		/*line uniform.go:80:30000*/ if 2*i-shift2 < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-			/*line uniform.go:81:20000*/ a3 := a2
-			/*line uniform.go:82:20000*/ b3 := b2
-			/*line uniform.go:82:20000*/ t6 := a3
-			/*line uniform.go:83:20000*/ t7 := b3
-			/*line uniform.go:82:20000*/ store2[uint64](dst, i, shift2, t6, t7) /*line quern_gen.go:5559:1*/
+			/*line uniform.go:81*/ a3 := a2
+			b3 := b2
+			/*line uniform.go:82*/ t6 := a3
+			t7 := b3
+			/*line uniform.go:82*/ store2[uint64](dst, i, shift2, t6, t7)
 		}
-	}
+	} /*line quern_gen.go:5482:1*/
 }
 
 func quernPlainFillUniform32(r *host.Run) {
@@ -5601,7 +5522,7 @@ func quernRow1FillUniform32(r *host.Run, base int, shift int, dst []float32, siz
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line uniform.go:97:20000*/ if 4*i-shift < len(dst) {
+		/*line uniform.go:97*/ if 4*i-shift < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
 			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
@@ -5616,14 +5537,14 @@ func quernRow1FillUniform32(r *host.Run, base int, shift int, dst []float32, siz
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-			/*line source.go:52:10000*/ t8 := c2
-			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			t8 := c2
+			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-			/*line source.go:56:10000*/ t10 := lo1
-			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
-			/*line source.go:58:10000*/ t122 := lo0
-			/*line source.go:59*/ a = t9
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t122 := lo0
+			a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -5682,12 +5603,12 @@ func quernRow1FillUniform32(r *host.Run, base int, shift int, dst []float32, siz
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
-			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
-			/*line source.go:120:10000*/ t105 := lo15
-			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
-			/*line source.go:122:10000*/ t126 := lo05
-			/*line source.go:123*/ a = t95
+			lo15 := t85 * 3449720151
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t126 := lo05
+			a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -5780,25 +5701,25 @@ func quernRow1FillUniform32(r *host.Run, base int, shift int, dst []float32, siz
 			result0_22 := result0_2
 			result0_32 := result0_3
 			/*line uniform.go:52*/ result0_03 := result0_02
-			/*line uniform.go:53:20000*/ result0_13 := result0_12
-			/*line uniform.go:54:20000*/ result0_23 := result0_22
-			/*line uniform.go:55:20000*/ result0_33 := result0_32
-			/*line uniform.go:98:20000*/ w_0 := result0_03
-			/*line uniform.go:99:20000*/ w_1 := result0_13
-			/*line uniform.go:100:20000*/ w_2 := result0_23
-			/*line uniform.go:101:20000*/ w_3 := result0_33
-			/*line uniform.go:100:20000*/ t5 := w_0
-			/*line uniform.go:100:20000*/ result0 := scaled32(t5, low, width, last)
-			/*line uniform.go:101:20000*/ t1011 := w_1
-			/*line uniform.go:100:20000*/ result02 := scaled32(t1011, low, width, last)
-			/*line uniform.go:101:20000*/ t15 := w_2
-			/*line uniform.go:101:20000*/ result03 := scaled32(t15, low, width, last)
-			/*line uniform.go:102:20000*/ t20 := w_3
-			/*line uniform.go:101:20000*/ result04 := scaled32(t20, low, width, last)
-			/*line uniform.go:99:20000*/ t25 := [4]float32{result0, result02, result03, result04}
-			/*line uniform.go:99:20000*/ store4[float32](dst, i, shift, t25) /*line quern_gen.go:5799:1*/
+			result0_13 := result0_12
+			result0_23 := result0_22
+			result0_33 := result0_32
+			/*line uniform.go:98*/ w_0 := result0_03
+			w_1 := result0_13
+			w_2 := result0_23
+			w_3 := result0_33
+			/*line uniform.go:100*/ t5 := w_0
+			/*line uniform.go:100*/ result0 := scaled32(t5, low, width, last)
+			t1011 := w_1
+			/*line uniform.go:100*/ result02 := scaled32(t1011, low, width, last)
+			t15 := w_2
+			/*line uniform.go:101*/ result03 := scaled32(t15, low, width, last)
+			t20 := w_3
+			/*line uniform.go:101*/ result04 := scaled32(t20, low, width, last)
+			/*line uniform.go:99*/ t25 := [4]float32{result0, result02, result03, result04}
+			/*line uniform.go:99*/ store4[float32](dst, i, shift, t25)
 		}
-	}
+	} /*line quern_gen.go:5722:1*/
 }
 
 func quernHostFillUniform32_shift_0(r *host.Run) {
@@ -5836,7 +5757,7 @@ func quernRow1FillUniform32_shift_0(r *host.Run, base int, shift2 int, dst []flo
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line uniform.go:97:20000*/ if 4*i-shift2 < len(dst) {
+		/*line uniform.go:97*/ if 4*i-shift2 < len(dst) {
 			/*line uniform.go:52*/ t1 := size + uint64(base+threadX)
 			/*line source.go:42*/ t1_0 := uint32(t1)
 			t1_1 := uint32(t1>>32) | c<<16
@@ -5851,14 +5772,14 @@ func quernRow1FillUniform32_shift_0(r *host.Run, base int, shift2 int, dst []flo
 			t7 := a
 			hi0 := uint32(uint64(c3) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-			/*line source.go:52:10000*/ t8 := c2
-			/*line source.go:53*/ hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
+			t8 := c2
+			hi1 := uint32(uint64(c4) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
 			t9 := hi1 ^ b ^ k0
-			/*line source.go:56:10000*/ t10 := lo1
-			/*line source.go:57:10000*/ t11 := hi0 ^ d ^ k1
-			/*line source.go:58:10000*/ t122 := lo0
-			/*line source.go:59*/ a = t9
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t122 := lo0
+			a = t9
 			b = t10
 			c2 = t11
 			d = t122
@@ -5917,12 +5838,12 @@ func quernRow1FillUniform32_shift_0(r *host.Run, base int, shift2 int, dst []flo
 			lo05 := t75 * 3528531795
 			t85 := c2
 			hi15 := uint32(uint64(c4) * uint64(t85) >> 32)
-			/*line source.go:118:10000*/ lo15 := t85 * 3449720151
-			/*line source.go:119:10000*/ t95 := hi15 ^ b ^ k0
-			/*line source.go:120:10000*/ t105 := lo15
-			/*line source.go:121:10000*/ t115 := hi05 ^ d ^ k1
-			/*line source.go:122:10000*/ t126 := lo05
-			/*line source.go:123*/ a = t95
+			lo15 := t85 * 3449720151
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t126 := lo05
+			a = t95
 			b = t105
 			c2 = t115
 			d = t126
@@ -6015,25 +5936,25 @@ func quernRow1FillUniform32_shift_0(r *host.Run, base int, shift2 int, dst []flo
 			result0_22 := result0_2
 			result0_32 := result0_3
 			/*line uniform.go:52*/ result0_03 := result0_02
-			/*line uniform.go:53:20000*/ result0_13 := result0_12
-			/*line uniform.go:54:20000*/ result0_23 := result0_22
-			/*line uniform.go:55:20000*/ result0_33 := result0_32
-			/*line uniform.go:98:20000*/ w_0 := result0_03
-			/*line uniform.go:99:20000*/ w_1 := result0_13
-			/*line uniform.go:100:20000*/ w_2 := result0_23
-			/*line uniform.go:101:20000*/ w_3 := result0_33
-			/*line uniform.go:100:20000*/ t5 := w_0
-			/*line uniform.go:100:20000*/ result0 := scaled32(t5, low, width, last)
-			/*line uniform.go:101:20000*/ t1011 := w_1
-			/*line uniform.go:100:20000*/ result02 := scaled32(t1011, low, width, last)
-			/*line uniform.go:101:20000*/ t15 := w_2
-			/*line uniform.go:101:20000*/ result03 := scaled32(t15, low, width, last)
-			/*line uniform.go:102:20000*/ t20 := w_3
-			/*line uniform.go:101:20000*/ result04 := scaled32(t20, low, width, last)
-			/*line uniform.go:99:20000*/ t25 := [4]float32{result0, result02, result03, result04}
-			/*line uniform.go:99:20000*/ store4[float32](dst, i, shift2, t25) /*line quern_gen.go:6034:1*/
+			result0_13 := result0_12
+			result0_23 := result0_22
+			result0_33 := result0_32
+			/*line uniform.go:98*/ w_0 := result0_03
+			w_1 := result0_13
+			w_2 := result0_23
+			w_3 := result0_33
+			/*line uniform.go:100*/ t5 := w_0
+			/*line uniform.go:100*/ result0 := scaled32(t5, low, width, last)
+			t1011 := w_1
+			/*line uniform.go:100*/ result02 := scaled32(t1011, low, width, last)
+			t15 := w_2
+			/*line uniform.go:101*/ result03 := scaled32(t15, low, width, last)
+			t20 := w_3
+			/*line uniform.go:101*/ result04 := scaled32(t20, low, width, last)
+			/*line uniform.go:99*/ t25 := [4]float32{result0, result02, result03, result04}
+			/*line uniform.go:99*/ store4[float32](dst, i, shift2, t25)
 		}
-	}
+	} /*line quern_gen.go:5957:1*/
 }
 
 func quernPlainFillUniform64(r *host.Run) {
@@ -6069,22 +5990,22 @@ func quernRow1FillUniform64(r *host.Run, base int, shift int, dst []float64, siz
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line uniform.go:108:20000*/ if 2*i-shift < len(dst) {
+		/*line uniform.go:108:30000*/ if 2*i-shift < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-			/*line uniform.go:109:20000*/ a3 := a2
-			/*line uniform.go:110:20000*/ b3 := b2
-			/*line uniform.go:110:20000*/ t6 := a3
-			/*line uniform.go:110:20000*/ result0 := scaled64(t6, low, width, last)
-			/*line uniform.go:111:20000*/ t11 := result0
-			/*line uniform.go:112:20000*/ t12 := b3
-			/*line uniform.go:110:20000*/ result02 := scaled64(t12, low, width, last)
-			/*line uniform.go:111:20000*/ t17 := result02
-			/*line uniform.go:110:20000*/ store2[float64](dst, i, shift, t11, t17) /*line quern_gen.go:6085:1*/
+			/*line uniform.go:109*/ a3 := a2
+			b3 := b2
+			/*line uniform.go:110*/ t6 := a3
+			/*line uniform.go:110*/ result0 := scaled64(t6, low, width, last)
+			t11 := result0
+			t12 := b3
+			/*line uniform.go:110*/ result02 := scaled64(t12, low, width, last)
+			t17 := result02
+			/*line uniform.go:110*/ store2[float64](dst, i, shift, t11, t17)
 		}
-	}
+	} /*line quern_gen.go:6008:1*/
 }
 
 func quernHostFillUniform64_shift_0(r *host.Run) {
@@ -6115,20 +6036,22 @@ func quernRow1FillUniform64_shift_0(r *host.Run, base int, shift2 int, dst []flo
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line uniform.go:108:20000*/ if 2*i-shift2 < len(dst) {
+		/*line uniform.go:108:30000*/ if 2*i-shift2 < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			a2 := a
 			b2 := b
-			/*line uniform.go:109:20000*/ a3 := a2
-			/*line uniform.go:110:20000*/ b3 := b2
-			/*line uniform.go:110:20000*/ t6 := a3
-			/*line uniform.go:110:20000*/ result0 := scaled64(t6, low, width, last)
-			/*line uniform.go:111:20000*/ t11 := result0
-			/*line uniform.go:112:20000*/ t12 := b3
-			/*line uniform.go:110:20000*/ result02 := scaled64(t12, low, width, last)
-			/*line uniform.go:111:20000*/ t17 := result02
-			/*line uniform.go:110:20000*/ store2[float64](dst, i, shift2, t11, t17) /*line quern_gen.go:6131:1*/
+			/*line uniform.go:109*/ a3 := a2
+			b3 := b2
+			/*line uniform.go:110*/ t6 := a3
+			/*line uniform.go:110*/ result0 := scaled64(t6, low, width, last)
+			t11 := result0
+			t12 := b3
+			/*line uniform.go:110*/ result02 := scaled64(t12, low, width, last)
+			t17 := result02
+			/*line uniform.go:110*/ store2[float64](dst, i, shift2, t11, t17)
 		}
-	}
+	} /*line quern_gen.go:6054:1*/
 }
+
+//line uniform.go:114

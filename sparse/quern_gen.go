@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/sparse",
 	Archive: &quern_gen_zip,
-	Sum:     "c72829dd3544dc9b9f55f0958ed9138552ae430b09c386901e83e11e01d2122b",
+	Sum:     "61751dee1415dd9ce855c51f6322af7d30d8a8676f7294ae0b7bc8375aaeb87a",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -1307,8 +1307,8 @@ func quernRow1MulBSR[T float32 | float64](r *host.Run, base int, y []T, block in
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				row := base + threadX
-				/*line bsr.go:110*/ t1 := row / block
-				/*line bsr.go:110*/ t2 := row % block
+				/*line bsr.go:110*/ t1 := host.Div(row, block)
+				/*line bsr.go:110*/ t2 := host.Rem(row, block)
 				line := t1
 				i := t2
 //line bsr.go:111
@@ -1344,8 +1344,8 @@ func quernRow1MulBSR[T float32 | float64](r *host.Run, base int, y []T, block in
 		/*line bsr.go:107*/ if row >= len(y) {
 			continue
 		}
-		t1 := row / block
-		/*line bsr.go:110*/ t2 := row % block
+		t1 := host.Div(row, block)
+		/*line bsr.go:110*/ t2 := host.Rem(row, block)
 		line := t1
 		i := t2
 //line bsr.go:111
@@ -1764,64 +1764,64 @@ func quernHostDotTiles[T float32 | float64](r *host.Run) {
 			for threadY := range 1 {
 				first := (threadZ*1 + threadY) * 256
 				quernRow1DotTiles[T](r, sums, first)
-			} /*line quern_gen.go:1767:1*/
+			}
 		}
-		/*line dot.go:31:10000*/ for ; 0 < size && size < 1099511627776 && 0 <= n && iFirst < size2; iFirst += size3 {
-			/*line dot.go:32:10000*/ if r.Halted() {
+		for ; 0 < size && size < 1099511627776 && 0 <= n && iFirst < size2; iFirst += size3 {
+			if r.Halted() {
 				/*line dot.go:24*/ r.Halt()
 			}
 			at = iFirst
 			at2 = iFirst + size4
 			at3 = iFirst + size5
 			at4 = iFirst + size6
-			/*line dot.go:30:10000*/ start := from + at
-			/*line dot.go:31:10000*/ start2 := from + at2
-			/*line dot.go:32:10000*/ start3 := from + at3
-			/*line dot.go:33:10000*/ start4 := from + at4
-			/*line dot.go:34:10000*/ for threadZ := range 1 {
-				/*line dot.go:35:10000*/ for threadY := range 1 {
-					/*line dot.go:36:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line dot.go:37:10000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line dot.go:38:10000*/ quernRow2DotTiles[T](r, sums, first2, x, start, y, at, start2, at2, start3, at3, start4, at4, from) /*line quern_gen.go:1785:1*/
+			start := from + at
+			start2 := from + at2
+			start3 := from + at3
+			start4 := from + at4
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow2DotTiles[T](r, sums, first2, x, start, y, at, start2, at2, start3, at3, start4, at4, from)
 				}
 			}
 		}
 		/*line dot.go:42:10000*/ iFirst2 = max(iFirst, blockX*256)
-		/*line dot.go:43:10000*/ for ; iFirst2 < n; iFirst2 += size {
-			/*line dot.go:44:10000*/ if r.Halted() {
+		/*line dot.go:43*/ for ; iFirst2 < n; iFirst2 += size {
+			if r.Halted() {
 				/*line dot.go:24*/ r.Halt()
 			}
 			start5 := from + iFirst2
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line dot.go:30:10000*/ first3 := (threadZ*1 + threadY) * 256
-					/*line dot.go:31:10000*/ quernRow3DotTiles[T](r, sums, first3, iFirst2, n, x, start5, y, from) /*line quern_gen.go:1799:1*/
+					first3 := (threadZ*1 + threadY) * 256
+					quernRow3DotTiles[T](r, sums, first3, iFirst2, n, x, start5, y, from)
 				}
 			}
 		}
 		/*line dot.go:27*/ host.ReduceAdd(reduceAdds, sums)
 		for threadZ := range 1 {
 			for threadY := range 1 {
-				/*line dot.go:30:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line dot.go:31:10000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line dot.go:32:10000*/ quernRow4DotTiles[T](r, reduceAdds, first4, sums2, warps) /*line quern_gen.go:1808:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 256
+				quernRow4DotTiles[T](r, reduceAdds, first4, sums2, warps)
 			}
 		}
-		/*line dot.go:35:10000*/ for threadZ := range 1 {
+		for threadZ := range 1 {
 			/*line dot.go:36:10000*/ for threadY := range 1 {
-				/*line dot.go:37:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line dot.go:38:10000*/ first5 := (threadZ*1 + threadY) * 256
-				/*line dot.go:39:10000*/ quernRow5DotTiles[T](r, sums2, first5, warps, partial, base) /*line quern_gen.go:1815:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first5 := (threadZ*1 + threadY) * 256
+				quernRow5DotTiles[T](r, sums2, first5, warps, partial, base)
 			}
 		}
-	}
+	} /*line quern_gen.go:1818:1*/
 }
 
 //go:noinline
 func quernRow1DotTiles[T float32 | float64](r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
-//line dot.go:22:10000
+//line dot.go:22
 	*sumRow = [256]float64{} /*line quern_gen.go:1825:1*/
 }
 
@@ -1843,13 +1843,13 @@ func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, first2 
 			sum += float64(row3[threadX]) * float64(row4[threadX])
 			sum += float64(row5[threadX]) * float64(row6[threadX])
 			sum += float64(row7[threadX]) * float64(row8[threadX])
-			sumRow[threadX] = sum /*line quern_gen.go:1846:1*/
+			sumRow[threadX] = sum
 		}
-		/*line dot.go:31:10000*/ return /*line quern_gen.go:1848:1*/
+		return
 	}
 	/*line dot.go:33:10000*/ for threadX := range 256 {
-		/*line dot.go:34:10000*/ r.ThreadIdx.X = threadX
-		/*line dot.go:35:10000*/ sum := sumRow[threadX]
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
 		/*line dot.go:25*/ sum += float64(x[start+threadX]) * float64(y[at+threadX])
 		/*line dot.go:25*/ sum += float64(x[start2+threadX]) * float64(y[at2+threadX])
 		/*line dot.go:25*/ sum += float64(x[start3+threadX]) * float64(y[at3+threadX])
@@ -1876,11 +1876,11 @@ func quernRow3DotTiles[T float32 | float64](r *host.Run, sums []float64, first3 
 				sumRow2[threadX] = sum
 			}
 			return
-		} /*line quern_gen.go:1879:1*/
+		}
 	}
-	/*line dot.go:31:10000*/ for threadX := range 256 {
-		/*line dot.go:32:10000*/ r.ThreadIdx.X = threadX
-		/*line dot.go:33:10000*/ sum := sumRow[threadX]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
 		/*line dot.go:24*/ if iFirst2+threadX < n {
 			sum += float64(x[start5+threadX]) * float64(y[iFirst2+threadX])
 		}
@@ -1897,10 +1897,10 @@ func quernRow4DotTiles[T float32 | float64](r *host.Run, reduceAdds []float64, f
 		reduceAdd := reduceAddRow[threadX]
 		/*line dot.go:27*/ sum2 := reduceAdd
 		if threadX&31 == 0 {
-			warps[threadX>>5] = sum2 /*line quern_gen.go:1900:1*/
+			warps[threadX>>5] = sum2
 		}
-		/*line dot.go:31:10000*/ sumRow3[threadX] = sum2 /*line quern_gen.go:1902:1*/
-	}
+		sumRow3[threadX] = sum2
+	} /*line quern_gen.go:1903:1*/
 }
 
 //go:noinline
@@ -1920,53 +1920,52 @@ func quernRow5DotTiles[T float32 | float64](r *host.Run, sums2 []float64, first5
 		value7 := warps[6]
 		value8 := warps[7]
 		for range count3 {
-//line dot.go:33:10000
+//line dot.go:33
 			var sum2 float64
-			/*line dot.go:34:10000*/ w := value
-			/*line dot.go:35:10000*/ sum2 += w
-			/*line dot.go:34:10000*/ w2 := value2
-			/*line dot.go:35:10000*/ sum2 += w2
-			/*line dot.go:34:10000*/ w3 := value3
-			/*line dot.go:35:10000*/ sum2 += w3
-			/*line dot.go:34:10000*/ w4 := value4
-			/*line dot.go:35:10000*/ sum2 += w4
-			/*line dot.go:34:10000*/ w5 := value5
-			/*line dot.go:35:10000*/ sum2 += w5
-			/*line dot.go:34:10000*/ w6 := value6
-			/*line dot.go:35:10000*/ sum2 += w6
-			/*line dot.go:34:10000*/ w7 := value7
-			/*line dot.go:35:10000*/ sum2 += w7
-			/*line dot.go:34:10000*/ w8 := value8
-			/*line dot.go:35:10000*/ sum2 += w8
-			/*line dot.go:37:10000*/ partial[base] = sum2 /*line quern_gen.go:1941:1*/
+			w := value
+			sum2 += w
+			/*line dot.go:34*/ w2 := value2
+			sum2 += w2
+			/*line dot.go:34*/ w3 := value3
+			sum2 += w3
+			/*line dot.go:34*/ w4 := value4
+			sum2 += w4
+			/*line dot.go:34*/ w5 := value5
+			sum2 += w5
+			/*line dot.go:34*/ w6 := value6
+			sum2 += w6
+			/*line dot.go:34*/ w7 := value7
+			sum2 += w7
+			/*line dot.go:34*/ w8 := value8
+			sum2 += w8
+			/*line dot.go:37*/ partial[base] = sum2
 		}
-		/*line dot.go:39:10000*/ return /*line quern_gen.go:1943:1*/
+		/*line dot.go:39:10000*/ return
 	}
-	/*line dot.go:41:10000*/ for threadX := range 256 {
-		/*line dot.go:42:10000*/ r.ThreadIdx.X = threadX
-//line dot.go:43:10000
+	/*line dot.go:41*/ for threadX := range 256 {
+		r.ThreadIdx.X = threadX
 		var sum2 float64
-		/*line dot.go:32:10000*/ if threadX == 0 {
-			/*line dot.go:33:10000*/ sum2 = 0
-			/*line dot.go:34:10000*/ w := warps[0]
-			/*line dot.go:35:10000*/ sum2 += w
-			/*line dot.go:34:10000*/ w2 := warps[1]
-			/*line dot.go:35:10000*/ sum2 += w2
-			/*line dot.go:34:10000*/ w3 := warps[2]
-			/*line dot.go:35:10000*/ sum2 += w3
-			/*line dot.go:34:10000*/ w4 := warps[3]
-			/*line dot.go:35:10000*/ sum2 += w4
-			/*line dot.go:34:10000*/ w5 := warps[4]
-			/*line dot.go:35:10000*/ sum2 += w5
-			/*line dot.go:34:10000*/ w6 := warps[5]
-			/*line dot.go:35:10000*/ sum2 += w6
-			/*line dot.go:34:10000*/ w7 := warps[6]
-			/*line dot.go:35:10000*/ sum2 += w7
-			/*line dot.go:34:10000*/ w8 := warps[7]
-			/*line dot.go:35:10000*/ sum2 += w8
-			/*line dot.go:37:10000*/ partial[base] = sum2 /*line quern_gen.go:1967:1*/
+		/*line dot.go:32*/ if threadX == 0 {
+			sum2 = 0
+			w := warps[0]
+			sum2 += w
+			/*line dot.go:34*/ w2 := warps[1]
+			sum2 += w2
+			/*line dot.go:34*/ w3 := warps[2]
+			sum2 += w3
+			/*line dot.go:34*/ w4 := warps[3]
+			sum2 += w4
+			/*line dot.go:34*/ w5 := warps[4]
+			sum2 += w5
+			/*line dot.go:34*/ w6 := warps[5]
+			sum2 += w6
+			/*line dot.go:34*/ w7 := warps[6]
+			sum2 += w7
+			/*line dot.go:34*/ w8 := warps[7]
+			sum2 += w8
+			/*line dot.go:37*/ partial[base] = sum2
 		}
-	}
+	} /*line quern_gen.go:1968:1*/
 }
 
 func quernPlainDotParts[T float32 | float64](r *host.Run) {
@@ -2004,26 +2003,23 @@ func quernHostDotParts[T float32 | float64](r *host.Run) {
 func quernRow1DotParts[T float32 | float64](r *host.Run, base int, end int, x []T, base2 int, y []T, partial []float64, base3 int, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line dot.go:47:10000
+//line dot.go:47
 		var a float64
-//line dot.go:48:10000
 		var b float64
-//line dot.go:49:10000
 		var c float64
-//line dot.go:50:10000
 		var d float64
-		/*line dot.go:48:10000*/ i := base
-		/*line dot.go:49:10000*/ for ; i+3 < end; i += 4 {
-			/*line dot.go:50:10000*/ a += float64(x[base2+i]) * float64(y[i])
-			/*line dot.go:51:10000*/ b += float64(x[base2+i+1]) * float64(y[i+1])
-			/*line dot.go:52:10000*/ c += float64(x[base2+i+2]) * float64(y[i+2])
-			/*line dot.go:53:10000*/ d += float64(x[base2+i+3]) * float64(y[i+3]) /*line quern_gen.go:2020:1*/
+		/*line dot.go:48*/ i := base
+		for ; i+3 < end; i += 4 {
+			a += float64(x[base2+i]) * float64(y[i])
+			b += float64(x[base2+i+1]) * float64(y[i+1])
+			c += float64(x[base2+i+2]) * float64(y[i+2])
+			d += float64(x[base2+i+3]) * float64(y[i+3])
 		}
-		/*line dot.go:55:10000*/ for ; i < end; i++ {
-			/*line dot.go:56:10000*/ a += float64(x[base2+i]) * float64(y[i]) /*line quern_gen.go:2023:1*/
+		for ; i < end; i++ {
+			a += float64(x[base2+i]) * float64(y[i])
 		}
-		/*line dot.go:58:10000*/ partial[base3] = a + b + (c + d) /*line quern_gen.go:2025:1*/
-	}
+		/*line dot.go:58:10000*/ partial[base3] = a + b + (c + d)
+	} /*line quern_gen.go:2022:1*/
 }
 
 func quernPlainToELL[T float32 | float64](r *host.Run) {
@@ -2055,29 +2051,29 @@ func quernHostToELL[T float32 | float64](r *host.Run) {
 				quernRow1ToELL[T](r, firsts, width2, ns, base, rows, start, width, base2)
 				for k := 0; k < whole; k += 4 {
 					if r.Halted() {
-						/*line ell.go:62:20000*/ r.Halt() /*line quern_gen.go:2058:1*/
+						/*line ell.go:62*/ r.Halt()
 					}
 					/*line ell.go:64:20000*/ start2 := k * rows
-					/*line ell.go:65:20000*/ start3 := (k + 1) * rows
-					/*line ell.go:66:20000*/ start4 := (k + 2) * rows
-					/*line ell.go:67:20000*/ start5 := (k + 3) * rows
-					/*line ell.go:68:20000*/ start6 := k*rows + base
-					/*line ell.go:69:20000*/ start7 := (k+1)*rows + base
-					/*line ell.go:70*/ start8 := (k+2)*rows + base
+					start3 := (k + 1) * rows
+					start4 := (k + 2) * rows
+					start5 := (k + 3) * rows
+					start6 := k*rows + base
+					start7 := (k+1)*rows + base
+					start8 := (k+2)*rows + base
 					start9 := (k+3)*rows + base
 					quernRow2ToELL[T](r, firsts, width2, ns, base, rows, start, k, indexIn, valueIn, index, start2, value, start3, start4, start5, base2, start6, start7, start8, start9)
 				}
-				for k2 := whole; k2 < width; k2++ {
+				/*line ell.go:74*/ for k2 := whole; k2 < width; k2++ {
 					if r.Halted() {
-						/*line ell.go:62:20000*/ r.Halt() /*line quern_gen.go:2072:1*/
+						/*line ell.go:62*/ r.Halt()
 					}
 					/*line ell.go:64:20000*/ start10 := k2 * rows
-					/*line ell.go:65:20000*/ start11 := k2*rows + base
-					/*line ell.go:66:20000*/ quernRow3ToELL[T](r, firsts, width2, ns, base, rows, start, k2, indexIn, valueIn, index, start10, value, base2, start11) /*line quern_gen.go:2076:1*/
+					start11 := k2*rows + base
+					quernRow3ToELL[T](r, firsts, width2, ns, base, rows, start, k2, indexIn, valueIn, index, start10, value, base2, start11)
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:2076:1*/
 }
 
 //go:noinline
@@ -2096,32 +2092,32 @@ func quernRow1ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 			nRow2 := nRow[:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line ell.go:59:20000*/ first := int(row2[threadX])
-				/*line ell.go:60:20000*/ n := int(row3[threadX]) - first
-				/*line ell.go:61:20000*/ if !(n <= width) {
-					/*line ell.go:61:20000*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places") /*line quern_gen.go:2102:1*/
+				/*line ell.go:59*/ first := int(row2[threadX])
+				n := int(row3[threadX]) - first
+				if !(n <= width) {
+					/*line ell.go:61*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
 				}
-				/*line ell.go:63:20000*/ firstRow2[threadX] = first
-				/*line ell.go:64:20000*/ nRow2[threadX] = n /*line quern_gen.go:2105:1*/
+				firstRow2[threadX] = first
+				nRow2[threadX] = n
 			}
-			/*line ell.go:66:20000*/ return /*line quern_gen.go:2107:1*/
+			return
 		}
 	}
-	/*line ell.go:69:20000*/ for threadX := range width2 {
-		/*line ell.go:70*/ r.ThreadIdx.X = threadX
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
 		first := firstRow[threadX]
 		n := nRow[threadX]
 		row := base + threadX
 		if row < rows && row+1 < len(start) {
-			/*line ell.go:59:20000*/ first = int(start[row])
-			/*line ell.go:60:20000*/ n = int(start[row+1]) - first
-			/*line ell.go:61:20000*/ if !(n <= width) {
-				/*line ell.go:61:20000*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places") /*line quern_gen.go:2119:1*/
+			/*line ell.go:59*/ first = int(start[row])
+			n = int(start[row+1]) - first
+			if !(n <= width) {
+				/*line ell.go:61*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
 			}
 		}
 		/*line ell.go:64:20000*/ firstRow[threadX] = first
-		/*line ell.go:65:20000*/ nRow[threadX] = n /*line quern_gen.go:2123:1*/
-	}
+		nRow[threadX] = n
+	} /*line quern_gen.go:2120:1*/
 }
 
 //go:noinline
@@ -2148,69 +2144,65 @@ func quernRow2ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 				r.ThreadIdx.X = threadX
 				first := firstRow3[threadX]
 				n := nRow3[threadX]
-//line ell.go:63:20000
+//line ell.go:63
 				var j int32 = -1
-//line ell.go:64:20000
 				var v T
 				/*line ell.go:64:20000*/ if k < n {
-					/*line ell.go:65:20000*/ t2 := indexIn[first+k]
-					/*line ell.go:65:20000*/ t3 := valueIn[first+k]
-					/*line ell.go:66:20000*/ j = t2
-					/*line ell.go:67:20000*/ v = t3 /*line quern_gen.go:2159:1*/
+					t2 := indexIn[first+k]
+					/*line ell.go:65*/ t3 := valueIn[first+k]
+					j = t2
+					v = t3
 				}
 				/*line ell.go:67:20000*/ _ = row4[threadX]
-				/*line ell.go:67:20000*/ _ = row5[threadX]
-				/*line ell.go:68:20000*/ t8 := j
-				/*line ell.go:69:20000*/ t9 := v
-				/*line ell.go:70*/ row4[threadX] = t8
+				/*line ell.go:67*/ _ = row5[threadX]
+				t8 := j
+				t9 := v
+				row4[threadX] = t8
 				row5[threadX] = t9
-//line ell.go:63:20000
+//line ell.go:63
 				var j2 int32 = -1
-//line ell.go:64:20000
 				var v2 T
 				/*line ell.go:64:20000*/ if k+1 < n {
-					/*line ell.go:65:20000*/ t22 := indexIn[first+(k+1)]
-					/*line ell.go:65:20000*/ t32 := valueIn[first+(k+1)]
-					/*line ell.go:66:20000*/ j2 = t22
-					/*line ell.go:67:20000*/ v2 = t32 /*line quern_gen.go:2175:1*/
+					t22 := indexIn[first+(k+1)]
+					/*line ell.go:65*/ t32 := valueIn[first+(k+1)]
+					j2 = t22
+					v2 = t32
 				}
 				/*line ell.go:67:20000*/ _ = row6[threadX]
-				/*line ell.go:67:20000*/ _ = row7[threadX]
-				/*line ell.go:68:20000*/ t82 := j2
-				/*line ell.go:69:20000*/ t92 := v2
-				/*line ell.go:70*/ row6[threadX] = t82
+				/*line ell.go:67*/ _ = row7[threadX]
+				t82 := j2
+				t92 := v2
+				row6[threadX] = t82
 				row7[threadX] = t92
-//line ell.go:63:20000
+//line ell.go:63
 				var j3 int32 = -1
-//line ell.go:64:20000
 				var v3 T
 				/*line ell.go:64:20000*/ if k+2 < n {
-					/*line ell.go:65:20000*/ t23 := indexIn[first+(k+2)]
-					/*line ell.go:65:20000*/ t33 := valueIn[first+(k+2)]
-					/*line ell.go:66:20000*/ j3 = t23
-					/*line ell.go:67:20000*/ v3 = t33 /*line quern_gen.go:2191:1*/
+					t23 := indexIn[first+(k+2)]
+					/*line ell.go:65*/ t33 := valueIn[first+(k+2)]
+					j3 = t23
+					v3 = t33
 				}
 				/*line ell.go:67:20000*/ _ = row8[threadX]
-				/*line ell.go:67:20000*/ _ = row9[threadX]
-				/*line ell.go:68:20000*/ t83 := j3
-				/*line ell.go:69:20000*/ t93 := v3
-				/*line ell.go:70*/ row8[threadX] = t83
+				/*line ell.go:67*/ _ = row9[threadX]
+				t83 := j3
+				t93 := v3
+				row8[threadX] = t83
 				row9[threadX] = t93
-//line ell.go:63:20000
+//line ell.go:63
 				var j4 int32 = -1
-//line ell.go:64:20000
 				var v4 T
 				/*line ell.go:64:20000*/ if k+3 < n {
-					/*line ell.go:65:20000*/ t24 := indexIn[first+(k+3)]
-					/*line ell.go:65:20000*/ t34 := valueIn[first+(k+3)]
-					/*line ell.go:66:20000*/ j4 = t24
-					/*line ell.go:67:20000*/ v4 = t34 /*line quern_gen.go:2207:1*/
+					t24 := indexIn[first+(k+3)]
+					/*line ell.go:65*/ t34 := valueIn[first+(k+3)]
+					j4 = t24
+					v4 = t34
 				}
 				/*line ell.go:67:20000*/ _ = row10[threadX]
-				/*line ell.go:67:20000*/ _ = row11[threadX]
-				/*line ell.go:68:20000*/ t84 := j4
-				/*line ell.go:69:20000*/ t94 := v4
-				/*line ell.go:70*/ row10[threadX] = t84
+				/*line ell.go:67*/ _ = row11[threadX]
+				t84 := j4
+				t94 := v4
+				row10[threadX] = t84
 				row11[threadX] = t94
 			}
 			return
@@ -2230,72 +2222,68 @@ func quernRow2ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 		t54 := start5 + row
 		t74 := start5 + row
 		if row < rows && row+1 < len(start) {
-//line ell.go:63:20000
+//line ell.go:63
 			var j int32 = -1
-//line ell.go:64:20000
 			var v T
 			/*line ell.go:64:20000*/ if k < n {
-				/*line ell.go:65:20000*/ t2 := indexIn[first+k]
-				/*line ell.go:65:20000*/ t3 := valueIn[first+k]
-				/*line ell.go:66:20000*/ j = t2
-				/*line ell.go:67:20000*/ v = t3 /*line quern_gen.go:2241:1*/
+				t2 := indexIn[first+k]
+				/*line ell.go:65*/ t3 := valueIn[first+k]
+				j = t2
+				v = t3
 			}
 			/*line ell.go:67:20000*/ _ = index[t5]
-			/*line ell.go:67:20000*/ _ = value[t7]
-			/*line ell.go:68:20000*/ t8 := j
-			/*line ell.go:69:20000*/ t9 := v
-			/*line ell.go:67:20000*/ index[t5] = t8
-			/*line ell.go:67:20000*/ value[t7] = t9
-//line ell.go:63:20000
+			/*line ell.go:67*/ _ = value[t7]
+			t8 := j
+			t9 := v
+			/*line ell.go:67*/ index[t5] = t8
+			/*line ell.go:67*/ value[t7] = t9
+//line ell.go:63
 			var j2 int32 = -1
-//line ell.go:64:20000
 			var v2 T
 			/*line ell.go:64:20000*/ if k+1 < n {
-				/*line ell.go:65:20000*/ t22 := indexIn[first+(k+1)]
-				/*line ell.go:65:20000*/ t32 := valueIn[first+(k+1)]
-				/*line ell.go:66:20000*/ j2 = t22
-				/*line ell.go:67:20000*/ v2 = t32 /*line quern_gen.go:2257:1*/
+				t22 := indexIn[first+(k+1)]
+				/*line ell.go:65*/ t32 := valueIn[first+(k+1)]
+				j2 = t22
+				v2 = t32
 			}
 			/*line ell.go:67:20000*/ _ = index[t52]
-			/*line ell.go:67:20000*/ _ = value[t72]
-			/*line ell.go:68:20000*/ t82 := j2
-			/*line ell.go:69:20000*/ t92 := v2
-			/*line ell.go:67:20000*/ index[t52] = t82
-			/*line ell.go:67:20000*/ value[t72] = t92
-//line ell.go:63:20000
+			/*line ell.go:67*/ _ = value[t72]
+			t82 := j2
+			t92 := v2
+			/*line ell.go:67*/ index[t52] = t82
+			/*line ell.go:67*/ value[t72] = t92
+//line ell.go:63
 			var j3 int32 = -1
-//line ell.go:64:20000
 			var v3 T
 			/*line ell.go:64:20000*/ if k+2 < n {
-				/*line ell.go:65:20000*/ t23 := indexIn[first+(k+2)]
-				/*line ell.go:65:20000*/ t33 := valueIn[first+(k+2)]
-				/*line ell.go:66:20000*/ j3 = t23
-				/*line ell.go:67:20000*/ v3 = t33 /*line quern_gen.go:2273:1*/
+				t23 := indexIn[first+(k+2)]
+				/*line ell.go:65*/ t33 := valueIn[first+(k+2)]
+				j3 = t23
+				v3 = t33
 			}
 			/*line ell.go:67:20000*/ _ = index[t53]
-			/*line ell.go:67:20000*/ _ = value[t73]
-			/*line ell.go:68:20000*/ t83 := j3
-			/*line ell.go:69:20000*/ t93 := v3
-			/*line ell.go:67:20000*/ index[t53] = t83
-			/*line ell.go:67:20000*/ value[t73] = t93
-//line ell.go:63:20000
+			/*line ell.go:67*/ _ = value[t73]
+			t83 := j3
+			t93 := v3
+			/*line ell.go:67*/ index[t53] = t83
+			/*line ell.go:67*/ value[t73] = t93
+//line ell.go:63
 			var j4 int32 = -1
-//line ell.go:64:20000
 			var v4 T
 			/*line ell.go:64:20000*/ if k+3 < n {
-				/*line ell.go:65:20000*/ t24 := indexIn[first+(k+3)]
-				/*line ell.go:65:20000*/ t34 := valueIn[first+(k+3)]
-				/*line ell.go:66:20000*/ j4 = t24
-				/*line ell.go:67:20000*/ v4 = t34 /*line quern_gen.go:2289:1*/
+				t24 := indexIn[first+(k+3)]
+				/*line ell.go:65*/ t34 := valueIn[first+(k+3)]
+				j4 = t24
+				v4 = t34
 			}
 			/*line ell.go:67:20000*/ _ = index[t54]
-			/*line ell.go:67:20000*/ _ = value[t74]
-			/*line ell.go:68:20000*/ t84 := j4
-			/*line ell.go:69:20000*/ t94 := v4
-			/*line ell.go:67:20000*/ index[t54] = t84
-			/*line ell.go:67:20000*/ value[t74] = t94 /*line quern_gen.go:2296:1*/
+			/*line ell.go:67*/ _ = value[t74]
+			t84 := j4
+			t94 := v4
+			/*line ell.go:67*/ index[t54] = t84
+			/*line ell.go:67*/ value[t74] = t94
 		}
-	}
+	} /*line quern_gen.go:2286:1*/
 }
 
 //go:noinline
@@ -2316,21 +2304,20 @@ func quernRow3ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 				r.ThreadIdx.X = threadX
 				first := firstRow4[threadX]
 				n := nRow4[threadX]
-//line ell.go:63:20000
+//line ell.go:63
 				var j5 int32 = -1
-//line ell.go:64:20000
 				var v5 T
 				/*line ell.go:64:20000*/ if k2 < n {
-					/*line ell.go:65:20000*/ t25 := indexIn[first+k2]
-					/*line ell.go:65:20000*/ t35 := valueIn[first+k2]
-					/*line ell.go:66:20000*/ j5 = t25
-					/*line ell.go:67:20000*/ v5 = t35 /*line quern_gen.go:2327:1*/
+					t25 := indexIn[first+k2]
+					/*line ell.go:65*/ t35 := valueIn[first+k2]
+					j5 = t25
+					v5 = t35
 				}
 				/*line ell.go:67:20000*/ _ = row12[threadX]
-				/*line ell.go:67:20000*/ _ = row13[threadX]
-				/*line ell.go:68:20000*/ t85 := j5
-				/*line ell.go:69:20000*/ t95 := v5
-				/*line ell.go:70*/ row12[threadX] = t85
+				/*line ell.go:67*/ _ = row13[threadX]
+				t85 := j5
+				t95 := v5
+				row12[threadX] = t85
 				row13[threadX] = t95
 			}
 			return
@@ -2344,24 +2331,23 @@ func quernRow3ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 		t55 := start10 + row
 		t75 := start10 + row
 		if row < rows && row+1 < len(start) {
-//line ell.go:63:20000
+//line ell.go:63
 			var j5 int32 = -1
-//line ell.go:64:20000
 			var v5 T
 			/*line ell.go:64:20000*/ if k2 < n {
-				/*line ell.go:65:20000*/ t25 := indexIn[first+k2]
-				/*line ell.go:65:20000*/ t35 := valueIn[first+k2]
-				/*line ell.go:66:20000*/ j5 = t25
-				/*line ell.go:67:20000*/ v5 = t35 /*line quern_gen.go:2355:1*/
+				t25 := indexIn[first+k2]
+				/*line ell.go:65*/ t35 := valueIn[first+k2]
+				j5 = t25
+				v5 = t35
 			}
 			/*line ell.go:67:20000*/ _ = index[t55]
-			/*line ell.go:67:20000*/ _ = value[t75]
-			/*line ell.go:68:20000*/ t85 := j5
-			/*line ell.go:69:20000*/ t95 := v5
-			/*line ell.go:67:20000*/ index[t55] = t85
-			/*line ell.go:67:20000*/ value[t75] = t95 /*line quern_gen.go:2362:1*/
+			/*line ell.go:67*/ _ = value[t75]
+			t85 := j5
+			t95 := v5
+			/*line ell.go:67*/ index[t55] = t85
+			/*line ell.go:67*/ value[t75] = t95
 		}
-	}
+	} /*line quern_gen.go:2350:1*/
 }
 
 func quernPlainMulELL[T float32 | float64](r *host.Run) {
@@ -2447,7 +2433,7 @@ func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width in
 		/*line ell.go:85*/ t7 := &y[row]
 		/*line ell.go:85*/ result0 := scaled[T](alpha, t3, beta, t7)
 		/*line ell.go:85*/ y[row] = result0
-	} /*line quern_gen.go:2450:1*/
+	} /*line quern_gen.go:2436:1*/
 }
 
 func quernPlainMulColumns_float32(r *host.Run) {
@@ -2503,40 +2489,40 @@ func quernRow1MulColumns_float32(r *host.Run, same bool, base2 int, cols int, st
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				column := base2 + threadX
-//line multiply_matrix.go:17:30000
+//line multiply_matrix.go:17
 				var sum float32
-				/*line multiply_matrix.go:18:30000*/ end := int(start[row+1])
+				end := int(start[row+1])
 				/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
-					/*line multiply_matrix.go:20:30000*/ sum += value[k] * b[int(index[k])*strideB+column] /*line quern_gen.go:2510:1*/
+					sum += value[k] * b[int(index[k])*strideB+column]
 				}
 				/*line multiply_matrix.go:23:30000*/ t2 := sum
-				/*line multiply_matrix.go:23:30000*/ _ = row2[threadX]
-				/*line multiply_matrix.go:24:30000*/ t6 := &row2[threadX]
-				/*line multiply_matrix.go:23:30000*/ result0 := scaled[float32](alpha, t2, beta, t6)
-				/*line multiply_matrix.go:24:30000*/ row2[threadX] = result0 /*line quern_gen.go:2516:1*/
+				/*line multiply_matrix.go:23*/ _ = row2[threadX]
+				t6 := &row2[threadX]
+				/*line multiply_matrix.go:23*/ result0 := scaled[float32](alpha, t2, beta, t6)
+				row2[threadX] = result0
 			}
-			/*line multiply_matrix.go:26:30000*/ return /*line quern_gen.go:2518:1*/
+			/*line multiply_matrix.go:26:30000*/ return
 		}
 	}
 	/*line multiply_matrix.go:29:30000*/ for threadX := range width {
-		/*line multiply_matrix.go:30:30000*/ r.ThreadIdx.X = threadX
-		/*line multiply_matrix.go:31:30000*/ column := base2 + threadX
-		/*line multiply_matrix.go:32:30000*/ at := start2 + column
-		/*line multiply_matrix.go:14:30000*/ if same || column >= cols {
-			/*line multiply_matrix.go:15:30000*/ continue /*line quern_gen.go:2526:1*/
+		r.ThreadIdx.X = threadX
+		column := base2 + threadX
+		at := start2 + column
+		/*line multiply_matrix.go:14*/ if same || column >= cols {
+			continue
 		}
 //line multiply_matrix.go:17:30000
 		var sum float32
-		/*line multiply_matrix.go:18:30000*/ end := int(start[row+1])
+		end := int(start[row+1])
 		/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
-			/*line multiply_matrix.go:20:30000*/ sum += value[k] * b[int(index[k])*strideB+column] /*line quern_gen.go:2532:1*/
+			sum += value[k] * b[int(index[k])*strideB+column]
 		}
 		/*line multiply_matrix.go:23:30000*/ t2 := sum
-		/*line multiply_matrix.go:23:30000*/ _ = c[at]
-		/*line multiply_matrix.go:23:30000*/ t6 := &c[at]
-		/*line multiply_matrix.go:23:30000*/ result0 := scaled[float32](alpha, t2, beta, t6)
-		/*line multiply_matrix.go:23:30000*/ c[at] = result0 /*line quern_gen.go:2538:1*/
-	}
+		/*line multiply_matrix.go:23*/ _ = c[at]
+		/*line multiply_matrix.go:23*/ t6 := &c[at]
+		/*line multiply_matrix.go:23*/ result0 := scaled[float32](alpha, t2, beta, t6)
+		/*line multiply_matrix.go:23*/ c[at] = result0
+	} /*line quern_gen.go:2525:1*/
 }
 
 func quernPlainMulColumns_float64(r *host.Run) {
@@ -2592,40 +2578,40 @@ func quernRow1MulColumns_float64(r *host.Run, same bool, base2 int, cols int, st
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				column := base2 + threadX
-//line multiply_matrix.go:17:30000
+//line multiply_matrix.go:17
 				var sum float64
-				/*line multiply_matrix.go:18:30000*/ end := int(start[row+1])
+				end := int(start[row+1])
 				/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
-					/*line multiply_matrix.go:20:30000*/ sum += value[k] * b[int(index[k])*strideB+column] /*line quern_gen.go:2599:1*/
+					sum += value[k] * b[int(index[k])*strideB+column]
 				}
 				/*line multiply_matrix.go:23:30000*/ t2 := sum
-				/*line multiply_matrix.go:23:30000*/ _ = row2[threadX]
-				/*line multiply_matrix.go:24:30000*/ t6 := &row2[threadX]
-				/*line multiply_matrix.go:23:30000*/ result0 := scaled[float64](alpha, t2, beta, t6)
-				/*line multiply_matrix.go:24:30000*/ row2[threadX] = result0 /*line quern_gen.go:2605:1*/
+				/*line multiply_matrix.go:23*/ _ = row2[threadX]
+				t6 := &row2[threadX]
+				/*line multiply_matrix.go:23*/ result0 := scaled[float64](alpha, t2, beta, t6)
+				row2[threadX] = result0
 			}
-			/*line multiply_matrix.go:26:30000*/ return /*line quern_gen.go:2607:1*/
+			/*line multiply_matrix.go:26:30000*/ return
 		}
 	}
 	/*line multiply_matrix.go:29:30000*/ for threadX := range width {
-		/*line multiply_matrix.go:30:30000*/ r.ThreadIdx.X = threadX
-		/*line multiply_matrix.go:31:30000*/ column := base2 + threadX
-		/*line multiply_matrix.go:32:30000*/ at := start2 + column
-		/*line multiply_matrix.go:14:30000*/ if same || column >= cols {
-			/*line multiply_matrix.go:15:30000*/ continue /*line quern_gen.go:2615:1*/
+		r.ThreadIdx.X = threadX
+		column := base2 + threadX
+		at := start2 + column
+		/*line multiply_matrix.go:14*/ if same || column >= cols {
+			continue
 		}
 //line multiply_matrix.go:17:30000
 		var sum float64
-		/*line multiply_matrix.go:18:30000*/ end := int(start[row+1])
+		end := int(start[row+1])
 		/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
-			/*line multiply_matrix.go:20:30000*/ sum += value[k] * b[int(index[k])*strideB+column] /*line quern_gen.go:2621:1*/
+			sum += value[k] * b[int(index[k])*strideB+column]
 		}
 		/*line multiply_matrix.go:23:30000*/ t2 := sum
-		/*line multiply_matrix.go:23:30000*/ _ = c[at]
-		/*line multiply_matrix.go:23:30000*/ t6 := &c[at]
-		/*line multiply_matrix.go:23:30000*/ result0 := scaled[float64](alpha, t2, beta, t6)
-		/*line multiply_matrix.go:23:30000*/ c[at] = result0 /*line quern_gen.go:2627:1*/
-	}
+		/*line multiply_matrix.go:23*/ _ = c[at]
+		/*line multiply_matrix.go:23*/ t6 := &c[at]
+		/*line multiply_matrix.go:23*/ result0 := scaled[float64](alpha, t2, beta, t6)
+		/*line multiply_matrix.go:23*/ c[at] = result0
+	} /*line quern_gen.go:2614:1*/
 }
 
 func quernPlainMulTiles_float32(r *host.Run) {
@@ -2678,115 +2664,115 @@ func quernRow1MulTiles_float32(r *host.Run, same bool, base2 int, cols int, star
 			first := tile * 8
 			at5 := start2 + first
 			/*line multiply_matrix.go:34:30000*/ if first < cols && row+1 < len(start) {
-				/*line multiply_matrix.go:37:30000*/ end := int(start[row+1])
-				/*line multiply_matrix.go:38:30000*/ if first+8 <= cols {
-					/*line multiply_matrix.go:39:30000*/ sum := [8]float32{}
-					/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
+				/*line multiply_matrix.go:37*/ end := int(start[row+1])
+				if first+8 <= cols {
+					sum := [8]float32{}
+					for k := int(start[row]); k < end; k++ {
 						/*line multiply_matrix.go:41:30000*/ if r.Halted() {
-							/*line multiply_matrix.go:40:30000*/ r.Halt() /*line quern_gen.go:2686:1*/
+							/*line multiply_matrix.go:40*/ r.Halt()
 						}
 						/*line multiply_matrix.go:41:30000*/ t1 := value[k]
-						/*line multiply_matrix.go:41:30000*/ t2 := int(index[k])*strideB + first
-						/*line multiply_matrix.go:42:30000*/ v := t1
-						/*line multiply_matrix.go:43:30000*/ at := t2
-						/*line multiply_matrix.go:42:30000*/ t3 := at
-						/*line multiply_matrix.go:43:30000*/ t4 := at + 8
-						/*line multiply_matrix.go:42:30000*/ t5 := b[t3:t4]
+						/*line multiply_matrix.go:41*/ t2 := int(index[k])*strideB + first
+						v := t1
+						at := t2
+						/*line multiply_matrix.go:42*/ t3 := at
+						t4 := at + 8
+						/*line multiply_matrix.go:42*/ t5 := b[t3:t4]
 						/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
-							/*line multiply_matrix.go:42:30000*/ x := t5[j]
-							/*line multiply_matrix.go:43:30000*/ sum[j] += v * x /*line quern_gen.go:2697:1*/
+							/*line multiply_matrix.go:42*/ x := t5[j]
+							sum[j] += v * x
 						}
 					}
-					/*line multiply_matrix.go:46:30000*/ for j2 := 0; j2 < 8; j2++ {
-						/*line multiply_matrix.go:46:30000*/ v2 := sum[j2]
-						/*line multiply_matrix.go:47:30000*/ at2 := at5 + j2
-						/*line multiply_matrix.go:48:30000*/ t7 := v2
-						/*line multiply_matrix.go:49:30000*/ t10 := at2
-						/*line multiply_matrix.go:48:30000*/ _ = c[t10]
-						/*line multiply_matrix.go:48:30000*/ t11 := &c[t10]
-						/*line multiply_matrix.go:48:30000*/ result0 := scaled[float32](alpha, t7, beta, t11)
-						/*line multiply_matrix.go:48:30000*/ c[at2] = result0 /*line quern_gen.go:2708:1*/
+					for j2 := 0; j2 < 8; j2++ {
+						/*line multiply_matrix.go:46*/ v2 := sum[j2]
+						at2 := at5 + j2
+						t7 := v2
+						t10 := at2
+						/*line multiply_matrix.go:48*/ _ = c[t10]
+						/*line multiply_matrix.go:48*/ t11 := &c[t10]
+						/*line multiply_matrix.go:48*/ result0 := scaled[float32](alpha, t7, beta, t11)
+						/*line multiply_matrix.go:48*/ c[at2] = result0
 					}
-					/*line multiply_matrix.go:50:30000*/ continue /*line quern_gen.go:2710:1*/
+					continue
 				}
-				/*line multiply_matrix.go:52:30000*/ for column := first; column < cols; column++ {
-					/*line multiply_matrix.go:53:30000*/ if r.Halted() {
-						/*line multiply_matrix.go:52:30000*/ r.Halt() /*line quern_gen.go:2714:1*/
+				for column := first; column < cols; column++ {
+					if r.Halted() {
+						/*line multiply_matrix.go:52*/ r.Halt()
 					}
-//line multiply_matrix.go:53:30000
+//line multiply_matrix.go:53
 					var sum2 float32
 					/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
-						/*line multiply_matrix.go:55:30000*/ sum2 += value[k2] * b[int(index[k2])*strideB+column] /*line quern_gen.go:2719:1*/
+						sum2 += value[k2] * b[int(index[k2])*strideB+column]
 					}
 					/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-					/*line multiply_matrix.go:58:30000*/ t14 := sum2
-					/*line multiply_matrix.go:59:30000*/ t17 := at4
-					/*line multiply_matrix.go:58:30000*/ _ = c[t17]
-					/*line multiply_matrix.go:58:30000*/ t18 := &c[t17]
-					/*line multiply_matrix.go:58:30000*/ result02 := scaled[float32](alpha, t14, beta, t18)
-					/*line multiply_matrix.go:58:30000*/ c[at4] = result02 /*line quern_gen.go:2727:1*/
+					t14 := sum2
+					t17 := at4
+					/*line multiply_matrix.go:58*/ _ = c[t17]
+					/*line multiply_matrix.go:58*/ t18 := &c[t17]
+					/*line multiply_matrix.go:58*/ result02 := scaled[float32](alpha, t14, beta, t18)
+					/*line multiply_matrix.go:58*/ c[at4] = result02
 				}
 			}
 		}
-		/*line multiply_matrix.go:62:30000*/ return /*line quern_gen.go:2731:1*/
+		return
 	}
 	/*line multiply_matrix.go:64:30000*/ for threadX := range width {
-		/*line multiply_matrix.go:65:30000*/ r.ThreadIdx.X = threadX
-		/*line multiply_matrix.go:66:30000*/ tile := base2 + threadX
-		/*line multiply_matrix.go:67:30000*/ first := tile * 8
-		/*line multiply_matrix.go:68:30000*/ at3 := start2 + first
+		r.ThreadIdx.X = threadX
+		tile := base2 + threadX
+		first := tile * 8
+		at3 := start2 + first
 		/*line multiply_matrix.go:34:30000*/ if same || first >= cols {
-			/*line multiply_matrix.go:35:30000*/ continue /*line quern_gen.go:2739:1*/
+			continue
 		}
-		/*line multiply_matrix.go:37:30000*/ end := int(start[row+1])
-		/*line multiply_matrix.go:38:30000*/ if first+8 <= cols {
-			/*line multiply_matrix.go:39:30000*/ sum := [8]float32{}
-			/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
+		/*line multiply_matrix.go:37*/ end := int(start[row+1])
+		if first+8 <= cols {
+			sum := [8]float32{}
+			for k := int(start[row]); k < end; k++ {
 				/*line multiply_matrix.go:41:30000*/ if r.Halted() {
-					/*line multiply_matrix.go:40:30000*/ r.Halt() /*line quern_gen.go:2746:1*/
+					/*line multiply_matrix.go:40*/ r.Halt()
 				}
 				/*line multiply_matrix.go:41:30000*/ t1 := value[k]
-				/*line multiply_matrix.go:41:30000*/ t2 := int(index[k])*strideB + first
-				/*line multiply_matrix.go:42:30000*/ v := t1
-				/*line multiply_matrix.go:43:30000*/ at := t2
-				/*line multiply_matrix.go:42:30000*/ t3 := at
-				/*line multiply_matrix.go:43:30000*/ t4 := at + 8
-				/*line multiply_matrix.go:42:30000*/ t5 := b[t3:t4]
+				/*line multiply_matrix.go:41*/ t2 := int(index[k])*strideB + first
+				v := t1
+				at := t2
+				/*line multiply_matrix.go:42*/ t3 := at
+				t4 := at + 8
+				/*line multiply_matrix.go:42*/ t5 := b[t3:t4]
 				/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
-					/*line multiply_matrix.go:42:30000*/ x := t5[j]
-					/*line multiply_matrix.go:43:30000*/ sum[j] += v * x /*line quern_gen.go:2757:1*/
+					/*line multiply_matrix.go:42*/ x := t5[j]
+					sum[j] += v * x
 				}
 			}
-			/*line multiply_matrix.go:46:30000*/ for j2 := 0; j2 < 8; j2++ {
-				/*line multiply_matrix.go:46:30000*/ v2 := sum[j2]
-				/*line multiply_matrix.go:47:30000*/ at2 := at3 + j2
-				/*line multiply_matrix.go:48:30000*/ t7 := v2
-				/*line multiply_matrix.go:49:30000*/ t10 := at2
-				/*line multiply_matrix.go:48:30000*/ _ = c[t10]
-				/*line multiply_matrix.go:48:30000*/ t11 := &c[t10]
-				/*line multiply_matrix.go:48:30000*/ result0 := scaled[float32](alpha, t7, beta, t11)
-				/*line multiply_matrix.go:48:30000*/ c[at2] = result0 /*line quern_gen.go:2768:1*/
+			for j2 := 0; j2 < 8; j2++ {
+				/*line multiply_matrix.go:46*/ v2 := sum[j2]
+				at2 := at3 + j2
+				t7 := v2
+				t10 := at2
+				/*line multiply_matrix.go:48*/ _ = c[t10]
+				/*line multiply_matrix.go:48*/ t11 := &c[t10]
+				/*line multiply_matrix.go:48*/ result0 := scaled[float32](alpha, t7, beta, t11)
+				/*line multiply_matrix.go:48*/ c[at2] = result0
 			}
-			/*line multiply_matrix.go:50:30000*/ continue /*line quern_gen.go:2770:1*/
+			continue
 		}
-		/*line multiply_matrix.go:52:30000*/ for column := first; column < cols; column++ {
-			/*line multiply_matrix.go:53:30000*/ if r.Halted() {
-				/*line multiply_matrix.go:52:30000*/ r.Halt() /*line quern_gen.go:2774:1*/
+		for column := first; column < cols; column++ {
+			if r.Halted() {
+				/*line multiply_matrix.go:52*/ r.Halt()
 			}
-//line multiply_matrix.go:53:30000
+//line multiply_matrix.go:53
 			var sum2 float32
 			/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
-				/*line multiply_matrix.go:55:30000*/ sum2 += value[k2] * b[int(index[k2])*strideB+column] /*line quern_gen.go:2779:1*/
+				sum2 += value[k2] * b[int(index[k2])*strideB+column]
 			}
 			/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-			/*line multiply_matrix.go:58:30000*/ t14 := sum2
-			/*line multiply_matrix.go:59:30000*/ t17 := at4
-			/*line multiply_matrix.go:58:30000*/ _ = c[t17]
-			/*line multiply_matrix.go:58:30000*/ t18 := &c[t17]
-			/*line multiply_matrix.go:58:30000*/ result02 := scaled[float32](alpha, t14, beta, t18)
-			/*line multiply_matrix.go:58:30000*/ c[at4] = result02 /*line quern_gen.go:2787:1*/
+			t14 := sum2
+			t17 := at4
+			/*line multiply_matrix.go:58*/ _ = c[t17]
+			/*line multiply_matrix.go:58*/ t18 := &c[t17]
+			/*line multiply_matrix.go:58*/ result02 := scaled[float32](alpha, t14, beta, t18)
+			/*line multiply_matrix.go:58*/ c[at4] = result02
 		}
-	}
+	} /*line quern_gen.go:2775:1*/
 }
 
 func quernPlainMulTiles_float64(r *host.Run) {
@@ -2839,115 +2825,115 @@ func quernRow1MulTiles_float64(r *host.Run, same bool, base2 int, cols int, star
 			first := tile * 8
 			at5 := start2 + first
 			/*line multiply_matrix.go:34:30000*/ if first < cols && row+1 < len(start) {
-				/*line multiply_matrix.go:37:30000*/ end := int(start[row+1])
-				/*line multiply_matrix.go:38:30000*/ if first+8 <= cols {
-					/*line multiply_matrix.go:39:30000*/ sum := [8]float64{}
-					/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
+				/*line multiply_matrix.go:37*/ end := int(start[row+1])
+				if first+8 <= cols {
+					sum := [8]float64{}
+					for k := int(start[row]); k < end; k++ {
 						/*line multiply_matrix.go:41:30000*/ if r.Halted() {
-							/*line multiply_matrix.go:40:30000*/ r.Halt() /*line quern_gen.go:2847:1*/
+							/*line multiply_matrix.go:40*/ r.Halt()
 						}
 						/*line multiply_matrix.go:41:30000*/ t1 := value[k]
-						/*line multiply_matrix.go:41:30000*/ t2 := int(index[k])*strideB + first
-						/*line multiply_matrix.go:42:30000*/ v := t1
-						/*line multiply_matrix.go:43:30000*/ at := t2
-						/*line multiply_matrix.go:42:30000*/ t3 := at
-						/*line multiply_matrix.go:43:30000*/ t4 := at + 8
-						/*line multiply_matrix.go:42:30000*/ t5 := b[t3:t4]
+						/*line multiply_matrix.go:41*/ t2 := int(index[k])*strideB + first
+						v := t1
+						at := t2
+						/*line multiply_matrix.go:42*/ t3 := at
+						t4 := at + 8
+						/*line multiply_matrix.go:42*/ t5 := b[t3:t4]
 						/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
-							/*line multiply_matrix.go:42:30000*/ x := t5[j]
-							/*line multiply_matrix.go:43:30000*/ sum[j] += v * x /*line quern_gen.go:2858:1*/
+							/*line multiply_matrix.go:42*/ x := t5[j]
+							sum[j] += v * x
 						}
 					}
-					/*line multiply_matrix.go:46:30000*/ for j2 := 0; j2 < 8; j2++ {
-						/*line multiply_matrix.go:46:30000*/ v2 := sum[j2]
-						/*line multiply_matrix.go:47:30000*/ at2 := at5 + j2
-						/*line multiply_matrix.go:48:30000*/ t7 := v2
-						/*line multiply_matrix.go:49:30000*/ t10 := at2
-						/*line multiply_matrix.go:48:30000*/ _ = c[t10]
-						/*line multiply_matrix.go:48:30000*/ t11 := &c[t10]
-						/*line multiply_matrix.go:48:30000*/ result0 := scaled[float64](alpha, t7, beta, t11)
-						/*line multiply_matrix.go:48:30000*/ c[at2] = result0 /*line quern_gen.go:2869:1*/
+					for j2 := 0; j2 < 8; j2++ {
+						/*line multiply_matrix.go:46*/ v2 := sum[j2]
+						at2 := at5 + j2
+						t7 := v2
+						t10 := at2
+						/*line multiply_matrix.go:48*/ _ = c[t10]
+						/*line multiply_matrix.go:48*/ t11 := &c[t10]
+						/*line multiply_matrix.go:48*/ result0 := scaled[float64](alpha, t7, beta, t11)
+						/*line multiply_matrix.go:48*/ c[at2] = result0
 					}
-					/*line multiply_matrix.go:50:30000*/ continue /*line quern_gen.go:2871:1*/
+					continue
 				}
-				/*line multiply_matrix.go:52:30000*/ for column := first; column < cols; column++ {
-					/*line multiply_matrix.go:53:30000*/ if r.Halted() {
-						/*line multiply_matrix.go:52:30000*/ r.Halt() /*line quern_gen.go:2875:1*/
+				for column := first; column < cols; column++ {
+					if r.Halted() {
+						/*line multiply_matrix.go:52*/ r.Halt()
 					}
-//line multiply_matrix.go:53:30000
+//line multiply_matrix.go:53
 					var sum2 float64
 					/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
-						/*line multiply_matrix.go:55:30000*/ sum2 += value[k2] * b[int(index[k2])*strideB+column] /*line quern_gen.go:2880:1*/
+						sum2 += value[k2] * b[int(index[k2])*strideB+column]
 					}
 					/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-					/*line multiply_matrix.go:58:30000*/ t14 := sum2
-					/*line multiply_matrix.go:59:30000*/ t17 := at4
-					/*line multiply_matrix.go:58:30000*/ _ = c[t17]
-					/*line multiply_matrix.go:58:30000*/ t18 := &c[t17]
-					/*line multiply_matrix.go:58:30000*/ result02 := scaled[float64](alpha, t14, beta, t18)
-					/*line multiply_matrix.go:58:30000*/ c[at4] = result02 /*line quern_gen.go:2888:1*/
+					t14 := sum2
+					t17 := at4
+					/*line multiply_matrix.go:58*/ _ = c[t17]
+					/*line multiply_matrix.go:58*/ t18 := &c[t17]
+					/*line multiply_matrix.go:58*/ result02 := scaled[float64](alpha, t14, beta, t18)
+					/*line multiply_matrix.go:58*/ c[at4] = result02
 				}
 			}
 		}
-		/*line multiply_matrix.go:62:30000*/ return /*line quern_gen.go:2892:1*/
+		return
 	}
 	/*line multiply_matrix.go:64:30000*/ for threadX := range width {
-		/*line multiply_matrix.go:65:30000*/ r.ThreadIdx.X = threadX
-		/*line multiply_matrix.go:66:30000*/ tile := base2 + threadX
-		/*line multiply_matrix.go:67:30000*/ first := tile * 8
-		/*line multiply_matrix.go:68:30000*/ at3 := start2 + first
+		r.ThreadIdx.X = threadX
+		tile := base2 + threadX
+		first := tile * 8
+		at3 := start2 + first
 		/*line multiply_matrix.go:34:30000*/ if same || first >= cols {
-			/*line multiply_matrix.go:35:30000*/ continue /*line quern_gen.go:2900:1*/
+			continue
 		}
-		/*line multiply_matrix.go:37:30000*/ end := int(start[row+1])
-		/*line multiply_matrix.go:38:30000*/ if first+8 <= cols {
-			/*line multiply_matrix.go:39:30000*/ sum := [8]float64{}
-			/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
+		/*line multiply_matrix.go:37*/ end := int(start[row+1])
+		if first+8 <= cols {
+			sum := [8]float64{}
+			for k := int(start[row]); k < end; k++ {
 				/*line multiply_matrix.go:41:30000*/ if r.Halted() {
-					/*line multiply_matrix.go:40:30000*/ r.Halt() /*line quern_gen.go:2907:1*/
+					/*line multiply_matrix.go:40*/ r.Halt()
 				}
 				/*line multiply_matrix.go:41:30000*/ t1 := value[k]
-				/*line multiply_matrix.go:41:30000*/ t2 := int(index[k])*strideB + first
-				/*line multiply_matrix.go:42:30000*/ v := t1
-				/*line multiply_matrix.go:43:30000*/ at := t2
-				/*line multiply_matrix.go:42:30000*/ t3 := at
-				/*line multiply_matrix.go:43:30000*/ t4 := at + 8
-				/*line multiply_matrix.go:42:30000*/ t5 := b[t3:t4]
+				/*line multiply_matrix.go:41*/ t2 := int(index[k])*strideB + first
+				v := t1
+				at := t2
+				/*line multiply_matrix.go:42*/ t3 := at
+				t4 := at + 8
+				/*line multiply_matrix.go:42*/ t5 := b[t3:t4]
 				/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
-					/*line multiply_matrix.go:42:30000*/ x := t5[j]
-					/*line multiply_matrix.go:43:30000*/ sum[j] += v * x /*line quern_gen.go:2918:1*/
+					/*line multiply_matrix.go:42*/ x := t5[j]
+					sum[j] += v * x
 				}
 			}
-			/*line multiply_matrix.go:46:30000*/ for j2 := 0; j2 < 8; j2++ {
-				/*line multiply_matrix.go:46:30000*/ v2 := sum[j2]
-				/*line multiply_matrix.go:47:30000*/ at2 := at3 + j2
-				/*line multiply_matrix.go:48:30000*/ t7 := v2
-				/*line multiply_matrix.go:49:30000*/ t10 := at2
-				/*line multiply_matrix.go:48:30000*/ _ = c[t10]
-				/*line multiply_matrix.go:48:30000*/ t11 := &c[t10]
-				/*line multiply_matrix.go:48:30000*/ result0 := scaled[float64](alpha, t7, beta, t11)
-				/*line multiply_matrix.go:48:30000*/ c[at2] = result0 /*line quern_gen.go:2929:1*/
+			for j2 := 0; j2 < 8; j2++ {
+				/*line multiply_matrix.go:46*/ v2 := sum[j2]
+				at2 := at3 + j2
+				t7 := v2
+				t10 := at2
+				/*line multiply_matrix.go:48*/ _ = c[t10]
+				/*line multiply_matrix.go:48*/ t11 := &c[t10]
+				/*line multiply_matrix.go:48*/ result0 := scaled[float64](alpha, t7, beta, t11)
+				/*line multiply_matrix.go:48*/ c[at2] = result0
 			}
-			/*line multiply_matrix.go:50:30000*/ continue /*line quern_gen.go:2931:1*/
+			continue
 		}
-		/*line multiply_matrix.go:52:30000*/ for column := first; column < cols; column++ {
-			/*line multiply_matrix.go:53:30000*/ if r.Halted() {
-				/*line multiply_matrix.go:52:30000*/ r.Halt() /*line quern_gen.go:2935:1*/
+		for column := first; column < cols; column++ {
+			if r.Halted() {
+				/*line multiply_matrix.go:52*/ r.Halt()
 			}
-//line multiply_matrix.go:53:30000
+//line multiply_matrix.go:53
 			var sum2 float64
 			/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
-				/*line multiply_matrix.go:55:30000*/ sum2 += value[k2] * b[int(index[k2])*strideB+column] /*line quern_gen.go:2940:1*/
+				sum2 += value[k2] * b[int(index[k2])*strideB+column]
 			}
 			/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-			/*line multiply_matrix.go:58:30000*/ t14 := sum2
-			/*line multiply_matrix.go:59:30000*/ t17 := at4
-			/*line multiply_matrix.go:58:30000*/ _ = c[t17]
-			/*line multiply_matrix.go:58:30000*/ t18 := &c[t17]
-			/*line multiply_matrix.go:58:30000*/ result02 := scaled[float64](alpha, t14, beta, t18)
-			/*line multiply_matrix.go:58:30000*/ c[at4] = result02 /*line quern_gen.go:2948:1*/
+			t14 := sum2
+			t17 := at4
+			/*line multiply_matrix.go:58*/ _ = c[t17]
+			/*line multiply_matrix.go:58*/ t18 := &c[t17]
+			/*line multiply_matrix.go:58*/ result02 := scaled[float64](alpha, t14, beta, t18)
+			/*line multiply_matrix.go:58*/ c[at4] = result02
 		}
-	}
+	} /*line quern_gen.go:2936:1*/
 }
 
 func quernPlainMulRows[T float32 | float64](r *host.Run) {
@@ -2978,41 +2964,41 @@ func quernHostMulRows[T float32 | float64](r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		/*line multiply_vector.go:29:40000*/ d = size
+		/*line multiply_vector.go:29*/ d = size
 		/*line multiply_vector.go:30:40000*/ for threadZ := range dimZ {
 			/*line multiply_vector.go:31:40000*/ for threadY := range dimY {
-				/*line multiply_vector.go:32:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line multiply_vector.go:33:40000*/ first := (threadZ*dimY + threadY) * dimX
-				/*line multiply_vector.go:34:40000*/ quernRow1MulRows[T](r, sums, first, dimX, base, log, y, start, size2, c, value, x, index) /*line quern_gen.go:2986:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1MulRows[T](r, sums, first, dimX, base, log, y, start, size2, c, value, x, index)
 			}
 		}
 		/*line multiply_vector.go:37:40000*/ for ; d > 0; d >>= 1 {
 			/*line multiply_vector.go:38:40000*/ if r.Halted() {
-				/*line multiply_vector.go:29:40000*/ r.Halt() /*line quern_gen.go:2991:1*/
+				/*line multiply_vector.go:29*/ r.Halt()
 			}
 			/*line multiply_vector.go:30:40000*/ t4 = d
 			/*line multiply_vector.go:31:40000*/ for threadZ := range dimZ {
 				/*line multiply_vector.go:32:40000*/ for threadY := range dimY {
-					/*line multiply_vector.go:33:40000*/ first2 := (threadZ*dimY + threadY) * dimX
-					/*line multiply_vector.go:34:40000*/ quernRow2MulRows[T](r, sums, first2, dimX, t3s) /*line quern_gen.go:2997:1*/
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2MulRows[T](r, sums, first2, dimX, t3s)
 				}
 			}
 			/*line multiply_vector.go:37:40000*/ host.ShuffleXor(shuffleXors, t3s, t4)
 			/*line multiply_vector.go:38:40000*/ for threadZ := range dimZ {
 				/*line multiply_vector.go:39:40000*/ for threadY := range dimY {
-					/*line multiply_vector.go:40:40000*/ first3 := (threadZ*dimY + threadY) * dimX
-					/*line multiply_vector.go:41:40000*/ quernRow3MulRows[T](r, sums, first3, dimX, shuffleXors) /*line quern_gen.go:3004:1*/
+					first3 := (threadZ*dimY + threadY) * dimX
+					quernRow3MulRows[T](r, sums, first3, dimX, shuffleXors)
 				}
 			}
 		}
 		/*line multiply_vector.go:45:40000*/ for threadZ := range dimZ {
 			/*line multiply_vector.go:46:40000*/ for threadY := range dimY {
-				/*line multiply_vector.go:47:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line multiply_vector.go:48:40000*/ first4 := (threadZ*dimY + threadY) * dimX
-				/*line multiply_vector.go:49:40000*/ quernRow4MulRows[T](r, sums, first4, dimX, base, size2, log, y, alpha, beta) /*line quern_gen.go:3012:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*dimY + threadY) * dimX
+				quernRow4MulRows[T](r, sums, first4, dimX, base, size2, log, y, alpha, beta)
 			}
 		}
-	}
+	} /*line quern_gen.go:3001:1*/
 }
 
 //go:noinline
@@ -3022,26 +3008,26 @@ func quernRow1MulRows[T float32 | float64](r *host.Run, sums []T, first int, dim
 		r.ThreadIdx.X = threadX
 		t1 := (base + threadX) >> uint(log)
 		t2 := (base + threadX) & size2
-//line multiply_vector.go:22:40000
+//line multiply_vector.go:22
 		var sum T
 		/*line multiply_vector.go:23:40000*/ if t1 < len(y) && t1+1 < len(start) {
-			/*line multiply_vector.go:24:40000*/ end := int(start[t1+1])
+			end := int(start[t1+1])
 			/*line multiply_vector.go:25:40000*/ for k := int(start[t1]) + t2; k < end; k += c << uint(log) {
 				/*line multiply_vector.go:26:40000*/ if r.Halted() {
-					/*line multiply_vector.go:25:40000*/ r.Halt() /*line quern_gen.go:3031:1*/
+					/*line multiply_vector.go:25*/ r.Halt()
 				}
-				/*line multiply_vector.go:26:40000*/ sum += value[k] * x[index[k]] /*line quern_gen.go:3033:1*/
+				/*line multiply_vector.go:26:40000*/ sum += value[k] * x[index[k]]
 			}
 		}
-		/*line multiply_vector.go:29:40000*/ sumRow[threadX] = sum /*line quern_gen.go:3036:1*/
-	}
+		/*line multiply_vector.go:29:40000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:3023:1*/
 }
 
 //go:noinline
 func quernRow2MulRows[T float32 | float64](r *host.Run, sums []T, first2 int, dimX int, t3s []T) {
 	sumRow := sums[first2:][:dimX]
 	t3Row := t3s[first2:][:dimX]
-	/*line multiply_vector.go:30:40000*/ copy(t3Row, sumRow) /*line quern_gen.go:3044:1*/
+	/*line multiply_vector.go:30*/ copy(t3Row, sumRow) /*line quern_gen.go:3030:1*/
 }
 
 //go:noinline
@@ -3051,9 +3037,9 @@ func quernRow3MulRows[T float32 | float64](r *host.Run, sums []T, first3 int, di
 	for threadX := range dimX {
 		sum := sumRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-		/*line multiply_vector.go:30:40000*/ sum += shuffleXor
-		/*line multiply_vector.go:31:40000*/ sumRow[threadX] = sum /*line quern_gen.go:3055:1*/
-	}
+		/*line multiply_vector.go:30*/ sum += shuffleXor
+		sumRow[threadX] = sum
+	} /*line quern_gen.go:3042:1*/
 }
 
 //go:noinline
@@ -3065,13 +3051,13 @@ func quernRow4MulRows[T float32 | float64](r *host.Run, sums []T, first4 int, di
 		t2 := (base + threadX) & size2
 		t1 := (base + threadX) >> uint(log)
 		/*line multiply_vector.go:32:40000*/ if t2 == 0 && t1 < len(y) {
-			/*line multiply_vector.go:33:40000*/ t7 := sum
-			/*line multiply_vector.go:33:40000*/ _ = y[t1]
-			/*line multiply_vector.go:33:40000*/ t11 := &y[t1]
-			/*line multiply_vector.go:33:40000*/ result0 := scaled[T](alpha, t7, beta, t11)
-			/*line multiply_vector.go:33:40000*/ y[t1] = result0 /*line quern_gen.go:3072:1*/
+			t7 := sum
+			/*line multiply_vector.go:33*/ _ = y[t1]
+			/*line multiply_vector.go:33*/ t11 := &y[t1]
+			/*line multiply_vector.go:33*/ result0 := scaled[T](alpha, t7, beta, t11)
+			/*line multiply_vector.go:33*/ y[t1] = result0
 		}
-	}
+	} /*line quern_gen.go:3060:1*/
 }
 
 func quernPlainMulRow[T float32 | float64](r *host.Run) {
@@ -3116,38 +3102,37 @@ func quernRow1MulRow[T float32 | float64](r *host.Run, base int, y []T, start []
 			row4 := y[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line multiply_vector.go:42:40000
+//line multiply_vector.go:42
 				var sum T
-				/*line multiply_vector.go:43:40000*/ end := int(row2[threadX])
+				end := int(row2[threadX])
 				/*line multiply_vector.go:44:40000*/ for k := int(row3[threadX]); k < end; k++ {
-					/*line multiply_vector.go:45:40000*/ sum += value[k] * x[index[k]] /*line quern_gen.go:3123:1*/
+					sum += value[k] * x[index[k]]
 				}
-				/*line multiply_vector.go:47:40000*/ t2 := sum
-				/*line multiply_vector.go:47:40000*/ _ = row4[threadX]
-				/*line multiply_vector.go:48:40000*/ t6 := &row4[threadX]
-				/*line multiply_vector.go:47:40000*/ result0 := scaled[T](alpha, t2, beta, t6)
-				/*line multiply_vector.go:48:40000*/ row4[threadX] = result0 /*line quern_gen.go:3129:1*/
+				/*line multiply_vector.go:47*/ t2 := sum
+				/*line multiply_vector.go:47*/ _ = row4[threadX]
+				t6 := &row4[threadX]
+				/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, t2, beta, t6)
+				row4[threadX] = result0
 			}
-			/*line multiply_vector.go:50:40000*/ return /*line quern_gen.go:3131:1*/
+			/*line multiply_vector.go:50:40000*/ return
 		}
 	}
 	/*line multiply_vector.go:53:40000*/ for threadX := range width {
-		/*line multiply_vector.go:54:40000*/ r.ThreadIdx.X = threadX
-		/*line multiply_vector.go:55:40000*/ row := base + threadX
+		r.ThreadIdx.X = threadX
+		row := base + threadX
 		/*line multiply_vector.go:41:40000*/ if row < len(y) && row+1 < len(start) {
-//line multiply_vector.go:42:40000
 			var sum T
-			/*line multiply_vector.go:43:40000*/ end := int(start[row+1])
+			end := int(start[row+1])
 			/*line multiply_vector.go:44:40000*/ for k := int(start[row]); k < end; k++ {
-				/*line multiply_vector.go:45:40000*/ sum += value[k] * x[index[k]] /*line quern_gen.go:3142:1*/
+				sum += value[k] * x[index[k]]
 			}
-			/*line multiply_vector.go:47:40000*/ t2 := sum
-			/*line multiply_vector.go:47:40000*/ _ = y[row]
-			/*line multiply_vector.go:47:40000*/ t6 := &y[row]
-			/*line multiply_vector.go:47:40000*/ result0 := scaled[T](alpha, t2, beta, t6)
-			/*line multiply_vector.go:47:40000*/ y[row] = result0 /*line quern_gen.go:3148:1*/
+			/*line multiply_vector.go:47*/ t2 := sum
+			/*line multiply_vector.go:47*/ _ = y[row]
+			/*line multiply_vector.go:47*/ t6 := &y[row]
+			/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, t2, beta, t6)
+			/*line multiply_vector.go:47*/ y[row] = result0
 		}
-	}
+	} /*line quern_gen.go:3135:1*/
 }
 
 func quernPlainMulParts[T float32 | float64](r *host.Run) {
@@ -3203,57 +3188,56 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 				t6 := min((p+1)*steps, n+len(value))
 				t13 := max(0, t6-t8)
 				t22 := min(t6, n)
-				/*line multiply_vector.go:59:40000*/ low := t1
-				/*line multiply_vector.go:60:40000*/ for high := t2; low < high; {
+				/*line multiply_vector.go:59*/ low := t1
+				for high := t2; low < high; {
 					/*line multiply_vector.go:61:40000*/ if r.Halted() {
-						/*line multiply_vector.go:60:40000*/ r.Halt() /*line quern_gen.go:3209:1*/
+						/*line multiply_vector.go:60*/ r.Halt()
 					}
 					/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
 					/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
-						/*line multiply_vector.go:63:40000*/ low = mid + 1
+						low = mid + 1
 //line multiply_vector.go:64:40000
 					} else {
-						/*line multiply_vector.go:65:40000*/ high = mid /*line quern_gen.go:3216:1*/
+						/*line multiply_vector.go:65*/ high = mid
 					}
 				}
-				/*line multiply_vector.go:68:40000*/ result0 := low
-				/*line multiply_vector.go:81:40000*/ row := result0
-				/*line multiply_vector.go:82:40000*/ k := min(p*steps, n+len(value)) - row
-				/*line multiply_vector.go:59:40000*/ low2 := t13
-				/*line multiply_vector.go:60:40000*/ for high2 := t22; low2 < high2; {
+				result0 := low
+				/*line multiply_vector.go:81*/ row := result0
+				k := min(p*steps, n+len(value)) - row
+				/*line multiply_vector.go:59*/ low2 := t13
+				for high2 := t22; low2 < high2; {
 					/*line multiply_vector.go:61:40000*/ if r.Halted() {
-						/*line multiply_vector.go:60:40000*/ r.Halt() /*line quern_gen.go:3225:1*/
+						/*line multiply_vector.go:60*/ r.Halt()
 					}
 					/*line multiply_vector.go:61:40000*/ mid2 := (low2 + high2) / 2
 					/*line multiply_vector.go:62:40000*/ if int(start[mid2+1]) < t6-mid2 {
-						/*line multiply_vector.go:63:40000*/ low2 = mid2 + 1
+						low2 = mid2 + 1
 //line multiply_vector.go:64:40000
 					} else {
-						/*line multiply_vector.go:65:40000*/ high2 = mid2 /*line quern_gen.go:3232:1*/
+						/*line multiply_vector.go:65*/ high2 = mid2
 					}
 				}
-				/*line multiply_vector.go:68:40000*/ result02 := low2
-				/*line multiply_vector.go:83:40000*/ last := result02
-				/*line multiply_vector.go:84:40000*/ end := min((p+1)*steps, n+len(value)) - last
+				result02 := low2
+				/*line multiply_vector.go:83*/ last := result02
+				end := min((p+1)*steps, n+len(value)) - last
 				/*line multiply_vector.go:85:40000*/ for ; row < last; row++ {
-					/*line multiply_vector.go:86:40000*/ if r.Halted() {
-						/*line multiply_vector.go:85:40000*/ r.Halt() /*line quern_gen.go:3240:1*/
+					/*line multiply_vector.go:86*/ if r.Halted() {
+						/*line multiply_vector.go:85*/ r.Halt()
 					}
-//line multiply_vector.go:86:40000
+//line multiply_vector.go:86
 					var sum T
 					/*line multiply_vector.go:88:40000*/ for stop := int(start[row+1]); k < stop; k++ {
-						/*line multiply_vector.go:89:40000*/ sum += value[k] * x[index[k]] /*line quern_gen.go:3245:1*/
+						sum += value[k] * x[index[k]]
 					}
 					/*line multiply_vector.go:91:40000*/ t122 := sum
-					/*line multiply_vector.go:92:40000*/ t15 := row
-					/*line multiply_vector.go:91:40000*/ _ = y[t15]
-					/*line multiply_vector.go:91:40000*/ t16 := &y[t15]
-					/*line multiply_vector.go:91:40000*/ result03 := scaled[T](alpha, t122, beta, t16)
-					/*line multiply_vector.go:91:40000*/ y[row] = result03 /*line quern_gen.go:3252:1*/
+					t15 := row
+					/*line multiply_vector.go:91*/ _ = y[t15]
+					/*line multiply_vector.go:91*/ t16 := &y[t15]
+					/*line multiply_vector.go:91*/ result03 := scaled[T](alpha, t122, beta, t16)
+					/*line multiply_vector.go:91*/ y[row] = result03
 				}
-//line multiply_vector.go:93:40000
 				var sum2 T
-				/*line multiply_vector.go:94*/ for ; k < end; k++ {
+				for ; k < end; k++ {
 					sum2 += value[k] * x[index[k]]
 				}
 				_ = row2[threadX]
@@ -3267,68 +3251,67 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 		}
 	}
 	for threadX := range width {
-		/*line multiply_vector.go:107:40000*/ r.ThreadIdx.X = threadX
-		/*line multiply_vector.go:108:40000*/ p := base + threadX
-		/*line multiply_vector.go:109:40000*/ t12 := min(p*steps, n+len(value))
+		r.ThreadIdx.X = threadX
+		p := base + threadX
+		t12 := min(p*steps, n+len(value))
 		/*line multiply_vector.go:77:40000*/ if p >= len(carry) || p >= len(rows) {
-			/*line multiply_vector.go:78:40000*/ continue /*line quern_gen.go:3274:1*/
+			continue
 		}
-		/*line multiply_vector.go:59:40000*/ t1 := max(0, t12-t3)
-		/*line multiply_vector.go:60:40000*/ t2 := min(t12, n)
-		/*line multiply_vector.go:61:40000*/ low := t1
-		/*line multiply_vector.go:60:40000*/ for high := t2; low < high; {
+		/*line multiply_vector.go:59*/ t1 := max(0, t12-t3)
+		t2 := min(t12, n)
+		low := t1
+		/*line multiply_vector.go:60*/ for high := t2; low < high; {
 			/*line multiply_vector.go:61:40000*/ if r.Halted() {
-				/*line multiply_vector.go:60:40000*/ r.Halt() /*line quern_gen.go:3281:1*/
+				/*line multiply_vector.go:60*/ r.Halt()
 			}
 			/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
 			/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
-				/*line multiply_vector.go:63:40000*/ low = mid + 1
+				low = mid + 1
 //line multiply_vector.go:64:40000
 			} else {
-				/*line multiply_vector.go:65:40000*/ high = mid /*line quern_gen.go:3288:1*/
+				/*line multiply_vector.go:65*/ high = mid
 			}
 		}
-		/*line multiply_vector.go:68:40000*/ result0 := low
-		/*line multiply_vector.go:81:40000*/ row := result0
-		/*line multiply_vector.go:82:40000*/ k := min(p*steps, n+len(value)) - row
-		/*line multiply_vector.go:83:40000*/ t6 := min((p+1)*steps, n+len(value))
-		/*line multiply_vector.go:59:40000*/ t13 := max(0, t6-t8)
-		/*line multiply_vector.go:60:40000*/ t22 := min(t6, n)
-		/*line multiply_vector.go:61:40000*/ low2 := t13
-		/*line multiply_vector.go:60:40000*/ for high2 := t22; low2 < high2; {
+		result0 := low
+		/*line multiply_vector.go:81*/ row := result0
+		k := min(p*steps, n+len(value)) - row
+		t6 := min((p+1)*steps, n+len(value))
+		/*line multiply_vector.go:59*/ t13 := max(0, t6-t8)
+		t22 := min(t6, n)
+		low2 := t13
+		/*line multiply_vector.go:60*/ for high2 := t22; low2 < high2; {
 			/*line multiply_vector.go:61:40000*/ if r.Halted() {
-				/*line multiply_vector.go:60:40000*/ r.Halt() /*line quern_gen.go:3300:1*/
+				/*line multiply_vector.go:60*/ r.Halt()
 			}
 			/*line multiply_vector.go:61:40000*/ mid2 := (low2 + high2) / 2
 			/*line multiply_vector.go:62:40000*/ if int(start[mid2+1]) < t6-mid2 {
-				/*line multiply_vector.go:63:40000*/ low2 = mid2 + 1
+				low2 = mid2 + 1
 //line multiply_vector.go:64:40000
 			} else {
-				/*line multiply_vector.go:65:40000*/ high2 = mid2 /*line quern_gen.go:3307:1*/
+				/*line multiply_vector.go:65*/ high2 = mid2
 			}
 		}
-		/*line multiply_vector.go:68:40000*/ result02 := low2
-		/*line multiply_vector.go:83:40000*/ last := result02
-		/*line multiply_vector.go:84:40000*/ end := min((p+1)*steps, n+len(value)) - last
+		result02 := low2
+		/*line multiply_vector.go:83*/ last := result02
+		end := min((p+1)*steps, n+len(value)) - last
 		/*line multiply_vector.go:85:40000*/ for ; row < last; row++ {
-			/*line multiply_vector.go:86:40000*/ if r.Halted() {
-				/*line multiply_vector.go:85:40000*/ r.Halt() /*line quern_gen.go:3315:1*/
+			/*line multiply_vector.go:86*/ if r.Halted() {
+				/*line multiply_vector.go:85*/ r.Halt()
 			}
-//line multiply_vector.go:86:40000
+//line multiply_vector.go:86
 			var sum T
 			/*line multiply_vector.go:88:40000*/ for stop := int(start[row+1]); k < stop; k++ {
-				/*line multiply_vector.go:89:40000*/ sum += value[k] * x[index[k]] /*line quern_gen.go:3320:1*/
+				sum += value[k] * x[index[k]]
 			}
 			/*line multiply_vector.go:91:40000*/ t122 := sum
-			/*line multiply_vector.go:92:40000*/ t15 := row
-			/*line multiply_vector.go:91:40000*/ _ = y[t15]
-			/*line multiply_vector.go:91:40000*/ t16 := &y[t15]
-			/*line multiply_vector.go:91:40000*/ result03 := scaled[T](alpha, t122, beta, t16)
-			/*line multiply_vector.go:91:40000*/ y[row] = result03 /*line quern_gen.go:3327:1*/
+			t15 := row
+			/*line multiply_vector.go:91*/ _ = y[t15]
+			/*line multiply_vector.go:91*/ t16 := &y[t15]
+			/*line multiply_vector.go:91*/ result03 := scaled[T](alpha, t122, beta, t16)
+			/*line multiply_vector.go:91*/ y[row] = result03
 		}
-//line multiply_vector.go:93:40000
 		var sum2 T
-		/*line multiply_vector.go:94*/ for ; k < end; k++ {
+		for ; k < end; k++ {
 			sum2 += value[k] * x[index[k]]
 		}
 		_ = rows[p]
@@ -3337,7 +3320,7 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 		t23 := sum2
 		/*line multiply_vector.go:97*/ rows[p] = t222
 		/*line multiply_vector.go:97*/ carry[p] = t23
-	} /*line quern_gen.go:3340:1*/
+	} /*line quern_gen.go:3323:1*/
 }
 
 func quernPlainMergeBounds(r *host.Run) {
@@ -3380,49 +3363,49 @@ func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows int, entri
 				t12 := min(p*1024, rows+entries)
 				t1 := max(0, t12-entries)
 				t2 := min(t12, rows)
-				/*line multiply_vector.go:59:40000*/ low := t1
-				/*line multiply_vector.go:60:40000*/ for high := t2; low < high; {
+				/*line multiply_vector.go:59*/ low := t1
+				for high := t2; low < high; {
 					/*line multiply_vector.go:61:40000*/ if r.Halted() {
-						/*line multiply_vector.go:60:40000*/ r.Halt() /*line quern_gen.go:3386:1*/
+						/*line multiply_vector.go:60*/ r.Halt()
 					}
 					/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
 					/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
-						/*line multiply_vector.go:63:40000*/ low = mid + 1
+						low = mid + 1
 //line multiply_vector.go:64:40000
 					} else {
-						/*line multiply_vector.go:65:40000*/ high = mid /*line quern_gen.go:3393:1*/
+						/*line multiply_vector.go:65*/ high = mid
 					}
 				}
-				/*line multiply_vector.go:68:40000*/ result0 := low
-				/*line multiply_vector.go:113:40000*/ row[threadX] = int32(result0) /*line quern_gen.go:3397:1*/
+				result0 := low
+				/*line multiply_vector.go:113*/ row[threadX] = int32(result0)
 			}
-			/*line multiply_vector.go:115:40000*/ return /*line quern_gen.go:3399:1*/
+			/*line multiply_vector.go:115:40000*/ return
 		}
 	}
-	/*line multiply_vector.go:118:40000*/ for threadX := range width {
-		/*line multiply_vector.go:119:40000*/ r.ThreadIdx.X = threadX
-		/*line multiply_vector.go:120:40000*/ p := base + threadX
-		/*line multiply_vector.go:121:40000*/ t12 := min(p*1024, rows+entries)
-		/*line multiply_vector.go:112:40000*/ if p < len(bounds) {
-			/*line multiply_vector.go:59:40000*/ t1 := max(0, t12-entries)
-			/*line multiply_vector.go:60:40000*/ t2 := min(t12, rows)
-			/*line multiply_vector.go:61:40000*/ low := t1
-			/*line multiply_vector.go:60:40000*/ for high := t2; low < high; {
+	/*line multiply_vector.go:118*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		p := base + threadX
+		t12 := min(p*1024, rows+entries)
+		/*line multiply_vector.go:112*/ if p < len(bounds) {
+			/*line multiply_vector.go:59*/ t1 := max(0, t12-entries)
+			t2 := min(t12, rows)
+			low := t1
+			/*line multiply_vector.go:60*/ for high := t2; low < high; {
 				/*line multiply_vector.go:61:40000*/ if r.Halted() {
-					/*line multiply_vector.go:60:40000*/ r.Halt() /*line quern_gen.go:3412:1*/
+					/*line multiply_vector.go:60*/ r.Halt()
 				}
 				/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
 				/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
-					/*line multiply_vector.go:63:40000*/ low = mid + 1
+					low = mid + 1
 //line multiply_vector.go:64:40000
 				} else {
-					/*line multiply_vector.go:65:40000*/ high = mid /*line quern_gen.go:3419:1*/
+					/*line multiply_vector.go:65*/ high = mid
 				}
 			}
-			/*line multiply_vector.go:68:40000*/ result0 := low
-			/*line multiply_vector.go:113:40000*/ bounds[p] = int32(result0) /*line quern_gen.go:3423:1*/
+			result0 := low
+			/*line multiply_vector.go:113*/ bounds[p] = int32(result0)
 		}
-	}
+	} /*line quern_gen.go:3408:1*/
 }
 
 func quernPlainMulMerge[T float32 | float64](r *host.Run) {
@@ -3564,7 +3547,7 @@ func quernHostMulMerge[T float32 | float64](r *host.Run) {
 				quernRow9MulMerge[T](r, sums, first9, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
 			}
 		}
-	} /*line quern_gen.go:3567:1*/
+	} /*line quern_gen.go:3550:1*/
 }
 
 //go:noinline
@@ -3580,7 +3563,7 @@ func quernRow1MulMerge[T float32 | float64](r *host.Run, k1 int, k0 int, product
 				ends[r2] = start[row0+r2+1] - int32(k0)
 			}
 		}
-	} /*line quern_gen.go:3583:1*/
+	} /*line quern_gen.go:3566:1*/
 }
 
 //go:noinline
@@ -3592,10 +3575,10 @@ func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, h
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		d2 := min(threadX*8, t6)
-		/*line multiply_vector.go:150*/ t8 := max(0, start2+d2)
+		t8 := max(0, start2+d2)
 		t9 := min(d2, count)
-		low := t8
-		/*line multiply_vector.go:151*/ for high := t9; low < high; {
+		/*line multiply_vector.go:150*/ low := t8
+		for high := t9; low < high; {
 			if r.Halted() {
 				/*line multiply_vector.go:151*/ r.Halt()
 			}
@@ -3641,14 +3624,14 @@ func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, h
 		headRow[threadX] = head
 		doneRow[threadX] = done
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:3644:1*/
+	} /*line quern_gen.go:3627:1*/
 }
 
 //go:noinline
 func quernRow3MulMerge[T float32 | float64](r *host.Run, sums []T, first3 int, t22s []T) {
 	sumRow := (*[128]T)(sums[first3:])
 	t22Row := (*[128]T)(t22s[first3:])
-	/*line multiply_vector.go:181*/ copy(t22Row[:], sumRow[:]) /*line quern_gen.go:3651:1*/
+	/*line multiply_vector.go:181*/ copy(t22Row[:], sumRow[:]) /*line quern_gen.go:3634:1*/
 }
 
 //go:noinline
@@ -3658,7 +3641,7 @@ func quernRow4MulMerge[T float32 | float64](r *host.Run, wholes []bool, first4 i
 	t25Row := (*[128]T)(t25s[first4:])
 	t26Row := (*[128]bool)(t26s[first4:])
 	/*line multiply_vector.go:181*/ copy(t25Row[:], shuffleUpRow[:])
-	copy(t26Row[:], wholeRow[:]) /*line quern_gen.go:3661:1*/
+	copy(t26Row[:], wholeRow[:]) /*line quern_gen.go:3644:1*/
 }
 
 //go:noinline
@@ -3684,7 +3667,7 @@ func quernRow5MulMerge[T float32 | float64](r *host.Run, sums []T, first5 int, w
 		}
 		sumRow[threadX] = sum
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:3687:1*/
+	} /*line quern_gen.go:3670:1*/
 }
 
 //go:noinline
@@ -3708,7 +3691,7 @@ func quernRow6MulMerge[T float32 | float64](r *host.Run, sums []T, first6 int, w
 		}
 		t38 := sum
 		t38Row[threadX] = t38
-	} /*line quern_gen.go:3711:1*/
+	} /*line quern_gen.go:3694:1*/
 }
 
 //go:noinline
@@ -3718,7 +3701,7 @@ func quernRow7MulMerge[T float32 | float64](r *host.Run, wholes []bool, first7 i
 	t40Row := (*[128]T)(t40s[first7:])
 	t41Row := (*[128]bool)(t41s[first7:])
 	/*line multiply_vector.go:189*/ copy(t40Row[:], shuffleUpRow3[:])
-	copy(t41Row[:], wholeRow[:]) /*line quern_gen.go:3721:1*/
+	copy(t41Row[:], wholeRow[:]) /*line quern_gen.go:3704:1*/
 }
 
 //go:noinline
@@ -3740,7 +3723,7 @@ func quernRow8MulMerge[T float32 | float64](r *host.Run, t40s []T, first8 int, s
 		}
 		beforeRow[threadX] = before
 		beforeWholeRow[threadX] = beforeWhole
-	} /*line quern_gen.go:3743:1*/
+	} /*line quern_gen.go:3726:1*/
 }
 
 //go:noinline
@@ -3787,7 +3770,7 @@ func quernRow9MulMerge[T float32 | float64](r *host.Run, sums []T, first9 int, h
 			}
 			carry[blockX] = sum
 		}
-	} /*line quern_gen.go:3790:1*/
+	} /*line quern_gen.go:3773:1*/
 }
 
 func quernPlainAddCarries[T float32 | float64](r *host.Run) {
@@ -3825,15 +3808,15 @@ func quernRow1AddCarries[T float32 | float64](r *host.Run, base int, rows []int3
 		}
 		row := rows[p]
 		if int(row) >= len(y) || p > 0 && rows[p-1] == row {
-			continue /*line quern_gen.go:3828:1*/
+			continue
 		}
 //line multiply_vector.go:230:40000
 		var sum T
-		/*line multiply_vector.go:231:40000*/ for ; p < len(rows) && p < len(carry) && rows[p] == row; p++ {
-			/*line multiply_vector.go:232:40000*/ sum += carry[p] /*line quern_gen.go:3833:1*/
+		/*line multiply_vector.go:231*/ for ; p < len(rows) && p < len(carry) && rows[p] == row; p++ {
+			sum += carry[p]
 		}
-		/*line multiply_vector.go:234:40000*/ y[row] += alpha * sum /*line quern_gen.go:3835:1*/
-	}
+		y[row] += alpha * sum
+	} /*line quern_gen.go:3819:1*/
 }
 
 func quernPlainFoldCarries[T float32 | float64](r *host.Run) {
@@ -3887,7 +3870,7 @@ func quernHostFoldCarries[T float32 | float64](r *host.Run) {
 				quernRow3FoldCarries[T](r, rows, first3, blockX, foldedRows, folded, sums, from, own, y, alpha)
 			}
 		}
-	} /*line quern_gen.go:3890:1*/
+	} /*line quern_gen.go:3873:1*/
 }
 
 //go:noinline
@@ -3934,7 +3917,7 @@ func quernRow1FoldCarries[T float32 | float64](r *host.Run, rows []int32, first 
 		/*line multiply_vector.go:252*/ own[threadX] = t9
 		/*line multiply_vector.go:252*/ sums[0][threadX] = t10
 		rowRow[threadX] = row
-	} /*line quern_gen.go:3937:1*/
+	} /*line quern_gen.go:3920:1*/
 }
 
 //go:noinline
@@ -3963,7 +3946,7 @@ func quernRow2FoldCarries[T float32 | float64](r *host.Run, rows []int32, first2
 			s += sums[from][threadX-d]
 		}
 		sums[1-from][threadX] = s
-	} /*line quern_gen.go:3966:1*/
+	} /*line quern_gen.go:3949:1*/
 }
 
 //go:noinline
@@ -4009,7 +3992,7 @@ func quernRow3FoldCarries[T float32 | float64](r *host.Run, rows []int32, first3
 		if own[threadX+1] != row && int(row) < len(y) {
 			y[row] += alpha * sums[from][threadX]
 		}
-	} /*line quern_gen.go:4012:1*/
+	} /*line quern_gen.go:3995:1*/
 }
 
 func quernPlainFindDiagonal(r *host.Run) {
@@ -4052,55 +4035,53 @@ func quernRow1FindDiagonal(r *host.Run, base int, diagonal []int32, start []int3
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				row := base + threadX
-//line precondition_ilu.go:29:50000
+//line precondition_ilu.go:29
 				var at int32 = -1
-//line precondition_ilu.go:30:50000
 				var last int32 = -1
-				/*line precondition_ilu.go:30:50000*/ end := int(row2[threadX])
+				/*line precondition_ilu.go:30*/ end := int(row2[threadX])
 				/*line precondition_ilu.go:31:50000*/ for k := int(row3[threadX]); k < end; k++ {
 					/*line precondition_ilu.go:32:50000*/ if index[k] <= last {
-						/*line precondition_ilu.go:33:50000*/ at = -1
-						/*line precondition_ilu.go:34:50000*/ break /*line quern_gen.go:4063:1*/
+						at = -1
+						break
 					}
 					/*line precondition_ilu.go:36:50000*/ last = index[k]
 					/*line precondition_ilu.go:37:50000*/ if int(last) == row {
-						/*line precondition_ilu.go:38:50000*/ at = int32(k) /*line quern_gen.go:4067:1*/
+						at = int32(k)
 					}
 				}
 				/*line precondition_ilu.go:41:50000*/ row4[threadX] = at
 				/*line precondition_ilu.go:42:50000*/ if at < 0 {
-					/*line precondition_ilu.go:43:50000*/ kernel.AtomicMin(&flaw[0], int32(row)) /*line quern_gen.go:4072:1*/
+					kernel.AtomicMin(&flaw[0], int32(row))
 				}
 			}
-			/*line precondition_ilu.go:46:50000*/ return /*line quern_gen.go:4075:1*/
+			/*line precondition_ilu.go:46:50000*/ return
 		}
 	}
 	/*line precondition_ilu.go:49:50000*/ for threadX := range width {
-		/*line precondition_ilu.go:50:50000*/ r.ThreadIdx.X = threadX
-		/*line precondition_ilu.go:51:50000*/ row := base + threadX
+		r.ThreadIdx.X = threadX
+		row := base + threadX
 		/*line precondition_ilu.go:26:50000*/ if row >= len(diagonal) || row+1 >= len(start) {
-			/*line precondition_ilu.go:27:50000*/ continue /*line quern_gen.go:4082:1*/
+			continue
 		}
 //line precondition_ilu.go:29:50000
 		var at int32 = -1
-//line precondition_ilu.go:30:50000
 		var last int32 = -1
-		/*line precondition_ilu.go:30:50000*/ end := int(start[row+1])
+		/*line precondition_ilu.go:30*/ end := int(start[row+1])
 		/*line precondition_ilu.go:31:50000*/ for k := int(start[row]); k < end; k++ {
 			/*line precondition_ilu.go:32:50000*/ if index[k] <= last {
-				/*line precondition_ilu.go:33:50000*/ at = -1
-				/*line precondition_ilu.go:34:50000*/ break /*line quern_gen.go:4092:1*/
+				at = -1
+				break
 			}
 			/*line precondition_ilu.go:36:50000*/ last = index[k]
 			/*line precondition_ilu.go:37:50000*/ if int(last) == row {
-				/*line precondition_ilu.go:38:50000*/ at = int32(k) /*line quern_gen.go:4096:1*/
+				at = int32(k)
 			}
 		}
 		/*line precondition_ilu.go:41:50000*/ diagonal[row] = at
 		/*line precondition_ilu.go:42:50000*/ if at < 0 {
-			/*line precondition_ilu.go:43:50000*/ kernel.AtomicMin(&flaw[0], int32(row)) /*line quern_gen.go:4101:1*/
+			kernel.AtomicMin(&flaw[0], int32(row))
 		}
-	}
+	} /*line quern_gen.go:4084:1*/
 }
 
 func quernPlainFactorWarps[T float32 | float64](r *host.Run) {
@@ -4133,70 +4114,70 @@ func quernHostFactorWarps[T float32 | float64](r *host.Run) {
 	var t9 int
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
-		/*line precondition_ilu.go:64:50000*/ t2 = sync[n:]
+		/*line precondition_ilu.go:64*/ t2 = sync[n:]
 		/*line precondition_ilu.go:65:50000*/ for threadZ := range 1 {
 			/*line precondition_ilu.go:66:50000*/ for threadY := range 1 {
-				/*line precondition_ilu.go:67:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line precondition_ilu.go:68:50000*/ quernRow1FactorWarps[T](r, t2, c, row) /*line quern_gen.go:4140:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FactorWarps[T](r, t2, c, row)
 			}
 		}
-		/*line triangular.go:21:60000*/ result0 = *row
-		/*line precondition_ilu.go:64:50000*/ row2 = result0
-		/*line precondition_ilu.go:65:50000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line precondition_ilu.go:65:50000*/ end = int(start[row2+1])
-		/*line precondition_ilu.go:66:50000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line precondition_ilu.go:66:50000*/ own = int(diagonal[row2])
-		/*line precondition_ilu.go:67:50000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line precondition_ilu.go:67:50000*/ k = int(start[row2])
+		/*line triangular.go:21*/ result0 = *row
+		/*line precondition_ilu.go:64*/ row2 = result0
+		r.ThreadIdx = kernel.Dim3{}
+		/*line precondition_ilu.go:65*/ end = int(start[row2+1])
+		r.ThreadIdx = kernel.Dim3{}
+		/*line precondition_ilu.go:66*/ own = int(diagonal[row2])
+		r.ThreadIdx = kernel.Dim3{}
+		/*line precondition_ilu.go:67*/ k = int(start[row2])
 		/*line precondition_ilu.go:68:50000*/ for ; k < own; k++ {
 			/*line precondition_ilu.go:69:50000*/ if r.Halted() {
-				/*line precondition_ilu.go:67:50000*/ r.Halt() /*line quern_gen.go:4153:1*/
+				/*line precondition_ilu.go:67*/ r.Halt()
 			}
 			/*line precondition_ilu.go:69:50000*/ r.ThreadIdx = kernel.Dim3{}
-			/*line precondition_ilu.go:68:50000*/ j = int(index[k])
+			/*line precondition_ilu.go:68*/ j = int(index[k])
 			/*line precondition_ilu.go:69:50000*/ for threadZ := range 1 {
-				/*line precondition_ilu.go:70:50000*/ for threadY := range 1 {
-					/*line precondition_ilu.go:71:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line precondition_ilu.go:72:50000*/ quernRow2FactorWarps[T](r, sync, j) /*line quern_gen.go:4160:1*/
+				/*line precondition_ilu.go:70*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2FactorWarps[T](r, sync, j)
 				}
 			}
 			/*line precondition_ilu.go:75:50000*/ r.ThreadIdx = kernel.Dim3{}
-			/*line precondition_ilu.go:71:50000*/ l = value[k] / value[diagonal[j]]
-			/*line precondition_ilu.go:72:50000*/ t5 = l
+			/*line precondition_ilu.go:71*/ l = value[k] / value[diagonal[j]]
+			t5 = l
 			/*line precondition_ilu.go:73:50000*/ for threadZ := range 1 {
 				/*line precondition_ilu.go:74:50000*/ for threadY := range 1 {
-					/*line precondition_ilu.go:75:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line precondition_ilu.go:76:50000*/ first := (threadZ*1 + threadY) * 32
-					/*line precondition_ilu.go:77:50000*/ quernRow3FactorWarps[T](r, t6s, first, diagonal, j) /*line quern_gen.go:4170:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first := (threadZ*1 + threadY) * 32
+					quernRow3FactorWarps[T](r, t6s, first, diagonal, j)
 				}
 			}
 			/*line precondition_ilu.go:80:50000*/ r.ThreadIdx = kernel.Dim3{}
-			/*line precondition_ilu.go:72:50000*/ t7 = int(start[j+1])
-			/*line precondition_ilu.go:73:50000*/ t8 = k + 1
-			/*line precondition_ilu.go:74:50000*/ t9 = end
-			/*line precondition_ilu.go:75:50000*/ t1 := t8
-			/*line precondition_ilu.go:76:50000*/ t22 := t9
+			/*line precondition_ilu.go:72*/ t7 = int(start[j+1])
+			t8 = k + 1
+			t9 = end
+			t1 := t8
+			t22 := t9
 			/*line precondition_ilu.go:77:50000*/ for threadZ := range 1 {
 				/*line precondition_ilu.go:78:50000*/ for threadY := range 1 {
-					/*line precondition_ilu.go:79:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line precondition_ilu.go:80:50000*/ first2 := (threadZ*1 + threadY) * 32
-					/*line precondition_ilu.go:81:50000*/ quernRow4FactorWarps[T](r, t6s, first2, t7, index, t1, t22, t8, t9, value, t5) /*line quern_gen.go:4183:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow4FactorWarps[T](r, t6s, first2, t7, index, t1, t22, t8, t9, value, t5)
 				}
 			}
-			/*line precondition_ilu.go:84:50000*/ for threadZ := range 1 {
+			/*line precondition_ilu.go:84*/ for threadZ := range 1 {
 				/*line precondition_ilu.go:85:50000*/ for threadY := range 1 {
-					/*line precondition_ilu.go:86:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line precondition_ilu.go:87:50000*/ quernRow5FactorWarps[T](r, value, k, l) /*line quern_gen.go:4189:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow5FactorWarps[T](r, value, k, l)
 				}
 			}
 		}
 		/*line precondition_ilu.go:91:50000*/ for threadZ := range 1 {
-			/*line precondition_ilu.go:92:50000*/ for threadY := range 1 {
-				/*line precondition_ilu.go:93:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line precondition_ilu.go:94:50000*/ quernRow6FactorWarps[T](r, value, own, flaw, row2, sync) /*line quern_gen.go:4196:1*/
+			/*line precondition_ilu.go:92*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow6FactorWarps[T](r, value, own, flaw, row2, sync)
 			}
 		}
-	}
+	} /*line quern_gen.go:4180:1*/
 }
 
 //go:noinline
@@ -4208,20 +4189,18 @@ func quernRow1FactorWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint3
 	}
 	if 0 < len(t2) {
 		for range count {
-			/*line triangular.go:18:60000*/ old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:60000
-			*row = int(old) /*line quern_gen.go:4213:1*/
+			/*line triangular.go:18*/ old := atomic.AddUint32(&t2[0], 1) - c
+			*row = int(old)
 		}
-		/*line triangular.go:21:60000*/ return /*line quern_gen.go:4215:1*/
+		return
 	}
 	/*line triangular.go:23:60000*/ for threadX := range 32 {
-		/*line triangular.go:24:60000*/ r.ThreadIdx.X = threadX
+		r.ThreadIdx.X = threadX
 		/*line triangular.go:17:60000*/ if threadX == 0 {
-			/*line triangular.go:18:60000*/ old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:60000
-			*row = int(old) /*line quern_gen.go:4222:1*/
+			old := atomic.AddUint32(&t2[0], 1) - c
+			*row = int(old)
 		}
-	}
+	} /*line quern_gen.go:4203:1*/
 }
 
 //go:noinline
@@ -4230,15 +4209,15 @@ func quernRow2FactorWarps[T float32 | float64](r *host.Run, sync []uint32, j int
 		r.ThreadIdx.X = threadX
 		var loaded uint32
 		/*line precondition_ilu.go:69:50000*/ for {
-			/*line precondition_ilu.go:70:50000*/ if r.Halted() {
-				/*line precondition_ilu.go:69:50000*/ r.Halt() /*line quern_gen.go:4234:1*/
+			/*line precondition_ilu.go:70*/ if r.Halted() {
+				/*line precondition_ilu.go:69*/ r.Halt()
 			}
 			/*line precondition_ilu.go:69:50000*/ loaded = host.Load(r, &sync[j])
-			/*line precondition_ilu.go:70:50000*/ if !(loaded == 0) {
-				/*line precondition_ilu.go:71:50000*/ break /*line quern_gen.go:4238:1*/
+			/*line precondition_ilu.go:70*/ if !(loaded == 0) {
+				break
 			}
 		}
-	}
+	} /*line quern_gen.go:4220:1*/
 }
 
 //go:noinline
@@ -4246,9 +4225,9 @@ func quernRow3FactorWarps[T float32 | float64](r *host.Run, t6s []int, first int
 	t6Row := (*[32]int)(t6s[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line precondition_ilu.go:72:50000*/ t6 := int(diagonal[j]) + 1 + threadX
-		/*line precondition_ilu.go:73:50000*/ t6Row[threadX] = t6 /*line quern_gen.go:4250:1*/
-	}
+		/*line precondition_ilu.go:72*/ t6 := int(diagonal[j]) + 1 + threadX
+		t6Row[threadX] = t6
+	} /*line quern_gen.go:4230:1*/
 }
 
 //go:noinline
@@ -4258,11 +4237,11 @@ func quernRow4FactorWarps[T float32 | float64](r *host.Run, t6s []int, first2 in
 		r.ThreadIdx.X = threadX
 		t6 := t6Row[threadX]
 		/*line precondition_ilu.go:50:50000*/ for q := t6; q < t7; q += 32 {
-			/*line precondition_ilu.go:51:50000*/ if r.Halted() {
-				/*line precondition_ilu.go:50:50000*/ r.Halt() /*line quern_gen.go:4262:1*/
+			/*line precondition_ilu.go:51*/ if r.Halted() {
+				/*line precondition_ilu.go:50*/ r.Halt()
 			}
-			/*line precondition_ilu.go:51:50000*/ t3 := index[t1:t22]
-			/*line precondition_ilu.go:51:50000*/ t4 := index[q]
+			/*line precondition_ilu.go:51*/ t3 := index[t1:t22]
+			/*line precondition_ilu.go:51*/ t4 := index[q]
 			/*line convert.go:14*/ t12 := len(t3)
 			low := 0
 			/*line convert.go:15*/ for high := t12; low < high; {
@@ -4277,12 +4256,12 @@ func quernRow4FactorWarps[T float32 | float64](r *host.Run, t6s []int, first2 in
 				}
 			}
 			result02 := low
-			/*line precondition_ilu.go:51:50000*/ at := t8 + result02
+			/*line precondition_ilu.go:51*/ at := t8 + result02
 			/*line precondition_ilu.go:52:50000*/ if at < t9 && index[at] == index[q] {
-				/*line precondition_ilu.go:53:50000*/ value[at] -= t5 * value[q] /*line quern_gen.go:4282:1*/
+				value[at] -= t5 * value[q]
 			}
 		}
-	}
+	} /*line quern_gen.go:4264:1*/
 }
 
 //go:noinline
@@ -4294,16 +4273,16 @@ func quernRow5FactorWarps[T float32 | float64](r *host.Run, value []T, k int, l 
 	}
 	if k >= 0 && k < len(value) {
 		for range count2 {
-			/*line precondition_ilu.go:75:50000*/ value[k] = l /*line quern_gen.go:4297:1*/
+			/*line precondition_ilu.go:75*/ value[k] = l
 		}
-		/*line precondition_ilu.go:77:50000*/ return /*line quern_gen.go:4299:1*/
+		/*line precondition_ilu.go:77:50000*/ return
 	}
 	/*line precondition_ilu.go:79:50000*/ for threadX := range 32 {
-		/*line precondition_ilu.go:80:50000*/ r.ThreadIdx.X = threadX
+		r.ThreadIdx.X = threadX
 		/*line precondition_ilu.go:74:50000*/ if threadX == 0 {
-			/*line precondition_ilu.go:75:50000*/ value[k] = l /*line quern_gen.go:4304:1*/
+			value[k] = l
 		}
-	}
+	} /*line quern_gen.go:4285:1*/
 }
 
 //go:noinline
@@ -4315,24 +4294,24 @@ func quernRow6FactorWarps[T float32 | float64](r *host.Run, value []T, own int, 
 	}
 	if own >= 0 && own < len(value) && 0 < len(flaw) && row2 >= 0 && row2 < len(sync) {
 		for range count3 {
-			/*line precondition_ilu.go:80:50000*/ p := value[own]
-			/*line precondition_ilu.go:81:50000*/ if p == 0 || p != p {
-				/*line precondition_ilu.go:81:50000*/ kernel.AtomicMin(&flaw[0], int32(row2)) /*line quern_gen.go:4320:1*/
+			/*line precondition_ilu.go:80*/ p := value[own]
+			if p == 0 || p != p {
+				/*line precondition_ilu.go:81*/ kernel.AtomicMin(&flaw[0], int32(row2))
 			}
-			/*line precondition_ilu.go:83:50000*/ kernel.StoreRelease(&sync[row2], 1) /*line quern_gen.go:4322:1*/
+			/*line precondition_ilu.go:83:50000*/ kernel.StoreRelease(&sync[row2], 1)
 		}
-		/*line precondition_ilu.go:85:50000*/ return /*line quern_gen.go:4324:1*/
+		/*line precondition_ilu.go:85:50000*/ return
 	}
-	/*line precondition_ilu.go:87:50000*/ for threadX := range 32 {
-		/*line precondition_ilu.go:88:50000*/ r.ThreadIdx.X = threadX
+	/*line precondition_ilu.go:87*/ for threadX := range 32 {
+		r.ThreadIdx.X = threadX
 		/*line precondition_ilu.go:79:50000*/ if threadX == 0 {
-			/*line precondition_ilu.go:80:50000*/ p := value[own]
-			/*line precondition_ilu.go:81:50000*/ if p == 0 || p != p {
-				/*line precondition_ilu.go:81:50000*/ kernel.AtomicMin(&flaw[0], int32(row2)) /*line quern_gen.go:4331:1*/
+			p := value[own]
+			/*line precondition_ilu.go:81*/ if p == 0 || p != p {
+				/*line precondition_ilu.go:81*/ kernel.AtomicMin(&flaw[0], int32(row2))
 			}
-			/*line precondition_ilu.go:83:50000*/ kernel.StoreRelease(&sync[row2], 1) /*line quern_gen.go:4333:1*/
+			/*line precondition_ilu.go:83:50000*/ kernel.StoreRelease(&sync[row2], 1)
 		}
-	}
+	} /*line quern_gen.go:4314:1*/
 }
 
 func quernPlainFactorAll[T float32 | float64](r *host.Run) {
@@ -4373,30 +4352,30 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				/*line precondition_ilu.go:94:50000*/ for row := 0; row < t1; row++ {
-					/*line precondition_ilu.go:95:50000*/ if r.Halted() {
-						/*line precondition_ilu.go:94:50000*/ r.Halt() /*line quern_gen.go:4377:1*/
+					/*line precondition_ilu.go:95*/ if r.Halted() {
+						/*line precondition_ilu.go:94*/ r.Halt()
 					}
-					/*line precondition_ilu.go:95:50000*/ end := int(start[row+1])
-					/*line precondition_ilu.go:96:50000*/ own := int(diagonal[row])
+					/*line precondition_ilu.go:95*/ end := int(start[row+1])
+					own := int(diagonal[row])
 					/*line precondition_ilu.go:97:50000*/ for k := int(start[row]); k < own; k++ {
-						/*line precondition_ilu.go:98:50000*/ if r.Halted() {
-							/*line precondition_ilu.go:97:50000*/ r.Halt() /*line quern_gen.go:4383:1*/
+						/*line precondition_ilu.go:98*/ if r.Halted() {
+							/*line precondition_ilu.go:97*/ r.Halt()
 						}
-						/*line precondition_ilu.go:98:50000*/ j := int(index[k])
-						/*line precondition_ilu.go:99:50000*/ l := value[k] / value[diagonal[j]]
-						/*line precondition_ilu.go:100:50000*/ t2 := l
-						/*line precondition_ilu.go:100:50000*/ t3 := int(diagonal[j]) + 1
-						/*line precondition_ilu.go:100:50000*/ t4 := int(start[j+1])
-						/*line precondition_ilu.go:101:50000*/ t5 := k + 1
-						/*line precondition_ilu.go:102:50000*/ t6 := end
+						/*line precondition_ilu.go:98*/ j := int(index[k])
+						l := value[k] / value[diagonal[j]]
+						t2 := l
+						/*line precondition_ilu.go:100*/ t3 := int(diagonal[j]) + 1
+						/*line precondition_ilu.go:100*/ t4 := int(start[j+1])
+						t5 := k + 1
+						t6 := end
 						/*line precondition_ilu.go:50:50000*/ for q := t3; q < t4; q++ {
-							/*line precondition_ilu.go:51:50000*/ if r.Halted() {
-								/*line precondition_ilu.go:50:50000*/ r.Halt() /*line quern_gen.go:4394:1*/
+							/*line precondition_ilu.go:51*/ if r.Halted() {
+								/*line precondition_ilu.go:50*/ r.Halt()
 							}
-							/*line precondition_ilu.go:51:50000*/ t12 := t5
-							/*line precondition_ilu.go:52:50000*/ t22 := t6
-							/*line precondition_ilu.go:51:50000*/ t32 := index[t12:t22]
-							/*line precondition_ilu.go:51:50000*/ t42 := index[q]
+							/*line precondition_ilu.go:51*/ t12 := t5
+							t22 := t6
+							/*line precondition_ilu.go:51*/ t32 := index[t12:t22]
+							/*line precondition_ilu.go:51*/ t42 := index[q]
 							/*line convert.go:14*/ t13 := len(t32)
 							low := 0
 							/*line convert.go:15*/ for high := t13; low < high; {
@@ -4411,52 +4390,52 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 								}
 							}
 							result0 := low
-							/*line precondition_ilu.go:51:50000*/ at := t5 + result0
+							/*line precondition_ilu.go:51*/ at := t5 + result0
 							/*line precondition_ilu.go:52:50000*/ if at < t6 && index[at] == index[q] {
-								/*line precondition_ilu.go:53:50000*/ value[at] -= t2 * value[q] /*line quern_gen.go:4416:1*/
+								value[at] -= t2 * value[q]
 							}
 						}
-						/*line precondition_ilu.go:101:50000*/ value[k] = l /*line quern_gen.go:4419:1*/
+						/*line precondition_ilu.go:101*/ value[k] = l
 					}
 					/*line precondition_ilu.go:103:50000*/ p := value[own]
-					/*line precondition_ilu.go:104:50000*/ if (p == 0 || p != p) && flaw[0] > int32(row) {
-						/*line precondition_ilu.go:104:50000*/ flaw[0] = int32(row) /*line quern_gen.go:4423:1*/
+					/*line precondition_ilu.go:104*/ if (p == 0 || p != p) && flaw[0] > int32(row) {
+						/*line precondition_ilu.go:104*/ flaw[0] = int32(row)
 					}
 				}
 			}
-			/*line precondition_ilu.go:108:50000*/ return /*line quern_gen.go:4427:1*/
+			return
 		}
 	}
-	/*line precondition_ilu.go:111:50000*/ for threadX := range width {
-		/*line precondition_ilu.go:112:50000*/ r.ThreadIdx.X = threadX
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
 		/*line precondition_ilu.go:91:50000*/ if base+threadX > 0 {
-			/*line precondition_ilu.go:92:50000*/ continue /*line quern_gen.go:4433:1*/
+			continue
 		}
 		/*line precondition_ilu.go:94:50000*/ for row := 0; row < t1; row++ {
-			/*line precondition_ilu.go:95:50000*/ if r.Halted() {
-				/*line precondition_ilu.go:94:50000*/ r.Halt() /*line quern_gen.go:4437:1*/
+			/*line precondition_ilu.go:95*/ if r.Halted() {
+				/*line precondition_ilu.go:94*/ r.Halt()
 			}
-			/*line precondition_ilu.go:95:50000*/ end := int(start[row+1])
-			/*line precondition_ilu.go:96:50000*/ own := int(diagonal[row])
+			/*line precondition_ilu.go:95*/ end := int(start[row+1])
+			own := int(diagonal[row])
 			/*line precondition_ilu.go:97:50000*/ for k := int(start[row]); k < own; k++ {
-				/*line precondition_ilu.go:98:50000*/ if r.Halted() {
-					/*line precondition_ilu.go:97:50000*/ r.Halt() /*line quern_gen.go:4443:1*/
+				/*line precondition_ilu.go:98*/ if r.Halted() {
+					/*line precondition_ilu.go:97*/ r.Halt()
 				}
-				/*line precondition_ilu.go:98:50000*/ j := int(index[k])
-				/*line precondition_ilu.go:99:50000*/ l := value[k] / value[diagonal[j]]
-				/*line precondition_ilu.go:100:50000*/ t2 := l
-				/*line precondition_ilu.go:100:50000*/ t3 := int(diagonal[j]) + 1
-				/*line precondition_ilu.go:100:50000*/ t4 := int(start[j+1])
-				/*line precondition_ilu.go:101:50000*/ t5 := k + 1
-				/*line precondition_ilu.go:102:50000*/ t6 := end
+				/*line precondition_ilu.go:98*/ j := int(index[k])
+				l := value[k] / value[diagonal[j]]
+				t2 := l
+				/*line precondition_ilu.go:100*/ t3 := int(diagonal[j]) + 1
+				/*line precondition_ilu.go:100*/ t4 := int(start[j+1])
+				t5 := k + 1
+				t6 := end
 				/*line precondition_ilu.go:50:50000*/ for q := t3; q < t4; q++ {
-					/*line precondition_ilu.go:51:50000*/ if r.Halted() {
-						/*line precondition_ilu.go:50:50000*/ r.Halt() /*line quern_gen.go:4454:1*/
+					/*line precondition_ilu.go:51*/ if r.Halted() {
+						/*line precondition_ilu.go:50*/ r.Halt()
 					}
-					/*line precondition_ilu.go:51:50000*/ t12 := t5
-					/*line precondition_ilu.go:52:50000*/ t22 := t6
-					/*line precondition_ilu.go:51:50000*/ t32 := index[t12:t22]
-					/*line precondition_ilu.go:51:50000*/ t42 := index[q]
+					/*line precondition_ilu.go:51*/ t12 := t5
+					t22 := t6
+					/*line precondition_ilu.go:51*/ t32 := index[t12:t22]
+					/*line precondition_ilu.go:51*/ t42 := index[q]
 					/*line convert.go:14*/ t13 := len(t32)
 					low := 0
 					/*line convert.go:15*/ for high := t13; low < high; {
@@ -4471,19 +4450,19 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 						}
 					}
 					result0 := low
-					/*line precondition_ilu.go:51:50000*/ at := t5 + result0
+					/*line precondition_ilu.go:51*/ at := t5 + result0
 					/*line precondition_ilu.go:52:50000*/ if at < t6 && index[at] == index[q] {
-						/*line precondition_ilu.go:53:50000*/ value[at] -= t2 * value[q] /*line quern_gen.go:4476:1*/
+						value[at] -= t2 * value[q]
 					}
 				}
-				/*line precondition_ilu.go:101:50000*/ value[k] = l /*line quern_gen.go:4479:1*/
+				/*line precondition_ilu.go:101*/ value[k] = l
 			}
 			/*line precondition_ilu.go:103:50000*/ p := value[own]
 			/*line precondition_ilu.go:103:50000*/ if (p == 0 || p != p) && flaw[0] > int32(row) {
-				/*line precondition_ilu.go:104:50000*/ flaw[0] = int32(row) /*line quern_gen.go:4483:1*/
+				flaw[0] = int32(row)
 			}
 		}
-	}
+	} /*line quern_gen.go:4465:1*/
 }
 
 func quernPlainInverseDiagonal[T float32 | float64](r *host.Run) {
@@ -4526,46 +4505,45 @@ func quernRow1InverseDiagonal[T float32 | float64](r *host.Run, base int, invers
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line precondition_jacobi.go:17:70000
+//line precondition_jacobi.go:17
 				var d T
-				/*line precondition_jacobi.go:18:70000*/ end := int(row[threadX])
+				end := int(row[threadX])
 				/*line precondition_jacobi.go:19:70000*/ for k := int(row2[threadX]); k < end; k++ {
 					/*line precondition_jacobi.go:20:70000*/ if r.Halted() {
-						/*line precondition_jacobi.go:19:70000*/ r.Halt() /*line quern_gen.go:4534:1*/
+						/*line precondition_jacobi.go:19*/ r.Halt()
 					}
 					/*line precondition_jacobi.go:20:70000*/ if int(index[k]) == i {
-						/*line precondition_jacobi.go:21:70000*/ d += value[k] /*line quern_gen.go:4537:1*/
+						d += value[k]
 					}
 				}
 				/*line precondition_jacobi.go:24:70000*/ if d == 0 {
-					/*line precondition_jacobi.go:25:70000*/ d = 1 /*line quern_gen.go:4541:1*/
+					d = 1
 				}
-				/*line precondition_jacobi.go:27:70000*/ row3[threadX] = 1 / d /*line quern_gen.go:4543:1*/
+				/*line precondition_jacobi.go:27:70000*/ row3[threadX] = 1 / d
 			}
-			/*line precondition_jacobi.go:29:70000*/ return /*line quern_gen.go:4545:1*/
+			/*line precondition_jacobi.go:29:70000*/ return
 		}
 	}
 	/*line precondition_jacobi.go:32:70000*/ for threadX := range width {
-		/*line precondition_jacobi.go:33:70000*/ r.ThreadIdx.X = threadX
-		/*line precondition_jacobi.go:34:70000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line precondition_jacobi.go:16:70000*/ if i < len(inverse) && i+1 < len(start) {
-//line precondition_jacobi.go:17:70000
 			var d T
-			/*line precondition_jacobi.go:18:70000*/ end := int(start[i+1])
+			end := int(start[i+1])
 			/*line precondition_jacobi.go:19:70000*/ for k := int(start[i]); k < end; k++ {
 				/*line precondition_jacobi.go:20:70000*/ if r.Halted() {
-					/*line precondition_jacobi.go:19:70000*/ r.Halt() /*line quern_gen.go:4557:1*/
+					/*line precondition_jacobi.go:19*/ r.Halt()
 				}
 				/*line precondition_jacobi.go:20:70000*/ if int(index[k]) == i {
-					/*line precondition_jacobi.go:21:70000*/ d += value[k] /*line quern_gen.go:4560:1*/
+					d += value[k]
 				}
 			}
 			/*line precondition_jacobi.go:24:70000*/ if d == 0 {
-				/*line precondition_jacobi.go:25:70000*/ d = 1 /*line quern_gen.go:4564:1*/
+				d = 1
 			}
-			/*line precondition_jacobi.go:27:70000*/ inverse[i] = 1 / d /*line quern_gen.go:4566:1*/
+			/*line precondition_jacobi.go:27:70000*/ inverse[i] = 1 / d
 		}
-	}
+	} /*line quern_gen.go:4546:1*/
 }
 
 func quernPlainScale[T float32 | float64](r *host.Run) {
@@ -4604,18 +4582,18 @@ func quernRow1Scale[T float32 | float64](r *host.Run, base int, z []T, d []T, r2
 			row2 := d[base:][:count]
 			row3 := r2[base:][:count]
 			for threadX := range count {
-				/*line precondition_jacobi.go:36:70000*/ row[threadX] = row2[threadX] * row3[threadX] /*line quern_gen.go:4607:1*/
+				/*line precondition_jacobi.go:36*/ row[threadX] = row2[threadX] * row3[threadX]
 			}
-			/*line precondition_jacobi.go:38:70000*/ return /*line quern_gen.go:4609:1*/
+			/*line precondition_jacobi.go:38:70000*/ return
 		}
 	}
 	/*line precondition_jacobi.go:41:70000*/ for threadX := range width {
-		/*line precondition_jacobi.go:42:70000*/ r.ThreadIdx.X = threadX
-		/*line precondition_jacobi.go:43:70000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line precondition_jacobi.go:35:70000*/ if i < len(z) {
-			/*line precondition_jacobi.go:36:70000*/ z[i] = d[i] * r2[i] /*line quern_gen.go:4616:1*/
+			z[i] = d[i] * r2[i]
 		}
-	}
+	} /*line quern_gen.go:4596:1*/
 }
 
 func quernPlainStartCG(r *host.Run) {
@@ -4651,28 +4629,28 @@ func quernHostStartCG(r *host.Run) {
 		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
 		/*line dot.go:68:10000*/ for threadZ := range 1 {
 			/*line dot.go:69:10000*/ for threadY := range 1 {
-				/*line dot.go:70:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line dot.go:71:10000*/ first2 := (threadZ*1 + threadY) * 32
-				/*line dot.go:72:10000*/ quernRow2StartCG(r, t4s, first2, reduceAdds, sums2, n, rr) /*line quern_gen.go:4656:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 32
+				quernRow2StartCG(r, t4s, first2, reduceAdds, sums2, n, rr)
 			}
 		}
 		/*line dot.go:75:10000*/ host.ReduceAdd(reduceAdds2, sums2)
 		/*line dot.go:76:10000*/ for threadZ := range 1 {
 			/*line dot.go:77:10000*/ for threadY := range 1 {
-				/*line dot.go:78:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line dot.go:79:10000*/ first3 := (threadZ*1 + threadY) * 32
-				/*line dot.go:80:10000*/ quernRow3StartCG(r, t8s, first3, reduceAdds2, sums3, n, rz) /*line quern_gen.go:4664:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 32
+				quernRow3StartCG(r, t8s, first3, reduceAdds2, sums3, n, rz)
 			}
 		}
 		/*line dot.go:83:10000*/ host.ReduceAdd(reduceAdds3, sums3)
 		/*line dot.go:84:10000*/ for threadZ := range 1 {
 			/*line dot.go:85:10000*/ for threadY := range 1 {
-				/*line dot.go:86:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line dot.go:87:10000*/ first4 := (threadZ*1 + threadY) * 32
-				/*line dot.go:88:10000*/ quernRow4StartCG(r, t4s, first4, t8s, reduceAdds3, state, value, history) /*line quern_gen.go:4672:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow4StartCG(r, t4s, first4, t8s, reduceAdds3, state, value, history)
 			}
 		}
-	}
+	} /*line quern_gen.go:4653:1*/
 }
 
 //go:noinline
@@ -4680,13 +4658,13 @@ func quernRow1StartCG(r *host.Run, sums []float64, first int, n int, bb []float6
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line dot.go:63:10000
+//line dot.go:63
 		var sum float64
 		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(bb); i += 32 {
-			/*line dot.go:65:10000*/ sum += bb[i] /*line quern_gen.go:4686:1*/
+			sum += bb[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:4688:1*/
-	}
+		/*line dot.go:67:10000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:4667:1*/
 }
 
 //go:noinline
@@ -4697,16 +4675,16 @@ func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds []float
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67:10000*/ result0 := reduceAdd
-		/*line solve_cg.go:30:80000*/ t4 := result0
-//line dot.go:63:10000
+		/*line dot.go:67*/ result0 := reduceAdd
+		/*line solve_cg.go:30*/ t4 := result0
+//line dot.go:63
 		var sum2 float64
 		/*line dot.go:64:10000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
-			/*line dot.go:65:10000*/ sum2 += rr[i2] /*line quern_gen.go:4705:1*/
+			sum2 += rr[i2]
 		}
 		/*line dot.go:67:10000*/ t4Row[threadX] = t4
-		/*line dot.go:68:10000*/ sumRow2[threadX] = sum2 /*line quern_gen.go:4708:1*/
-	}
+		sumRow2[threadX] = sum2
+	} /*line quern_gen.go:4687:1*/
 }
 
 //go:noinline
@@ -4717,16 +4695,16 @@ func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2 []floa
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd2 := reduceAddRow2[threadX]
-		/*line dot.go:67:10000*/ result02 := reduceAdd2
-		/*line solve_cg.go:30:80000*/ t8 := result02
-//line dot.go:63:10000
+		/*line dot.go:67*/ result02 := reduceAdd2
+		/*line solve_cg.go:30*/ t8 := result02
+//line dot.go:63
 		var sum3 float64
 		/*line dot.go:64:10000*/ for i3 := threadX & 31; i3 < n && i3 < len(rz); i3 += 32 {
-			/*line dot.go:65:10000*/ sum3 += rz[i3] /*line quern_gen.go:4725:1*/
+			sum3 += rz[i3]
 		}
 		/*line dot.go:67:10000*/ t8Row[threadX] = t8
-		/*line dot.go:68:10000*/ sumRow3[threadX] = sum3 /*line quern_gen.go:4728:1*/
-	}
+		sumRow3[threadX] = sum3
+	} /*line quern_gen.go:4707:1*/
 }
 
 //go:noinline
@@ -4739,38 +4717,38 @@ func quernRow4StartCG(r *host.Run, t4s []float64, first4 int, t8s []float64, red
 		t4 := t4Row[threadX]
 		t8 := t8Row[threadX]
 		reduceAdd3 := reduceAddRow3[threadX]
-		/*line dot.go:67:10000*/ result03 := reduceAdd3
-		/*line solve_cg.go:30:80000*/ t12 := result03
-		/*line solve_cg.go:31:80000*/ b := t4
-		/*line solve_cg.go:32:80000*/ r2 := t8
-		/*line solve_cg.go:33:80000*/ z := t12
+		/*line dot.go:67*/ result03 := reduceAdd3
+		/*line solve_cg.go:30*/ t12 := result03
+		b := t4
+		r2 := t8
+		z := t12
 		/*line solve_cg.go:31:80000*/ if threadX == 0 {
-			/*line solve_cg.go:32:80000*/ _ = state[0]
-			/*line solve_cg.go:32:80000*/ _ = state[1]
-			/*line solve_cg.go:32:80000*/ _ = state[2]
-			/*line solve_cg.go:33:80000*/ t16 := z
-			/*line solve_cg.go:32:80000*/ state[0] = 0
-			/*line solve_cg.go:32:80000*/ state[1] = 0
-			/*line solve_cg.go:32:80000*/ state[2] = t16
-			/*line solve_cg.go:33:80000*/ _ = state[3]
-			/*line solve_cg.go:33:80000*/ _ = state[4]
-			/*line solve_cg.go:34:80000*/ t19 := value * b
-			/*line solve_cg.go:35:80000*/ t20 := b
-			/*line solve_cg.go:33:80000*/ state[3] = t19
-			/*line solve_cg.go:33:80000*/ state[4] = t20
-			/*line solve_cg.go:34:80000*/ _ = state[5]
-			/*line solve_cg.go:34:80000*/ _ = state[6]
-			/*line solve_cg.go:34:80000*/ state[5] = 0
-			/*line solve_cg.go:34:80000*/ state[6] = 0
+			_ = state[0]
+			/*line solve_cg.go:32*/ _ = state[1]
+			/*line solve_cg.go:32*/ _ = state[2]
+			t16 := z
+			/*line solve_cg.go:32*/ state[0] = 0
+			/*line solve_cg.go:32*/ state[1] = 0
+			/*line solve_cg.go:32*/ state[2] = t16
+			_ = state[3]
+			/*line solve_cg.go:33*/ _ = state[4]
+			t19 := value * b
+			t20 := b
+			/*line solve_cg.go:33*/ state[3] = t19
+			/*line solve_cg.go:33*/ state[4] = t20
+			_ = state[5]
+			/*line solve_cg.go:34*/ _ = state[6]
+			/*line solve_cg.go:34*/ state[5] = 0
+			/*line solve_cg.go:34*/ state[6] = 0
 			/*line solve_cg.go:35:80000*/ if r2 <= state[3] {
-				/*line solve_cg.go:36:80000*/ state[5] = 1
+				state[5] = 1
 //line solve_cg.go:37:80000
 			} else if !(r2 <= 1.7976931348623157e+308) {
-				/*line solve_cg.go:38:80000*/ state[5] = 3 /*line quern_gen.go:4769:1*/
+				/*line solve_cg.go:38:80000*/ state[5] = 3
 			}
-			/*line solve_cg.go:40:80000*/ history[0] = r2 /*line quern_gen.go:4771:1*/
+			/*line solve_cg.go:40:80000*/ history[0] = r2
 		}
-	}
+	} /*line quern_gen.go:4751:1*/
 }
 
 func quernPlainAlphaCG(r *host.Run) {
@@ -4795,12 +4773,12 @@ func quernHostAlphaCG(r *host.Run) {
 		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
 		/*line dot.go:68:10000*/ for threadZ := range 1 {
 			/*line dot.go:69:10000*/ for threadY := range 1 {
-				/*line dot.go:70:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line dot.go:71:10000*/ first2 := (threadZ*1 + threadY) * 32
-				/*line dot.go:72:10000*/ quernRow2AlphaCG(r, reduceAdds, first2, state) /*line quern_gen.go:4800:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 32
+				quernRow2AlphaCG(r, reduceAdds, first2, state)
 			}
 		}
-	}
+	} /*line quern_gen.go:4781:1*/
 }
 
 //go:noinline
@@ -4808,13 +4786,13 @@ func quernRow1AlphaCG(r *host.Run, sums []float64, first int, n int, pq []float6
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line dot.go:63:10000
+//line dot.go:63
 		var sum float64
 		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(pq); i += 32 {
-			/*line dot.go:65:10000*/ sum += pq[i] /*line quern_gen.go:4814:1*/
+			sum += pq[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:4816:1*/
-	}
+		/*line dot.go:67:10000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:4795:1*/
 }
 
 //go:noinline
@@ -4823,23 +4801,23 @@ func quernRow2AlphaCG(r *host.Run, reduceAdds []float64, first2 int, state []flo
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67:10000*/ result0 := reduceAdd
-		/*line solve_cg.go:48:80000*/ d := result0
+		/*line dot.go:67*/ result0 := reduceAdd
+		/*line solve_cg.go:48*/ d := result0
 		/*line solve_cg.go:49:80000*/ if threadX == 0 {
-			/*line solve_cg.go:50:80000*/ state[0] = 0
+			state[0] = 0
 			/*line solve_cg.go:51:80000*/ if state[5] == 0 {
 				/*line solve_cg.go:52:80000*/ if d > 0 {
-					/*line solve_cg.go:53:80000*/ state[0] = state[2] / d
+					state[0] = state[2] / d
 //line solve_cg.go:54:80000
 				} else if d <= 0 {
 					/*line solve_cg.go:55:80000*/ state[5] = 2
-//line solve_cg.go:56:80000
+//line solve_cg.go:56
 				} else {
-					/*line solve_cg.go:57:80000*/ state[5] = 3 /*line quern_gen.go:4838:1*/
+					/*line solve_cg.go:57:80000*/ state[5] = 3
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:4820:1*/
 }
 
 func quernPlainStepCG[T float32 | float64](r *host.Run) {
@@ -4878,23 +4856,23 @@ func quernRow1StepCG[T float32 | float64](r *host.Run, state []float64, base int
 		row4 := q[base:][:count]
 		for threadX := range count {
 			i := base + threadX
-			/*line solve_cg.go:67:80000*/ alpha := T(state[0])
+			/*line solve_cg.go:67*/ alpha := T(state[0])
 			/*line solve_cg.go:68:80000*/ if i < len(x) && alpha != 0 {
-				/*line solve_cg.go:69:80000*/ row[threadX] += alpha * row2[threadX]
-				/*line solve_cg.go:70:80000*/ row3[threadX] -= alpha * row4[threadX] /*line quern_gen.go:4884:1*/
+				row[threadX] += alpha * row2[threadX]
+				row3[threadX] -= alpha * row4[threadX]
 			}
 		}
-		/*line solve_cg.go:73:80000*/ return /*line quern_gen.go:4887:1*/
+		/*line solve_cg.go:73:80000*/ return
 	}
 	/*line solve_cg.go:75:80000*/ for threadX := range width {
-		/*line solve_cg.go:76:80000*/ r.ThreadIdx.X = threadX
-		/*line solve_cg.go:77:80000*/ i := base + threadX
-		/*line solve_cg.go:67:80000*/ alpha := T(state[0])
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line solve_cg.go:67*/ alpha := T(state[0])
 		/*line solve_cg.go:68:80000*/ if i < len(x) && alpha != 0 {
-			/*line solve_cg.go:69:80000*/ x[i] += alpha * p[i]
-			/*line solve_cg.go:70:80000*/ r2[i] -= alpha * q[i] /*line quern_gen.go:4895:1*/
+			x[i] += alpha * p[i]
+			r2[i] -= alpha * q[i]
 		}
-	}
+	} /*line quern_gen.go:4875:1*/
 }
 
 func quernPlainBetaCG(r *host.Run) {
@@ -4925,20 +4903,20 @@ func quernHostBetaCG(r *host.Run) {
 		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
 		/*line dot.go:68:10000*/ for threadZ := range 1 {
 			/*line dot.go:69:10000*/ for threadY := range 1 {
-				/*line dot.go:70:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line dot.go:71:10000*/ first2 := (threadZ*1 + threadY) * 32
-				/*line dot.go:72:10000*/ quernRow2BetaCG(r, t4s, first2, reduceAdds, sums2, n, rz) /*line quern_gen.go:4930:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 32
+				quernRow2BetaCG(r, t4s, first2, reduceAdds, sums2, n, rz)
 			}
 		}
 		/*line dot.go:75:10000*/ host.ReduceAdd(reduceAdds2, sums2)
 		/*line dot.go:76:10000*/ for threadZ := range 1 {
 			/*line dot.go:77:10000*/ for threadY := range 1 {
-				/*line dot.go:78:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line dot.go:79:10000*/ first3 := (threadZ*1 + threadY) * 32
-				/*line dot.go:80:10000*/ quernRow3BetaCG(r, t4s, first3, reduceAdds2, state, iteration, history) /*line quern_gen.go:4938:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 32
+				quernRow3BetaCG(r, t4s, first3, reduceAdds2, state, iteration, history)
 			}
 		}
-	}
+	} /*line quern_gen.go:4919:1*/
 }
 
 //go:noinline
@@ -4946,13 +4924,13 @@ func quernRow1BetaCG(r *host.Run, sums []float64, first int, n int, rr []float64
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line dot.go:63:10000
+//line dot.go:63
 		var sum float64
 		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(rr); i += 32 {
-			/*line dot.go:65:10000*/ sum += rr[i] /*line quern_gen.go:4952:1*/
+			sum += rr[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:4954:1*/
-	}
+		/*line dot.go:67:10000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:4933:1*/
 }
 
 //go:noinline
@@ -4963,16 +4941,16 @@ func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds []float6
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67:10000*/ result0 := reduceAdd
-		/*line solve_cg.go:79:80000*/ t4 := result0
-//line dot.go:63:10000
+		/*line dot.go:67*/ result0 := reduceAdd
+		/*line solve_cg.go:79*/ t4 := result0
+//line dot.go:63
 		var sum2 float64
 		/*line dot.go:64:10000*/ for i2 := threadX & 31; i2 < n && i2 < len(rz); i2 += 32 {
-			/*line dot.go:65:10000*/ sum2 += rz[i2] /*line quern_gen.go:4971:1*/
+			sum2 += rz[i2]
 		}
 		/*line dot.go:67:10000*/ t4Row[threadX] = t4
-		/*line dot.go:68:10000*/ sumRow2[threadX] = sum2 /*line quern_gen.go:4974:1*/
-	}
+		sumRow2[threadX] = sum2
+	} /*line quern_gen.go:4953:1*/
 }
 
 //go:noinline
@@ -4983,27 +4961,27 @@ func quernRow3BetaCG(r *host.Run, t4s []float64, first3 int, reduceAdds2 []float
 		r.ThreadIdx.X = threadX
 		t4 := t4Row[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
-		/*line dot.go:67:10000*/ result02 := reduceAdd2
-		/*line solve_cg.go:79:80000*/ t8 := result02
-		/*line solve_cg.go:80:80000*/ r2 := t4
-		/*line solve_cg.go:81:80000*/ z := t8
+		/*line dot.go:67*/ result02 := reduceAdd2
+		/*line solve_cg.go:79*/ t8 := result02
+		r2 := t4
+		z := t8
 		/*line solve_cg.go:80:80000*/ if threadX > 0 || state[5] != 0 {
-			/*line solve_cg.go:81:80000*/ continue /*line quern_gen.go:4991:1*/
+			continue
 		}
 		/*line solve_cg.go:83:80000*/ state[6] = float64(iteration)
-		/*line solve_cg.go:84:80000*/ history[iteration] = r2
+		history[iteration] = r2
 		/*line solve_cg.go:86:80000*/ if r2 <= state[3] {
-			/*line solve_cg.go:87:80000*/ state[5] = 1
+			state[5] = 1
 //line solve_cg.go:88:80000
 		} else if !(r2 <= 1.7976931348623157e+308) {
 			/*line solve_cg.go:89:80000*/ state[5] = 3
-//line solve_cg.go:90:80000
+//line solve_cg.go:90
 		} else if !(z > 0) {
-			/*line solve_cg.go:91:80000*/ state[5] = 2 /*line quern_gen.go:5002:1*/
+			/*line solve_cg.go:91:80000*/ state[5] = 2
 		}
 		/*line solve_cg.go:93:80000*/ state[1] = z / state[2]
-		/*line solve_cg.go:94:80000*/ state[2] = z /*line quern_gen.go:5005:1*/
-	}
+		state[2] = z
+	} /*line quern_gen.go:4984:1*/
 }
 
 func quernPlainTurnCG[T float32 | float64](r *host.Run) {
@@ -5042,19 +5020,19 @@ func quernRow1TurnCG[T float32 | float64](r *host.Run, base int, p []T, state []
 			row2 := z[base:][:count]
 			for threadX := range count {
 				/*line solve_cg.go:101:80000*/ if state[5] == 0 {
-					/*line solve_cg.go:102:80000*/ row[threadX] = row2[threadX] + T(state[1])*row[threadX] /*line quern_gen.go:5045:1*/
+					row[threadX] = row2[threadX] + T(state[1])*row[threadX]
 				}
 			}
-			/*line solve_cg.go:105:80000*/ return /*line quern_gen.go:5048:1*/
+			/*line solve_cg.go:105*/ return
 		}
 	}
 	/*line solve_cg.go:108:80000*/ for threadX := range width {
-		/*line solve_cg.go:109:80000*/ r.ThreadIdx.X = threadX
-		/*line solve_cg.go:110:80000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line solve_cg.go:101:80000*/ if i < len(p) && state[5] == 0 {
-			/*line solve_cg.go:102:80000*/ p[i] = z[i] + T(state[1])*p[i] /*line quern_gen.go:5055:1*/
+			p[i] = z[i] + T(state[1])*p[i]
 		}
-	}
+	} /*line quern_gen.go:5035:1*/
 }
 
 func quernPlainStartGMRES(r *host.Run) {
@@ -5089,20 +5067,20 @@ func quernHostStartGMRES(r *host.Run) {
 		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
 		/*line dot.go:68:10000*/ for threadZ := range 1 {
 			/*line dot.go:69:10000*/ for threadY := range 1 {
-				/*line dot.go:70:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line dot.go:71:10000*/ first3 := (threadZ*1 + threadY) * 32
-				/*line dot.go:72:10000*/ quernRow2StartGMRES(r, t4s, first3, reduceAdds, sums2, n, rr) /*line quern_gen.go:5094:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 32
+				quernRow2StartGMRES(r, t4s, first3, reduceAdds, sums2, n, rr)
 			}
 		}
 		/*line dot.go:75:10000*/ host.ReduceAdd(reduceAdds2, sums2)
 		/*line dot.go:76:10000*/ for threadZ := range 1 {
 			/*line dot.go:77:10000*/ for threadY := range 1 {
-				/*line dot.go:78:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line dot.go:79:10000*/ first4 := (threadZ*1 + threadY) * 32
-				/*line dot.go:80:10000*/ quernRow3StartGMRES(r, t4s, first4, reduceAdds2, first, state, value, history, h, small) /*line quern_gen.go:5102:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow3StartGMRES(r, t4s, first4, reduceAdds2, first, state, value, history, h, small)
 			}
 		}
-	}
+	} /*line quern_gen.go:5083:1*/
 }
 
 //go:noinline
@@ -5110,13 +5088,13 @@ func quernRow1StartGMRES(r *host.Run, sums []float64, first2 int, n int, bb []fl
 	sumRow := (*[32]float64)(sums[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line dot.go:63:10000
+//line dot.go:63
 		var sum float64
 		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(bb); i += 32 {
-			/*line dot.go:65:10000*/ sum += bb[i] /*line quern_gen.go:5116:1*/
+			sum += bb[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:5118:1*/
-	}
+		/*line dot.go:67:10000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5097:1*/
 }
 
 //go:noinline
@@ -5127,16 +5105,16 @@ func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds []fl
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67:10000*/ result0 := reduceAdd
-		/*line solve_gmres.go:40:90000*/ t4 := result0
-//line dot.go:63:10000
+		/*line dot.go:67*/ result0 := reduceAdd
+		/*line solve_gmres.go:40*/ t4 := result0
+//line dot.go:63
 		var sum2 float64
 		/*line dot.go:64:10000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
-			/*line dot.go:65:10000*/ sum2 += rr[i2] /*line quern_gen.go:5135:1*/
+			sum2 += rr[i2]
 		}
 		/*line dot.go:67:10000*/ t4Row[threadX] = t4
-		/*line dot.go:68:10000*/ sumRow2[threadX] = sum2 /*line quern_gen.go:5138:1*/
-	}
+		sumRow2[threadX] = sum2
+	} /*line quern_gen.go:5117:1*/
 }
 
 //go:noinline
@@ -5147,41 +5125,41 @@ func quernRow3StartGMRES(r *host.Run, t4s []float64, first4 int, reduceAdds2 []f
 		r.ThreadIdx.X = threadX
 		t4 := t4Row[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
-		/*line dot.go:67:10000*/ result02 := reduceAdd2
-		/*line solve_gmres.go:40:90000*/ t8 := result02
-		/*line solve_gmres.go:41:90000*/ b := t4
-		/*line solve_gmres.go:42:90000*/ r2 := t8
+		/*line dot.go:67*/ result02 := reduceAdd2
+		/*line solve_gmres.go:40*/ t8 := result02
+		b := t4
+		r2 := t8
 		/*line solve_gmres.go:41:90000*/ if threadX > 0 {
-			/*line solve_gmres.go:42:90000*/ continue /*line quern_gen.go:5155:1*/
+			continue
 		}
 		/*line solve_gmres.go:44:90000*/ if first {
-			/*line solve_gmres.go:45:90000*/ _ = state[2]
-			/*line solve_gmres.go:45:90000*/ _ = state[3]
-			/*line solve_gmres.go:46:90000*/ t11 := b
-			/*line solve_gmres.go:47:90000*/ t12 := value * b
-			/*line solve_gmres.go:45:90000*/ state[2] = t11
-			/*line solve_gmres.go:45:90000*/ state[3] = t12
-			/*line solve_gmres.go:46:90000*/ _ = state[4]
-			/*line solve_gmres.go:46:90000*/ _ = state[5]
-			/*line solve_gmres.go:46:90000*/ state[4] = 0
-			/*line solve_gmres.go:46:90000*/ state[5] = 0
-			/*line solve_gmres.go:47:90000*/ history[0] = r2 /*line quern_gen.go:5168:1*/
+			_ = state[2]
+			/*line solve_gmres.go:45*/ _ = state[3]
+			t11 := b
+			t12 := value * b
+			/*line solve_gmres.go:45*/ state[2] = t11
+			/*line solve_gmres.go:45*/ state[3] = t12
+			_ = state[4]
+			/*line solve_gmres.go:46*/ _ = state[5]
+			/*line solve_gmres.go:46*/ state[4] = 0
+			/*line solve_gmres.go:46*/ state[5] = 0
+			history[0] = r2
 		}
 		/*line solve_gmres.go:49:90000*/ state[1] = 0
 		/*line solve_gmres.go:50:90000*/ if r2 <= state[3] {
-			/*line solve_gmres.go:51:90000*/ state[4] = 1
+			state[4] = 1
 //line solve_gmres.go:52:90000
 		} else if !(r2 <= 1.7976931348623157e+308) {
-			/*line solve_gmres.go:53:90000*/ state[4] = 3 /*line quern_gen.go:5175:1*/
+			/*line solve_gmres.go:53:90000*/ state[4] = 3
 		}
-		/*line solve_gmres.go:55:90000*/ norm := math.Sqrt(r2)
-		/*line solve_gmres.go:56:90000*/ state[0] = 0
+		/*line solve_gmres.go:55:90000*/ norm := math.Sqrt(r2 - 0)
+		state[0] = 0
 		/*line solve_gmres.go:57:90000*/ if norm > 0 {
-			/*line solve_gmres.go:58:90000*/ state[0] = 1 / norm /*line quern_gen.go:5180:1*/
+			state[0] = 1 / norm
 		}
 		/*line solve_gmres.go:60:90000*/ result03 := h.right(0)
-		/*line solve_gmres.go:60:90000*/ small[result03] = norm /*line quern_gen.go:5183:1*/
-	}
+		/*line solve_gmres.go:60*/ small[result03] = norm
+	} /*line quern_gen.go:5162:1*/
 }
 
 func quernPlainUnitGMRES[T float32 | float64](r *host.Run) {
@@ -5219,18 +5197,18 @@ func quernRow1UnitGMRES[T float32 | float64](r *host.Run, base int, v []T, w []T
 			row := v[base:][:count]
 			row2 := w[base:][:count]
 			for threadX := range count {
-				/*line solve_gmres.go:68:90000*/ row[threadX] = T(float64(row2[threadX]) * state[0]) /*line quern_gen.go:5222:1*/
+				/*line solve_gmres.go:68*/ row[threadX] = T(float64(row2[threadX]) * state[0])
 			}
-			/*line solve_gmres.go:70:90000*/ return /*line quern_gen.go:5224:1*/
+			/*line solve_gmres.go:70:90000*/ return
 		}
 	}
 	/*line solve_gmres.go:73:90000*/ for threadX := range width {
-		/*line solve_gmres.go:74:90000*/ r.ThreadIdx.X = threadX
-		/*line solve_gmres.go:75:90000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line solve_gmres.go:67:90000*/ if i < len(v) {
-			/*line solve_gmres.go:68:90000*/ v[i] = T(float64(w[i]) * state[0]) /*line quern_gen.go:5231:1*/
+			v[i] = T(float64(w[i]) * state[0])
 		}
-	}
+	} /*line quern_gen.go:5211:1*/
 }
 
 func quernPlainSumGMRES(r *host.Run) {
@@ -5252,23 +5230,23 @@ func quernHostSumGMRES(r *host.Run) {
 		blockX := r.BlockIdx.X
 		t2 := blockX * n
 		r.ThreadIdx = kernel.Dim3{}
-		/*line solve_gmres.go:78:90000*/ t3 = partial[t2:]
+		/*line solve_gmres.go:78*/ t3 = partial[t2:]
 		/*line solve_gmres.go:79:90000*/ for threadZ := range 1 {
 			/*line solve_gmres.go:80:90000*/ for threadY := range 1 {
-				/*line solve_gmres.go:81:90000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line solve_gmres.go:82:90000*/ first := (threadZ*1 + threadY) * 32
-				/*line solve_gmres.go:83:90000*/ quernRow1SumGMRES(r, sums, first, n, t3) /*line quern_gen.go:5260:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1SumGMRES(r, sums, first, n, t3)
 			}
 		}
 		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
 		/*line dot.go:68:10000*/ for threadZ := range 1 {
 			/*line dot.go:69:10000*/ for threadY := range 1 {
-				/*line dot.go:70:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line dot.go:71:10000*/ first2 := (threadZ*1 + threadY) * 32
-				/*line dot.go:72:10000*/ quernRow2SumGMRES(r, reduceAdds, first2, h, blockX, small, second, column) /*line quern_gen.go:5268:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 32
+				quernRow2SumGMRES(r, reduceAdds, first2, h, blockX, small, second, column)
 			}
 		}
-	}
+	} /*line quern_gen.go:5249:1*/
 }
 
 //go:noinline
@@ -5276,13 +5254,13 @@ func quernRow1SumGMRES(r *host.Run, sums []float64, first int, n int, t3 []float
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line dot.go:63:10000
+//line dot.go:63
 		var sum float64
 		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(t3); i += 32 {
-			/*line dot.go:65:10000*/ sum += t3[i] /*line quern_gen.go:5282:1*/
+			sum += t3[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:5284:1*/
-	}
+		/*line dot.go:67:10000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5263:1*/
 }
 
 //go:noinline
@@ -5291,19 +5269,19 @@ func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, first2 int, h hessenbe
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67:10000*/ result0 := reduceAdd
-		/*line solve_gmres.go:78:90000*/ sum2 := result0
+		/*line dot.go:67*/ result0 := reduceAdd
+		/*line solve_gmres.go:78*/ sum2 := result0
 		/*line solve_gmres.go:79:90000*/ if threadX == 0 {
-			/*line solve_gmres.go:80:90000*/ result02 := h.new(blockX)
-			/*line solve_gmres.go:80:90000*/ small[result02] = sum2
+			result02 := h.new(blockX)
+			/*line solve_gmres.go:80*/ small[result02] = sum2
 			/*line solve_gmres.go:81:90000*/ if second {
-				/*line solve_gmres.go:82:90000*/ result03 := h.at(blockX, column)
-				/*line solve_gmres.go:82:90000*/ sum2 += small[result03] /*line quern_gen.go:5301:1*/
+				result03 := h.at(blockX, column)
+				/*line solve_gmres.go:82*/ sum2 += small[result03]
 			}
 			/*line solve_gmres.go:84:90000*/ result04 := h.at(blockX, column)
-			/*line solve_gmres.go:84:90000*/ small[result04] = sum2 /*line quern_gen.go:5304:1*/
+			/*line solve_gmres.go:84*/ small[result04] = sum2
 		}
-	}
+	} /*line quern_gen.go:5284:1*/
 }
 
 func quernPlainSubtractGMRES[T float32 | float64](r *host.Run) {
@@ -5331,33 +5309,33 @@ func quernHostSubtractGMRES[T float32 | float64](r *host.Run) {
 				quernRow1SubtractGMRES[T](r, sums, width, base, w)
 				for v := 0; v < whole; v += 4 {
 					if r.Halted() {
-						/*line solve_gmres.go:94:90000*/ r.Halt() /*line quern_gen.go:5334:1*/
+						/*line solve_gmres.go:94*/ r.Halt()
 					}
-					/*line solve_gmres.go:96:90000*/ start := v * len(w)
-					/*line solve_gmres.go:97:90000*/ t2 := v + 1
-					/*line solve_gmres.go:98:90000*/ start2 := (v + 1) * len(w)
-					/*line solve_gmres.go:99:90000*/ t22 := v + 2
-					/*line solve_gmres.go:100:90000*/ start3 := (v + 2) * len(w)
-					/*line solve_gmres.go:101:90000*/ t23 := v + 3
-					/*line solve_gmres.go:102:90000*/ start4 := (v + 3) * len(w)
-					/*line solve_gmres.go:103:90000*/ start5 := v*len(w) + base
-					/*line solve_gmres.go:104:90000*/ start6 := (v+1)*len(w) + base
-					/*line solve_gmres.go:105:90000*/ start7 := (v+2)*len(w) + base
-					/*line solve_gmres.go:106:90000*/ start8 := (v+3)*len(w) + base
-					/*line solve_gmres.go:107:90000*/ quernRow2SubtractGMRES[T](r, sums, width, base, w, h, v, small, basis, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8) /*line quern_gen.go:5347:1*/
+					start := v * len(w)
+					t2 := v + 1
+					start2 := (v + 1) * len(w)
+					t22 := v + 2
+					start3 := (v + 2) * len(w)
+					t23 := v + 3
+					start4 := (v + 3) * len(w)
+					start5 := v*len(w) + base
+					start6 := (v+1)*len(w) + base
+					start7 := (v+2)*len(w) + base
+					start8 := (v+3)*len(w) + base
+					quernRow2SubtractGMRES[T](r, sums, width, base, w, h, v, small, basis, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8)
 				}
-				/*line solve_gmres.go:109:90000*/ for v2 := whole; v2 < vectors; v2++ {
+				for v2 := whole; v2 < vectors; v2++ {
 					/*line solve_gmres.go:110:90000*/ if r.Halted() {
-						/*line solve_gmres.go:94:90000*/ r.Halt() /*line quern_gen.go:5351:1*/
+						/*line solve_gmres.go:94*/ r.Halt()
 					}
-					/*line solve_gmres.go:96:90000*/ start9 := v2 * len(w)
-					/*line solve_gmres.go:97:90000*/ start10 := v2*len(w) + base
-					/*line solve_gmres.go:98:90000*/ quernRow3SubtractGMRES[T](r, sums, width, base, w, h, v2, small, basis, start9, start10) /*line quern_gen.go:5355:1*/
+					start9 := v2 * len(w)
+					start10 := v2*len(w) + base
+					quernRow3SubtractGMRES[T](r, sums, width, base, w, h, v2, small, basis, start9, start10)
 				}
-				/*line solve_gmres.go:100:90000*/ quernRow4SubtractGMRES[T](r, sums, width, base, w) /*line quern_gen.go:5357:1*/
+				quernRow4SubtractGMRES[T](r, sums, width, base, w)
 			}
 		}
-	}
+	} /*line quern_gen.go:5338:1*/
 }
 
 //go:noinline
@@ -5369,17 +5347,17 @@ func quernRow1SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			return
 		}
 		sumRow2 := sumRow[:][:count]
-		/*line solve_gmres.go:93:90000*/ clear(sumRow2)
-		/*line solve_gmres.go:94:90000*/ return /*line quern_gen.go:5373:1*/
+		/*line solve_gmres.go:93*/ clear(sumRow2)
+		return
 	}
-	/*line solve_gmres.go:96:90000*/ for threadX := range width {
-		/*line solve_gmres.go:97:90000*/ sum := sumRow[threadX]
-		/*line solve_gmres.go:98:90000*/ i := base + threadX
-		/*line solve_gmres.go:99:90000*/ if i < len(w) {
-			/*line solve_gmres.go:100:90000*/ sum = 0 /*line quern_gen.go:5379:1*/
+	for threadX := range width {
+		sum := sumRow[threadX]
+		i := base + threadX
+		if i < len(w) {
+			sum = 0
 		}
-		/*line solve_gmres.go:102:90000*/ sumRow[threadX] = sum /*line quern_gen.go:5381:1*/
-	}
+		sumRow[threadX] = sum
+	} /*line quern_gen.go:5360:1*/
 }
 
 //go:noinline
@@ -5399,35 +5377,35 @@ func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				sum := sumRow3[threadX]
-				/*line solve_gmres.go:95:90000*/ result0 := h.new(v)
-				/*line solve_gmres.go:95:90000*/ sum += small[result0] * float64(row[threadX])
-				/*line solve_gmres.go:95:90000*/ result02 := h.new(t2)
-				/*line solve_gmres.go:95:90000*/ sum += small[result02] * float64(row2[threadX])
-				/*line solve_gmres.go:95:90000*/ result03 := h.new(t22)
-				/*line solve_gmres.go:95:90000*/ sum += small[result03] * float64(row3[threadX])
-				/*line solve_gmres.go:95:90000*/ result04 := h.new(t23)
-				/*line solve_gmres.go:95:90000*/ sum += small[result04] * float64(row4[threadX])
-				/*line solve_gmres.go:96:90000*/ sumRow3[threadX] = sum /*line quern_gen.go:5410:1*/
+				/*line solve_gmres.go:95*/ result0 := h.new(v)
+				/*line solve_gmres.go:95*/ sum += small[result0] * float64(row[threadX])
+				/*line solve_gmres.go:95*/ result02 := h.new(t2)
+				/*line solve_gmres.go:95*/ sum += small[result02] * float64(row2[threadX])
+				/*line solve_gmres.go:95*/ result03 := h.new(t22)
+				/*line solve_gmres.go:95*/ sum += small[result03] * float64(row3[threadX])
+				/*line solve_gmres.go:95*/ result04 := h.new(t23)
+				/*line solve_gmres.go:95*/ sum += small[result04] * float64(row4[threadX])
+				sumRow3[threadX] = sum
 			}
-			/*line solve_gmres.go:98:90000*/ return /*line quern_gen.go:5412:1*/
+			/*line solve_gmres.go:98:90000*/ return
 		}
 	}
 	/*line solve_gmres.go:101:90000*/ for threadX := range width {
-		/*line solve_gmres.go:102:90000*/ r.ThreadIdx.X = threadX
-		/*line solve_gmres.go:103:90000*/ sum := sumRow[threadX]
-		/*line solve_gmres.go:104:90000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		i := base + threadX
 		/*line solve_gmres.go:105:90000*/ if i < len(w) {
-			/*line solve_gmres.go:95:90000*/ result0 := h.new(v)
-			/*line solve_gmres.go:95:90000*/ sum += small[result0] * float64(basis[start+i])
-			/*line solve_gmres.go:95:90000*/ result02 := h.new(t2)
-			/*line solve_gmres.go:95:90000*/ sum += small[result02] * float64(basis[start2+i])
-			/*line solve_gmres.go:95:90000*/ result03 := h.new(t22)
-			/*line solve_gmres.go:95:90000*/ sum += small[result03] * float64(basis[start3+i])
-			/*line solve_gmres.go:95:90000*/ result04 := h.new(t23)
-			/*line solve_gmres.go:95:90000*/ sum += small[result04] * float64(basis[start4+i]) /*line quern_gen.go:5427:1*/
+			/*line solve_gmres.go:95*/ result0 := h.new(v)
+			/*line solve_gmres.go:95*/ sum += small[result0] * float64(basis[start+i])
+			/*line solve_gmres.go:95*/ result02 := h.new(t2)
+			/*line solve_gmres.go:95*/ sum += small[result02] * float64(basis[start2+i])
+			/*line solve_gmres.go:95*/ result03 := h.new(t22)
+			/*line solve_gmres.go:95*/ sum += small[result03] * float64(basis[start3+i])
+			/*line solve_gmres.go:95*/ result04 := h.new(t23)
+			/*line solve_gmres.go:95*/ sum += small[result04] * float64(basis[start4+i])
 		}
-		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum /*line quern_gen.go:5429:1*/
-	}
+		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5408:1*/
 }
 
 //go:noinline
@@ -5444,23 +5422,23 @@ func quernRow3SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			for threadX := range count3 {
 				r.ThreadIdx.X = threadX
 				sum := sumRow4[threadX]
-				/*line solve_gmres.go:95:90000*/ result05 := h.new(v2)
-				/*line solve_gmres.go:95:90000*/ sum += small[result05] * float64(row5[threadX])
-				/*line solve_gmres.go:96:90000*/ sumRow4[threadX] = sum /*line quern_gen.go:5449:1*/
+				/*line solve_gmres.go:95*/ result05 := h.new(v2)
+				/*line solve_gmres.go:95*/ sum += small[result05] * float64(row5[threadX])
+				sumRow4[threadX] = sum
 			}
-			/*line solve_gmres.go:98:90000*/ return /*line quern_gen.go:5451:1*/
+			/*line solve_gmres.go:98:90000*/ return
 		}
 	}
 	/*line solve_gmres.go:101:90000*/ for threadX := range width {
-		/*line solve_gmres.go:102:90000*/ r.ThreadIdx.X = threadX
-		/*line solve_gmres.go:103:90000*/ sum := sumRow[threadX]
-		/*line solve_gmres.go:104:90000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		i := base + threadX
 		/*line solve_gmres.go:105:90000*/ if i < len(w) {
-			/*line solve_gmres.go:95:90000*/ result05 := h.new(v2)
-			/*line solve_gmres.go:95:90000*/ sum += small[result05] * float64(basis[start9+i]) /*line quern_gen.go:5460:1*/
+			/*line solve_gmres.go:95*/ result05 := h.new(v2)
+			/*line solve_gmres.go:95*/ sum += small[result05] * float64(basis[start9+i])
 		}
-		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum /*line quern_gen.go:5462:1*/
-	}
+		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5441:1*/
 }
 
 //go:noinline
@@ -5476,19 +5454,19 @@ func quernRow4SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			sumRow5 := sumRow[:][:count4]
 			for threadX := range count4 {
 				sum := sumRow5[threadX]
-				/*line solve_gmres.go:97:90000*/ row6[threadX] = T(float64(row6[threadX]) - sum) /*line quern_gen.go:5479:1*/
+				/*line solve_gmres.go:97*/ row6[threadX] = T(float64(row6[threadX]) - sum)
 			}
-			/*line solve_gmres.go:99:90000*/ return /*line quern_gen.go:5481:1*/
+			return
 		}
 	}
-	/*line solve_gmres.go:102:90000*/ for threadX := range width {
-		/*line solve_gmres.go:103:90000*/ r.ThreadIdx.X = threadX
-		/*line solve_gmres.go:104:90000*/ sum := sumRow[threadX]
-		/*line solve_gmres.go:105:90000*/ i := base + threadX
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		i := base + threadX
 		/*line solve_gmres.go:106:90000*/ if i < len(w) {
-			/*line solve_gmres.go:97:90000*/ w[i] = T(float64(w[i]) - sum) /*line quern_gen.go:5489:1*/
+			/*line solve_gmres.go:97*/ w[i] = T(float64(w[i]) - sum)
 		}
-	}
+	} /*line quern_gen.go:5469:1*/
 }
 
 func quernPlainRotateGMRES(r *host.Run) {
@@ -5519,12 +5497,12 @@ func quernHostRotateGMRES(r *host.Run) {
 		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
 		/*line dot.go:68:10000*/ for threadZ := range 1 {
 			/*line dot.go:69:10000*/ for threadY := range 1 {
-				/*line dot.go:70:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line dot.go:71:10000*/ first2 := (threadZ*1 + threadY) * 32
-				/*line dot.go:72:10000*/ quernRow2RotateGMRES(r, reduceAdds, first2, state, h, column, small, iteration, history, t40) /*line quern_gen.go:5524:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 32
+				quernRow2RotateGMRES(r, reduceAdds, first2, state, h, column, small, iteration, history, t40)
 			}
 		}
-	}
+	} /*line quern_gen.go:5505:1*/
 }
 
 //go:noinline
@@ -5532,13 +5510,13 @@ func quernRow1RotateGMRES(r *host.Run, sums []float64, first int, n int, ww []fl
 	sumRow := (*[32]float64)(sums[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line dot.go:63:10000
+//line dot.go:63
 		var sum float64
 		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(ww); i += 32 {
-			/*line dot.go:65:10000*/ sum += ww[i] /*line quern_gen.go:5538:1*/
+			sum += ww[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum /*line quern_gen.go:5540:1*/
-	}
+		/*line dot.go:67:10000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5519:1*/
 }
 
 //go:noinline
@@ -5547,88 +5525,87 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67:10000*/ result0 := reduceAdd
-		/*line solve_gmres.go:106:90000*/ norm := math.Sqrt(result0)
+		/*line dot.go:67*/ result0 := reduceAdd
+		/*line solve_gmres.go:106*/ norm := math.Sqrt(result0 - 0)
 		/*line solve_gmres.go:107:90000*/ if threadX > 0 {
-			/*line solve_gmres.go:108:90000*/ continue /*line quern_gen.go:5553:1*/
+			continue
 		}
 		/*line solve_gmres.go:110:90000*/ state[0] = 0
 		/*line solve_gmres.go:111:90000*/ if norm > 0 {
-			/*line solve_gmres.go:112:90000*/ state[0] = 1 / norm /*line quern_gen.go:5557:1*/
+			state[0] = 1 / norm
 		}
 		/*line solve_gmres.go:114:90000*/ if state[4] != 0 {
-			/*line solve_gmres.go:115:90000*/ continue /*line quern_gen.go:5560:1*/
+			continue
 		}
-		/*line solve_gmres.go:117:90000*/ result02 := h.at(0, column)
-		/*line solve_gmres.go:117:90000*/ x := small[result02]
+		/*line solve_gmres.go:117*/ result02 := h.at(0, column)
+		/*line solve_gmres.go:117*/ x := small[result02]
 		/*line solve_gmres.go:118:90000*/ for j := 0; j < column; j++ {
 			/*line solve_gmres.go:119:90000*/ if r.Halted() {
-				/*line solve_gmres.go:118:90000*/ r.Halt() /*line quern_gen.go:5566:1*/
+				/*line solve_gmres.go:118*/ r.Halt()
 			}
 			/*line solve_gmres.go:119:90000*/ t7 := j + 1
-			/*line solve_gmres.go:119:90000*/ result03 := h.at(t7, column)
-			/*line solve_gmres.go:119:90000*/ y := small[result03]
-			/*line solve_gmres.go:120:90000*/ t10 := j
-			/*line solve_gmres.go:120:90000*/ result04 := h.cos(t10)
-			/*line solve_gmres.go:120:90000*/ t12 := small[result04]
-			/*line solve_gmres.go:121:90000*/ t13 := j
-			/*line solve_gmres.go:120:90000*/ result05 := h.sin(t13)
-			/*line solve_gmres.go:120:90000*/ t15 := small[result05]
-			/*line solve_gmres.go:121:90000*/ c := t12
-			/*line solve_gmres.go:122:90000*/ s := t15
-			/*line solve_gmres.go:121:90000*/ t16 := j
-			/*line solve_gmres.go:121:90000*/ result06 := h.at(t16, column)
-			/*line solve_gmres.go:121:90000*/ small[result06] = c*x + s*y
-			/*line solve_gmres.go:122:90000*/ x = c*y - s*x /*line quern_gen.go:5582:1*/
+			/*line solve_gmres.go:119*/ result03 := h.at(t7, column)
+			/*line solve_gmres.go:119*/ y := small[result03]
+			t10 := j
+			/*line solve_gmres.go:120*/ result04 := h.cos(t10)
+			/*line solve_gmres.go:120*/ t12 := small[result04]
+			t13 := j
+			/*line solve_gmres.go:120*/ result05 := h.sin(t13)
+			/*line solve_gmres.go:120*/ t15 := small[result05]
+			c := t12
+			s := t15
+			/*line solve_gmres.go:121*/ t16 := j
+			/*line solve_gmres.go:121*/ result06 := h.at(t16, column)
+			/*line solve_gmres.go:121*/ small[result06] = c*x + s*y
+			x = c*y - s*x
 		}
-		/*line solve_gmres.go:124:90000*/ length := math.Sqrt(x*x + norm*norm)
-		/*line solve_gmres.go:125:90000*/ state[5] = float64(iteration)
-		/*line solve_gmres.go:126:90000*/ if !(length > 0) {
-			/*line solve_gmres.go:127:90000*/ state[4] = 4
-			/*line solve_gmres.go:128*/ if length != length {
-				/*line solve_gmres.go:129:90000*/ state[4] = 3 /*line quern_gen.go:5589:1*/
+		length := math.Sqrt(x*x + norm*norm - 0)
+		state[5] = float64(iteration)
+		if !(length > 0) {
+			state[4] = 4
+			if length != length {
+				state[4] = 3
 			}
-			/*line solve_gmres.go:131:90000*/ history[iteration] = history[iteration-1]
-			/*line solve_gmres.go:132:90000*/ continue /*line quern_gen.go:5592:1*/
+			history[iteration] = history[iteration-1]
+			continue
 		}
-		/*line solve_gmres.go:134:90000*/ t19 := x / length
-		/*line solve_gmres.go:135:90000*/ t20 := norm / length
-		/*line solve_gmres.go:136:90000*/ c2 := t19
-		/*line solve_gmres.go:137:90000*/ s2 := t20
-		/*line solve_gmres.go:135:90000*/ result07 := h.cos(column)
-		/*line solve_gmres.go:136:90000*/ t24 := result07
-		/*line solve_gmres.go:135:90000*/ _ = small[t24]
-		/*line solve_gmres.go:135:90000*/ result08 := h.sin(column)
-		/*line solve_gmres.go:136:90000*/ t28 := result08
-		/*line solve_gmres.go:135:90000*/ _ = small[t28]
-		/*line solve_gmres.go:136:90000*/ t29 := c2
-		/*line solve_gmres.go:137:90000*/ t30 := s2
-		/*line solve_gmres.go:135:90000*/ small[t24] = t29
-		/*line solve_gmres.go:135:90000*/ small[t28] = t30
-		/*line solve_gmres.go:136:90000*/ result09 := h.at(column, column)
-		/*line solve_gmres.go:136:90000*/ small[result09] = length
-		/*line solve_gmres.go:137:90000*/ result010 := h.right(column)
-		/*line solve_gmres.go:137:90000*/ g := small[result010]
-		/*line solve_gmres.go:138:90000*/ result011 := h.right(column)
-		/*line solve_gmres.go:139:90000*/ t39 := result011
-		/*line solve_gmres.go:138:90000*/ _ = small[t39]
-		/*line solve_gmres.go:138:90000*/ result012 := h.right(t40)
-		/*line solve_gmres.go:139:90000*/ t43 := result012
-		/*line solve_gmres.go:138:90000*/ _ = small[t43]
-		/*line solve_gmres.go:139:90000*/ t44 := c2 * g
-		/*line solve_gmres.go:140:90000*/ t45 := -s2 * g
-		/*line solve_gmres.go:138:90000*/ small[t39] = t44
-		/*line solve_gmres.go:138:90000*/ small[t43] = t45
-		/*line solve_gmres.go:139:90000*/ state[1] = float64(column + 1)
-		/*line solve_gmres.go:140:90000*/ r2 := s2 * g * (s2 * g)
-		/*line solve_gmres.go:141:90000*/ history[iteration] = r2
-		/*line solve_gmres.go:142:90000*/ if r2 <= state[3] {
-			/*line solve_gmres.go:143:90000*/ state[4] = 1
-//line solve_gmres.go:144:90000
+		t19 := x / length
+		t20 := norm / length
+		c2 := t19
+		s2 := t20
+		/*line solve_gmres.go:135*/ result07 := h.cos(column)
+		t24 := result07
+		/*line solve_gmres.go:135*/ _ = small[t24]
+		/*line solve_gmres.go:135*/ result08 := h.sin(column)
+		t28 := result08
+		/*line solve_gmres.go:135*/ _ = small[t28]
+		t29 := c2
+		t30 := s2
+		/*line solve_gmres.go:135*/ small[t24] = t29
+		/*line solve_gmres.go:135*/ small[t28] = t30
+		result09 := h.at(column, column)
+		/*line solve_gmres.go:136*/ small[result09] = length
+		result010 := h.right(column)
+		/*line solve_gmres.go:137*/ g := small[result010]
+		result011 := h.right(column)
+		t39 := result011
+		/*line solve_gmres.go:138*/ _ = small[t39]
+		/*line solve_gmres.go:138*/ result012 := h.right(t40)
+		t43 := result012
+		/*line solve_gmres.go:138*/ _ = small[t43]
+		t44 := c2 * g
+		t45 := -s2 * g
+		/*line solve_gmres.go:138*/ small[t39] = t44
+		/*line solve_gmres.go:138*/ small[t43] = t45
+		state[1] = float64(column + 1)
+		r2 := s2 * g * (s2 * g)
+		history[iteration] = r2
+		if r2 <= state[3] {
+			state[4] = 1
 		} else if !(r2 <= 1.7976931348623157e+308) {
-			/*line solve_gmres.go:145:90000*/ state[4] = 3 /*line quern_gen.go:5629:1*/
+			state[4] = 3
 		}
-	}
+	} /*line quern_gen.go:5608:1*/
 }
 
 func quernPlainSolveGMRES(r *host.Run) {
@@ -5659,67 +5636,67 @@ func quernRow1SolveGMRES(r *host.Run, state []float64, h hessenberg, small []flo
 	if 1 < len(state) {
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-			/*line solve_gmres.go:156:90000*/ n := host.Int64[int](state[1])
-			/*line solve_gmres.go:157:90000*/ for j := n - 1; j >= 0; j-- {
-				/*line solve_gmres.go:158:90000*/ if r.Halted() {
-					/*line solve_gmres.go:157:90000*/ r.Halt() /*line quern_gen.go:5665:1*/
+			/*line solve_gmres.go:156*/ n := host.Int64[int](state[1])
+			for j := n - 1; j >= 0; j-- {
+				if r.Halted() {
+					/*line solve_gmres.go:157*/ r.Halt()
 				}
-				/*line solve_gmres.go:158:90000*/ t1 := j
-				/*line solve_gmres.go:158:90000*/ result0 := h.right(t1)
-				/*line solve_gmres.go:158:90000*/ sum := small[result0]
+				/*line solve_gmres.go:158*/ t1 := j
+				/*line solve_gmres.go:158*/ result0 := h.right(t1)
+				/*line solve_gmres.go:158*/ sum := small[result0]
 				/*line solve_gmres.go:159:90000*/ for k := j + 1; k < n; k++ {
-					/*line solve_gmres.go:160:90000*/ if r.Halted() {
-						/*line solve_gmres.go:159:90000*/ r.Halt() /*line quern_gen.go:5672:1*/
+					/*line solve_gmres.go:160*/ if r.Halted() {
+						/*line solve_gmres.go:159*/ r.Halt()
 					}
-					/*line solve_gmres.go:160:90000*/ t3 := j
-					/*line solve_gmres.go:161:90000*/ t4 := k
-					/*line solve_gmres.go:160:90000*/ result02 := h.at(t3, t4)
-					/*line solve_gmres.go:161:90000*/ t6 := k
-					/*line solve_gmres.go:160:90000*/ result03 := h.y(t6)
-					/*line solve_gmres.go:160:90000*/ sum -= small[result02] * small[result03] /*line quern_gen.go:5679:1*/
+					/*line solve_gmres.go:160*/ t3 := j
+					t4 := k
+					/*line solve_gmres.go:160*/ result02 := h.at(t3, t4)
+					t6 := k
+					/*line solve_gmres.go:160*/ result03 := h.y(t6)
+					/*line solve_gmres.go:160*/ sum -= small[result02] * small[result03]
 				}
 				/*line solve_gmres.go:162:90000*/ t8 := j
-				/*line solve_gmres.go:162:90000*/ result04 := h.y(t8)
-				/*line solve_gmres.go:163:90000*/ t10 := j
-				/*line solve_gmres.go:164:90000*/ t11 := j
-				/*line solve_gmres.go:162:90000*/ result05 := h.at(t10, t11)
-				/*line solve_gmres.go:162:90000*/ small[result04] = sum / small[result05] /*line quern_gen.go:5686:1*/
+				/*line solve_gmres.go:162*/ result04 := h.y(t8)
+				t10 := j
+				t11 := j
+				/*line solve_gmres.go:162*/ result05 := h.at(t10, t11)
+				/*line solve_gmres.go:162*/ small[result04] = sum / small[result05]
 			}
 		}
-		/*line solve_gmres.go:165:90000*/ return /*line quern_gen.go:5689:1*/
+		return
 	}
-	/*line solve_gmres.go:167:90000*/ for threadX := range 32 {
-		/*line solve_gmres.go:168:90000*/ r.ThreadIdx.X = threadX
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
 		/*line solve_gmres.go:153:90000*/ if threadX > 0 {
-			/*line solve_gmres.go:154:90000*/ continue /*line quern_gen.go:5694:1*/
+			continue
 		}
 		/*line solve_gmres.go:156:90000*/ n := host.Int64[int](state[1])
-		/*line solve_gmres.go:157:90000*/ for j := n - 1; j >= 0; j-- {
-			/*line solve_gmres.go:158:90000*/ if r.Halted() {
-				/*line solve_gmres.go:157:90000*/ r.Halt() /*line quern_gen.go:5699:1*/
+		/*line solve_gmres.go:157*/ for j := n - 1; j >= 0; j-- {
+			if r.Halted() {
+				/*line solve_gmres.go:157*/ r.Halt()
 			}
-			/*line solve_gmres.go:158:90000*/ t1 := j
-			/*line solve_gmres.go:158:90000*/ result0 := h.right(t1)
-			/*line solve_gmres.go:158:90000*/ sum := small[result0]
+			/*line solve_gmres.go:158*/ t1 := j
+			/*line solve_gmres.go:158*/ result0 := h.right(t1)
+			/*line solve_gmres.go:158*/ sum := small[result0]
 			/*line solve_gmres.go:159:90000*/ for k := j + 1; k < n; k++ {
-				/*line solve_gmres.go:160:90000*/ if r.Halted() {
-					/*line solve_gmres.go:159:90000*/ r.Halt() /*line quern_gen.go:5706:1*/
+				/*line solve_gmres.go:160*/ if r.Halted() {
+					/*line solve_gmres.go:159*/ r.Halt()
 				}
-				/*line solve_gmres.go:160:90000*/ t3 := j
-				/*line solve_gmres.go:161:90000*/ t4 := k
-				/*line solve_gmres.go:160:90000*/ result02 := h.at(t3, t4)
-				/*line solve_gmres.go:161:90000*/ t6 := k
-				/*line solve_gmres.go:160:90000*/ result03 := h.y(t6)
-				/*line solve_gmres.go:160:90000*/ sum -= small[result02] * small[result03] /*line quern_gen.go:5713:1*/
+				/*line solve_gmres.go:160*/ t3 := j
+				t4 := k
+				/*line solve_gmres.go:160*/ result02 := h.at(t3, t4)
+				t6 := k
+				/*line solve_gmres.go:160*/ result03 := h.y(t6)
+				/*line solve_gmres.go:160*/ sum -= small[result02] * small[result03]
 			}
 			/*line solve_gmres.go:162:90000*/ t8 := j
-			/*line solve_gmres.go:162:90000*/ result04 := h.y(t8)
-			/*line solve_gmres.go:163:90000*/ t10 := j
-			/*line solve_gmres.go:164:90000*/ t11 := j
-			/*line solve_gmres.go:162:90000*/ result05 := h.at(t10, t11)
-			/*line solve_gmres.go:162:90000*/ small[result04] = sum / small[result05] /*line quern_gen.go:5720:1*/
+			/*line solve_gmres.go:162*/ result04 := h.y(t8)
+			t10 := j
+			t11 := j
+			/*line solve_gmres.go:162*/ result05 := h.at(t10, t11)
+			/*line solve_gmres.go:162*/ small[result04] = sum / small[result05]
 		}
-	}
+	} /*line quern_gen.go:5699:1*/
 }
 
 func quernPlainCombineGMRES[T float32 | float64](r *host.Run) {
@@ -5761,46 +5738,45 @@ func quernRow1CombineGMRES[T float32 | float64](r *host.Run, base int, u []T, st
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-//line solve_gmres.go:172:90000
+//line solve_gmres.go:172
 				var sum float64
-				/*line solve_gmres.go:173:90000*/ t1 := host.Int64[int](state[1])
-				/*line solve_gmres.go:174:90000*/ for v := 0; v < t1; v++ {
-					/*line solve_gmres.go:175:90000*/ if r.Halted() {
-						/*line solve_gmres.go:173:90000*/ r.Halt() /*line quern_gen.go:5769:1*/
+				t1 := host.Int64[int](state[1])
+				for v := 0; v < t1; v++ {
+					if r.Halted() {
+						/*line solve_gmres.go:173*/ r.Halt()
 					}
-					/*line solve_gmres.go:174:90000*/ t2 := v
-					/*line solve_gmres.go:174:90000*/ result0 := h.y(t2)
-					/*line solve_gmres.go:174:90000*/ sum += small[result0] * float64(basis[v*len(u)+i]) /*line quern_gen.go:5773:1*/
+					/*line solve_gmres.go:174*/ t2 := v
+					/*line solve_gmres.go:174*/ result0 := h.y(t2)
+					/*line solve_gmres.go:174*/ sum += small[result0] * float64(basis[v*len(u)+i])
 				}
-				/*line solve_gmres.go:176*/ if add {
-					sum += float64(row[threadX]) /*line quern_gen.go:5776:1*/
+				if add {
+					sum += float64(row[threadX])
 				}
-				/*line solve_gmres.go:179:90000*/ row[threadX] = T(sum) /*line quern_gen.go:5778:1*/
+				row[threadX] = T(sum)
 			}
-			/*line solve_gmres.go:181:90000*/ return /*line quern_gen.go:5780:1*/
+			/*line solve_gmres.go:181:90000*/ return
 		}
 	}
-	/*line solve_gmres.go:184:90000*/ for threadX := range width {
-		/*line solve_gmres.go:185:90000*/ r.ThreadIdx.X = threadX
-		/*line solve_gmres.go:186:90000*/ i := base + threadX
+	/*line solve_gmres.go:184*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line solve_gmres.go:171:90000*/ if i < len(u) {
-//line solve_gmres.go:172:90000
 			var sum float64
-			/*line solve_gmres.go:173:90000*/ t1 := host.Int64[int](state[1])
-			/*line solve_gmres.go:174:90000*/ for v := 0; v < t1; v++ {
-				/*line solve_gmres.go:175:90000*/ if r.Halted() {
-					/*line solve_gmres.go:173:90000*/ r.Halt() /*line quern_gen.go:5792:1*/
+			t1 := host.Int64[int](state[1])
+			/*line solve_gmres.go:174*/ for v := 0; v < t1; v++ {
+				if r.Halted() {
+					/*line solve_gmres.go:173*/ r.Halt()
 				}
-				/*line solve_gmres.go:174:90000*/ t2 := v
-				/*line solve_gmres.go:174:90000*/ result0 := h.y(t2)
-				/*line solve_gmres.go:174:90000*/ sum += small[result0] * float64(basis[v*len(u)+i]) /*line quern_gen.go:5796:1*/
+				/*line solve_gmres.go:174*/ t2 := v
+				/*line solve_gmres.go:174*/ result0 := h.y(t2)
+				/*line solve_gmres.go:174*/ sum += small[result0] * float64(basis[v*len(u)+i])
 			}
-			/*line solve_gmres.go:176*/ if add {
-				sum += float64(u[i]) /*line quern_gen.go:5799:1*/
+			if add {
+				sum += float64(u[i])
 			}
-			/*line solve_gmres.go:179:90000*/ u[i] = T(sum) /*line quern_gen.go:5801:1*/
+			u[i] = T(sum)
 		}
-	}
+	} /*line quern_gen.go:5779:1*/
 }
 
 func quernPlainAddVector[T float32 | float64](r *host.Run) {
@@ -5837,18 +5813,18 @@ func quernRow1AddVector[T float32 | float64](r *host.Run, base int, x []T, y []T
 			row := x[base:][:count]
 			row2 := y[base:][:count]
 			for threadX := range count {
-				/*line solve_gmres.go:188:90000*/ row[threadX] += row2[threadX] /*line quern_gen.go:5840:1*/
+				/*line solve_gmres.go:188*/ row[threadX] += row2[threadX]
 			}
-			/*line solve_gmres.go:190:90000*/ return /*line quern_gen.go:5842:1*/
+			/*line solve_gmres.go:190:90000*/ return
 		}
 	}
-	/*line solve_gmres.go:193:90000*/ for threadX := range width {
-		/*line solve_gmres.go:194:90000*/ r.ThreadIdx.X = threadX
-		/*line solve_gmres.go:195:90000*/ i := base + threadX
-		/*line solve_gmres.go:187:90000*/ if i < len(x) {
-			/*line solve_gmres.go:188:90000*/ x[i] += y[i] /*line quern_gen.go:5849:1*/
+	/*line solve_gmres.go:193*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line solve_gmres.go:187*/ if i < len(x) {
+			x[i] += y[i]
 		}
-	}
+	} /*line quern_gen.go:5827:1*/
 }
 
 func quernPlainCountTiles(r *host.Run) {
@@ -5890,7 +5866,7 @@ func quernHostCountTiles(r *host.Run) {
 
 //go:noinline
 func quernRow1CountTiles(r *host.Run, count *[256]int32) {
-	/*line sort.go:23:100000*/ clear(count[0:256]) /*line quern_gen.go:5893:1*/
+	/*line sort.go:23*/ clear(count[0:256]) /*line quern_gen.go:5869:1*/
 }
 
 //go:noinline
@@ -5903,26 +5879,26 @@ func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32
 		if start >= 0 && count3 <= len(keys)-start {
 			row := keys[start:][:count3]
 			for threadX := range count3 {
-				/*line sort.go:27:100000*/ count[uint32(row[threadX])>>shift&255] += 1 /*line quern_gen.go:5906:1*/
+				/*line sort.go:27*/ count[uint32(row[threadX])>>shift&255] += 1
 			}
-			/*line sort.go:29:100000*/ return /*line quern_gen.go:5908:1*/
+			/*line sort.go:29:100000*/ return
 		}
 	}
 	/*line sort.go:32:100000*/ for threadX := range 256 {
-		/*line sort.go:33:100000*/ r.ThreadIdx.X = threadX
-		/*line sort.go:34:100000*/ i := start + threadX
+		r.ThreadIdx.X = threadX
+		i := start + threadX
 		/*line sort.go:26:100000*/ if i < len(keys) {
-			/*line sort.go:27:100000*/ count[uint32(keys[i])>>shift&255] += 1 /*line quern_gen.go:5915:1*/
+			count[uint32(keys[i])>>shift&255] += 1
 		}
-	}
+	} /*line quern_gen.go:5893:1*/
 }
 
 //go:noinline
 func quernRow3CountTiles(r *host.Run, counts []int32, gridX int, blockX int, count *[256]int32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line sort.go:31:100000*/ counts[threadX*gridX+blockX] = count[threadX] /*line quern_gen.go:5924:1*/
-	}
+		/*line sort.go:31*/ counts[threadX*gridX+blockX] = count[threadX]
+	} /*line quern_gen.go:5901:1*/
 }
 
 func quernPlainMoveTiles(r *host.Run) {
@@ -5941,100 +5917,113 @@ func quernHostMoveTiles(r *host.Run) {
 	var k int
 	base := host.Shared[[256]int32](r, 0)
 	warps := host.Shared[[8][256]int32](r, 1)
-	is := host.Scratch[int](r, 0, r.BlockDim.Count())
-	digits := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	keys2 := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	matchAnys := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	ranks := host.Scratch[int32](r, 4, r.BlockDim.Count())
+	digits := host.Scratch[int32](r, 0, r.BlockDim.Count())
+	keys2 := host.Scratch[int32](r, 1, r.BlockDim.Count())
+	matchAnys := host.Scratch[uint32](r, 2, r.BlockDim.Count())
+	ranks := host.Scratch[int32](r, 3, r.BlockDim.Count())
 	c := uint32(1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base2 := blockX * 2048
-		/*line sort.go:40:100000*/ k = 0
+		/*line sort.go:40*/ k = 0
 		/*line sort.go:41:100000*/ for threadZ := range 1 {
 			/*line sort.go:42:100000*/ for threadY := range 1 {
-				/*line sort.go:43:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line sort.go:44:100000*/ quernRow1MoveTiles(r, base, counts, gridX, blockX) /*line quern_gen.go:5957:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1MoveTiles(r, base, counts, gridX, blockX)
 			}
 		}
 		/*line sort.go:47:100000*/ for ; k < 8; k++ {
 			/*line sort.go:48:100000*/ for range 1 {
 				/*line sort.go:49:100000*/ for range 1 {
-					/*line sort.go:50:100000*/ quernRow2MoveTiles(r, warps) /*line quern_gen.go:5963:1*/
+					quernRow2MoveTiles(r, warps)
 				}
 			}
 			/*line sort.go:53:100000*/ start := base2 + k*256
 			/*line sort.go:54:100000*/ for threadZ := range 1 {
 				/*line sort.go:55:100000*/ for threadY := range 1 {
-					/*line sort.go:56:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line sort.go:57:100000*/ first := (threadZ*1 + threadY) * 256
-					/*line sort.go:58:100000*/ quernRow3MoveTiles(r, is, first, digits, keys2, start, keys, shift) /*line quern_gen.go:5971:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first := (threadZ*1 + threadY) * 256
+					quernRow3MoveTiles(r, digits, first, keys2, start, keys, shift)
 				}
 			}
 			/*line sort.go:51:100000*/ host.MatchAny(matchAnys, digits)
 			/*line sort.go:52:100000*/ for threadZ := range 1 {
 				/*line sort.go:53:100000*/ for threadY := range 1 {
-					/*line sort.go:54:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line sort.go:55:100000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line sort.go:56:100000*/ quernRow4MoveTiles(r, digits, first2, matchAnys, ranks, c, warps) /*line quern_gen.go:5979:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow4MoveTiles(r, digits, first2, matchAnys, ranks, c, warps)
 				}
 			}
 			/*line sort.go:59:100000*/ for range 1 {
 				/*line sort.go:60:100000*/ for range 1 {
-					/*line sort.go:61:100000*/ quernRow5MoveTiles(r, base, warps) /*line quern_gen.go:5984:1*/
+					quernRow5MoveTiles(r, base, warps)
 				}
 			}
-			/*line sort.go:64:100000*/ for threadZ := range 1 {
-				/*line sort.go:65:100000*/ for threadY := range 1 {
-					/*line sort.go:66:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line sort.go:67:100000*/ first3 := (threadZ*1 + threadY) * 256
-					/*line sort.go:68:100000*/ quernRow6MoveTiles(r, is, first3, digits, keys2, ranks, warps, keysOut, numbersOut, numbers) /*line quern_gen.go:5991:1*/
+			/*line sort.go:64:100000*/ start2 := base2 + k*256
+			/*line sort.go:65:100000*/ for threadZ := range 1 {
+				/*line sort.go:66:100000*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 256
+					quernRow6MoveTiles(r, digits, first3, keys2, ranks, warps, keysOut, numbersOut, numbers, start2)
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:5971:1*/
 }
 
 //go:noinline
 func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX int, blockX int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line sort.go:39:100000*/ base[threadX] = counts[threadX*gridX+blockX] /*line quern_gen.go:6002:1*/
-	}
+		/*line sort.go:39*/ base[threadX] = counts[threadX*gridX+blockX]
+	} /*line quern_gen.go:5979:1*/
 }
 
 //go:noinline
 func quernRow2MoveTiles(r *host.Run, warps *[8][256]int32) {
-	/*line sort.go:42:100000*/ clear(warps[0][0:256])
-	/*line sort.go:43:100000*/ clear(warps[1][0:256])
-	/*line sort.go:44:100000*/ clear(warps[2][0:256])
-	/*line sort.go:45:100000*/ clear(warps[3][0:256])
-	/*line sort.go:46:100000*/ clear(warps[4][0:256])
-	/*line sort.go:47:100000*/ clear(warps[5][0:256])
-	/*line sort.go:48:100000*/ clear(warps[6][0:256])
-	/*line sort.go:49:100000*/ clear(warps[7][0:256]) /*line quern_gen.go:6015:1*/
+	/*line sort.go:42*/ clear(warps[0][0:256])
+	clear(warps[1][0:256])
+	clear(warps[2][0:256])
+	clear(warps[3][0:256])
+	clear(warps[4][0:256])
+	clear(warps[5][0:256])
+	clear(warps[6][0:256])
+	clear(warps[7][0:256]) /*line quern_gen.go:5991:1*/
 }
 
 //go:noinline
-func quernRow3MoveTiles(r *host.Run, is []int, first int, digits []int32, keys2 []int32, start int, keys []int32, shift uint) {
-	iRow := (*[256]int)(is[first:])
+func quernRow3MoveTiles(r *host.Run, digits []int32, first int, keys2 []int32, start int, keys []int32, shift uint) {
 	digitRow := (*[256]int32)(digits[first:])
 	keyRow := (*[256]int32)(keys2[first:])
-	for threadX := range 256 {
+	if start >= 0 && 256 <= len(keys)-start {
+		row := (*[256]int32)(keys[start:])
+		for threadX := range 256 {
+			i := start + threadX
+//line sort.go:46
+			var digit int32 = 256
+			var key int32
+			/*line sort.go:47:100000*/ if i < len(keys) {
+				key = row[threadX]
+				digit = int32(uint32(key) >> shift & 255)
+			}
+			/*line sort.go:51:100000*/ digitRow[threadX] = digit
+			keyRow[threadX] = key
+		}
+		/*line sort.go:54:100000*/ return
+	}
+	/*line sort.go:56:100000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line sort.go:45:100000*/ i := start + threadX
-//line sort.go:46:100000
+		i := start + threadX
+//line sort.go:46
 		var digit int32 = 256
-//line sort.go:47:100000
 		var key int32
 		/*line sort.go:47:100000*/ if i < len(keys) {
-			/*line sort.go:48:100000*/ key = keys[i]
-			/*line sort.go:49:100000*/ digit = int32(uint32(key) >> shift & 255) /*line quern_gen.go:6032:1*/
+			key = keys[i]
+			digit = int32(uint32(key) >> shift & 255)
 		}
-		/*line sort.go:51:100000*/ iRow[threadX] = i
-		/*line sort.go:52:100000*/ digitRow[threadX] = digit
-		/*line sort.go:53:100000*/ keyRow[threadX] = key /*line quern_gen.go:6036:1*/
-	}
+		/*line sort.go:51:100000*/ digitRow[threadX] = digit
+		keyRow[threadX] = key
+	} /*line quern_gen.go:6026:1*/
 }
 
 //go:noinline
@@ -6046,65 +6035,79 @@ func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, matchAnys []uin
 		r.ThreadIdx.X = threadX
 		digit := digitRow[threadX]
 		matchAny := matchAnyRow[threadX]
-		/*line sort.go:51:100000*/ same := matchAny
-		/*line sort.go:52:100000*/ rank := int32(bits.OnesCount32(same & (c<<(threadX&31) - 1)))
+		/*line sort.go:51*/ same := matchAny
+		rank := int32(bits.OnesCount32(same & (c<<(threadX&31) - 1)))
 		/*line sort.go:53:100000*/ if rank == 0 && digit < 256 {
-			/*line sort.go:54:100000*/ warps[threadX>>5][digit] = int32(bits.OnesCount32(same)) /*line quern_gen.go:6052:1*/
+			warps[threadX>>5][digit] = int32(bits.OnesCount32(same))
 		}
-		/*line sort.go:56:100000*/ rankRow[threadX] = rank /*line quern_gen.go:6054:1*/
-	}
+		/*line sort.go:56:100000*/ rankRow[threadX] = rank
+	} /*line quern_gen.go:6044:1*/
 }
 
 //go:noinline
 func quernRow5MoveTiles(r *host.Run, base *[256]int32, warps *[8][256]int32) {
 	for threadX := range 256 {
-		/*line sort.go:57:100000*/ at := base[threadX]
-		/*line sort.go:59:100000*/ n := warps[0][threadX]
-		/*line sort.go:60:100000*/ warps[0][threadX] = at
-		/*line sort.go:61:100000*/ at += n
-		/*line sort.go:59:100000*/ n2 := warps[1][threadX]
-		/*line sort.go:60:100000*/ warps[1][threadX] = at
-		/*line sort.go:61:100000*/ at += n2
-		/*line sort.go:59:100000*/ n3 := warps[2][threadX]
-		/*line sort.go:60:100000*/ warps[2][threadX] = at
-		/*line sort.go:61:100000*/ at += n3
-		/*line sort.go:59:100000*/ n4 := warps[3][threadX]
-		/*line sort.go:60:100000*/ warps[3][threadX] = at
-		/*line sort.go:61:100000*/ at += n4
-		/*line sort.go:59:100000*/ n5 := warps[4][threadX]
-		/*line sort.go:60:100000*/ warps[4][threadX] = at
-		/*line sort.go:61:100000*/ at += n5
-		/*line sort.go:59:100000*/ n6 := warps[5][threadX]
-		/*line sort.go:60:100000*/ warps[5][threadX] = at
-		/*line sort.go:61:100000*/ at += n6
-		/*line sort.go:59:100000*/ n7 := warps[6][threadX]
-		/*line sort.go:60:100000*/ warps[6][threadX] = at
-		/*line sort.go:61:100000*/ at += n7
-		/*line sort.go:59:100000*/ n8 := warps[7][threadX]
-		/*line sort.go:60:100000*/ warps[7][threadX] = at
-		/*line sort.go:61:100000*/ at += n8
-		/*line sort.go:63:100000*/ base[threadX] = at /*line quern_gen.go:6086:1*/
-	}
+		/*line sort.go:57*/ at := base[threadX]
+		/*line sort.go:59*/ n := warps[0][threadX]
+		warps[0][threadX] = at
+		at += n
+		/*line sort.go:59*/ n2 := warps[1][threadX]
+		warps[1][threadX] = at
+		at += n2
+		/*line sort.go:59*/ n3 := warps[2][threadX]
+		warps[2][threadX] = at
+		at += n3
+		/*line sort.go:59*/ n4 := warps[3][threadX]
+		warps[3][threadX] = at
+		at += n4
+		/*line sort.go:59*/ n5 := warps[4][threadX]
+		warps[4][threadX] = at
+		at += n5
+		/*line sort.go:59*/ n6 := warps[5][threadX]
+		warps[5][threadX] = at
+		at += n6
+		/*line sort.go:59*/ n7 := warps[6][threadX]
+		warps[6][threadX] = at
+		at += n7
+		/*line sort.go:59*/ n8 := warps[7][threadX]
+		warps[7][threadX] = at
+		at += n8
+		/*line sort.go:63*/ base[threadX] = at
+	} /*line quern_gen.go:6076:1*/
 }
 
 //go:noinline
-func quernRow6MoveTiles(r *host.Run, is []int, first3 int, digits []int32, keys2 []int32, ranks []int32, warps *[8][256]int32, keysOut []int32, numbersOut []int32, numbers []int32) {
-	iRow := (*[256]int)(is[first3:])
+func quernRow6MoveTiles(r *host.Run, digits []int32, first3 int, keys2 []int32, ranks []int32, warps *[8][256]int32, keysOut []int32, numbersOut []int32, numbers []int32, start2 int) {
 	digitRow := (*[256]int32)(digits[first3:])
 	keyRow := (*[256]int32)(keys2[first3:])
 	rankRow := (*[256]int32)(ranks[first3:])
-	for threadX := range 256 {
+	if start2 >= 0 && 256 <= len(numbers)-start2 {
+		row2 := (*[256]int32)(numbers[start2:])
+		for threadX := range 256 {
+			r.ThreadIdx.X = threadX
+			digit := digitRow[threadX]
+			key := keyRow[threadX]
+			rank := rankRow[threadX]
+			/*line sort.go:65:100000*/ if digit < 256 {
+				to := int(warps[threadX>>5][digit] + rank)
+				keysOut[to] = key
+				numbersOut[to] = row2[threadX]
+			}
+		}
+		/*line sort.go:71*/ return
+	}
+	/*line sort.go:73:100000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		i := iRow[threadX]
 		digit := digitRow[threadX]
 		key := keyRow[threadX]
 		rank := rankRow[threadX]
+		i := start2 + threadX
 		/*line sort.go:65:100000*/ if digit < 256 {
-			/*line sort.go:66:100000*/ to := int(warps[threadX>>5][digit] + rank)
-			/*line sort.go:67:100000*/ keysOut[to] = key
-			/*line sort.go:68:100000*/ numbersOut[to] = numbers[i] /*line quern_gen.go:6105:1*/
+			to := int(warps[threadX>>5][digit] + rank)
+			keysOut[to] = key
+			numbersOut[to] = numbers[i]
 		}
-	}
+	} /*line quern_gen.go:6110:1*/
 }
 
 func quernPlainCountParts(r *host.Run) {
@@ -6138,14 +6141,14 @@ func quernHostCountParts(r *host.Run) {
 func quernRow1CountParts(r *host.Run, base int, base2 int, keys []int32, shift uint, counts []int32, gridX int, blockX int, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line sort.go:78:100000*/ count := [256]int32{}
+		/*line sort.go:78*/ count := [256]int32{}
 		/*line sort.go:80:100000*/ for i := base; i < base2 && i < len(keys); i++ {
-			/*line sort.go:81:100000*/ count[uint32(keys[i])>>shift&255]++ /*line quern_gen.go:6143:1*/
+			count[uint32(keys[i])>>shift&255]++
 		}
 		/*line sort.go:83:100000*/ for d := 0; d < 256; d++ {
-			/*line sort.go:84:100000*/ counts[d*gridX+blockX] = count[d] /*line quern_gen.go:6146:1*/
+			counts[d*gridX+blockX] = count[d]
 		}
-	}
+	} /*line quern_gen.go:6151:1*/
 }
 
 func quernPlainMoveParts(r *host.Run) {
@@ -6182,18 +6185,18 @@ func quernHostMoveParts(r *host.Run) {
 func quernRow1MoveParts(r *host.Run, counts []int32, gridX int, blockX int, base int, base2 int, keys []int32, shift uint, keysOut []int32, numbersOut []int32, numbers []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line sort.go:90:100000*/ at := [256]int32{}
+		/*line sort.go:90*/ at := [256]int32{}
 		/*line sort.go:92:100000*/ for d := 0; d < 256; d++ {
-			/*line sort.go:93:100000*/ at[d] = counts[d*gridX+blockX] /*line quern_gen.go:6187:1*/
+			at[d] = counts[d*gridX+blockX]
 		}
 		/*line sort.go:95:100000*/ for i := base; i < base2 && i < len(keys); i++ {
-			/*line sort.go:96:100000*/ d2 := uint32(keys[i]) >> shift & 255
-			/*line sort.go:97:100000*/ to := int(at[d2])
-			/*line sort.go:98:100000*/ at[d2]++
-			/*line sort.go:99:100000*/ keysOut[to] = keys[i]
-			/*line sort.go:100:100000*/ numbersOut[to] = numbers[i] /*line quern_gen.go:6194:1*/
+			d2 := uint32(keys[i]) >> shift & 255
+			to := int(at[d2])
+			at[d2]++
+			keysOut[to] = keys[i]
+			numbersOut[to] = numbers[i]
 		}
-	}
+	} /*line quern_gen.go:6199:1*/
 }
 
 func quernPlainTotals(r *host.Run) {
@@ -6226,21 +6229,21 @@ func quernHostTotals(r *host.Run) {
 			}
 		}
 		/*line sort.go:122:100000*/ host.ReduceAdd(reduceAdds, sums2)
-		/*line sort.go:123:100000*/ for threadZ := range 1 {
+		/*line sort.go:123*/ for threadZ := range 1 {
 			/*line sort.go:124:100000*/ for threadY := range 1 {
-				/*line sort.go:125:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line sort.go:126:100000*/ first2 := (threadZ*1 + threadY) * 256
-				/*line sort.go:127:100000*/ quernRow2Totals(r, reduceAdds, first2, sums3, partial) /*line quern_gen.go:6233:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow2Totals(r, reduceAdds, first2, sums3, partial)
 			}
 		}
-		/*line sort.go:130:100000*/ for threadZ := range 1 {
+		/*line sort.go:130*/ for threadZ := range 1 {
 			/*line sort.go:131:100000*/ for threadY := range 1 {
-				/*line sort.go:132:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line sort.go:133*/ first3 := (threadZ*1 + threadY) * 256
-				/*line sort.go:134:100000*/ quernRow3Totals(r, sums3, first3, partial, sums, blockX) /*line quern_gen.go:6240:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 256
+				quernRow3Totals(r, sums3, first3, partial, sums, blockX)
 			}
 		}
-	}
+	} /*line quern_gen.go:6246:1*/
 }
 
 //go:noinline
@@ -6257,74 +6260,74 @@ func quernRow1Totals(r *host.Run, sums2 []int32, first int, base int, x []int32,
 			i6 := base6 + threadX
 			i7 := base7 + threadX
 			i8 := base8 + threadX
-//line sort.go:116:100000
+//line sort.go:116
 			var sum int32
 			/*line sort.go:118:100000*/ if i < len(x) {
-				/*line sort.go:119:100000*/ sum += row[threadX] /*line quern_gen.go:6263:1*/
+				sum += row[threadX]
 			}
 			/*line sort.go:118:100000*/ if i2 < len(x) {
-				/*line sort.go:119:100000*/ sum += row[threadX+256] /*line quern_gen.go:6266:1*/
+				sum += row[threadX+256]
 			}
 			/*line sort.go:118:100000*/ if i3 < len(x) {
-				/*line sort.go:119:100000*/ sum += row[threadX+512] /*line quern_gen.go:6269:1*/
+				sum += row[threadX+512]
 			}
 			/*line sort.go:118:100000*/ if i4 < len(x) {
-				/*line sort.go:119:100000*/ sum += row[threadX+768] /*line quern_gen.go:6272:1*/
+				sum += row[threadX+768]
 			}
 			/*line sort.go:118:100000*/ if i5 < len(x) {
-				/*line sort.go:119:100000*/ sum += row[threadX+1024] /*line quern_gen.go:6275:1*/
+				sum += row[threadX+1024]
 			}
 			/*line sort.go:118:100000*/ if i6 < len(x) {
-				/*line sort.go:119:100000*/ sum += row[threadX+1280] /*line quern_gen.go:6278:1*/
+				sum += row[threadX+1280]
 			}
 			/*line sort.go:118:100000*/ if i7 < len(x) {
-				/*line sort.go:119:100000*/ sum += row[threadX+1536] /*line quern_gen.go:6281:1*/
+				sum += row[threadX+1536]
 			}
 			/*line sort.go:118:100000*/ if i8 < len(x) {
-				/*line sort.go:119:100000*/ sum += row[threadX+1792] /*line quern_gen.go:6284:1*/
+				sum += row[threadX+1792]
 			}
-			/*line sort.go:121:100000*/ sumRow[threadX] = sum /*line quern_gen.go:6286:1*/
+			/*line sort.go:121*/ sumRow[threadX] = sum
 		}
-		/*line sort.go:123:100000*/ return /*line quern_gen.go:6288:1*/
+		return
 	}
 	/*line sort.go:125:100000*/ for threadX := range 256 {
-		/*line sort.go:126:100000*/ r.ThreadIdx.X = threadX
-		/*line sort.go:127:100000*/ i := base + threadX
-		/*line sort.go:128:100000*/ i2 := base2 + threadX
-		/*line sort.go:129:100000*/ i3 := base3 + threadX
-		/*line sort.go:130:100000*/ i4 := base4 + threadX
-		/*line sort.go:131:100000*/ i5 := base5 + threadX
-		/*line sort.go:132:100000*/ i6 := base6 + threadX
-		/*line sort.go:133*/ i7 := base7 + threadX
-		/*line sort.go:134:100000*/ i8 := base8 + threadX
-//line sort.go:116:100000
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		i2 := base2 + threadX
+		i3 := base3 + threadX
+		i4 := base4 + threadX
+		i5 := base5 + threadX
+		i6 := base6 + threadX
+		i7 := base7 + threadX
+		i8 := base8 + threadX
+//line sort.go:116
 		var sum int32
 		/*line sort.go:118:100000*/ if i < len(x) {
-			/*line sort.go:119:100000*/ sum += x[i] /*line quern_gen.go:6303:1*/
+			sum += x[i]
 		}
 		/*line sort.go:118:100000*/ if i2 < len(x) {
-			/*line sort.go:119:100000*/ sum += x[i2] /*line quern_gen.go:6306:1*/
+			sum += x[i2]
 		}
 		/*line sort.go:118:100000*/ if i3 < len(x) {
-			/*line sort.go:119:100000*/ sum += x[i3] /*line quern_gen.go:6309:1*/
+			sum += x[i3]
 		}
 		/*line sort.go:118:100000*/ if i4 < len(x) {
-			/*line sort.go:119:100000*/ sum += x[i4] /*line quern_gen.go:6312:1*/
+			sum += x[i4]
 		}
 		/*line sort.go:118:100000*/ if i5 < len(x) {
-			/*line sort.go:119:100000*/ sum += x[i5] /*line quern_gen.go:6315:1*/
+			sum += x[i5]
 		}
 		/*line sort.go:118:100000*/ if i6 < len(x) {
-			/*line sort.go:119:100000*/ sum += x[i6] /*line quern_gen.go:6318:1*/
+			sum += x[i6]
 		}
 		/*line sort.go:118:100000*/ if i7 < len(x) {
-			/*line sort.go:119:100000*/ sum += x[i7] /*line quern_gen.go:6321:1*/
+			sum += x[i7]
 		}
 		/*line sort.go:118:100000*/ if i8 < len(x) {
-			/*line sort.go:119:100000*/ sum += x[i8] /*line quern_gen.go:6324:1*/
+			sum += x[i8]
 		}
-		/*line sort.go:121:100000*/ sumRow[threadX] = sum /*line quern_gen.go:6326:1*/
-	}
+		/*line sort.go:121*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:6330:1*/
 }
 
 //go:noinline
@@ -6334,12 +6337,12 @@ func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32,
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line sort.go:122:100000*/ sum2 := reduceAdd
-		/*line sort.go:123:100000*/ if threadX&31 == 0 {
-			/*line sort.go:124:100000*/ partial[threadX>>5] = sum2 /*line quern_gen.go:6339:1*/
+		/*line sort.go:122*/ sum2 := reduceAdd
+		if threadX&31 == 0 {
+			partial[threadX>>5] = sum2
 		}
-		/*line sort.go:126:100000*/ sumRow2[threadX] = sum2 /*line quern_gen.go:6341:1*/
-	}
+		/*line sort.go:126:100000*/ sumRow2[threadX] = sum2
+	} /*line quern_gen.go:6345:1*/
 }
 
 //go:noinline
@@ -6359,53 +6362,52 @@ func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, 
 		value7 := partial[6]
 		value8 := partial[7]
 		for range count2 {
-//line sort.go:128:100000
+//line sort.go:128
 			var sum2 int32
-			/*line sort.go:129:100000*/ p := value
-			/*line sort.go:130:100000*/ sum2 += p
-			/*line sort.go:129:100000*/ p2 := value2
-			/*line sort.go:130:100000*/ sum2 += p2
-			/*line sort.go:129:100000*/ p3 := value3
-			/*line sort.go:130:100000*/ sum2 += p3
-			/*line sort.go:129:100000*/ p4 := value4
-			/*line sort.go:130:100000*/ sum2 += p4
-			/*line sort.go:129:100000*/ p5 := value5
-			/*line sort.go:130:100000*/ sum2 += p5
-			/*line sort.go:129:100000*/ p6 := value6
-			/*line sort.go:130:100000*/ sum2 += p6
-			/*line sort.go:129:100000*/ p7 := value7
-			/*line sort.go:130:100000*/ sum2 += p7
-			/*line sort.go:129:100000*/ p8 := value8
-			/*line sort.go:130:100000*/ sum2 += p8
-			/*line sort.go:132:100000*/ sums[blockX] = sum2 /*line quern_gen.go:6380:1*/
+			p := value
+			sum2 += p
+			/*line sort.go:129*/ p2 := value2
+			sum2 += p2
+			/*line sort.go:129*/ p3 := value3
+			sum2 += p3
+			/*line sort.go:129*/ p4 := value4
+			sum2 += p4
+			/*line sort.go:129*/ p5 := value5
+			sum2 += p5
+			/*line sort.go:129*/ p6 := value6
+			sum2 += p6
+			/*line sort.go:129*/ p7 := value7
+			sum2 += p7
+			/*line sort.go:129*/ p8 := value8
+			sum2 += p8
+			/*line sort.go:132*/ sums[blockX] = sum2
 		}
-		/*line sort.go:134:100000*/ return /*line quern_gen.go:6382:1*/
+		/*line sort.go:134:100000*/ return
 	}
 	/*line sort.go:136:100000*/ for threadX := range 256 {
-		/*line sort.go:137:100000*/ r.ThreadIdx.X = threadX
-//line sort.go:138:100000
+		r.ThreadIdx.X = threadX
 		var sum2 int32
-		/*line sort.go:127:100000*/ if threadX == 0 {
-			/*line sort.go:128:100000*/ sum2 = 0
-			/*line sort.go:129:100000*/ p := partial[0]
-			/*line sort.go:130:100000*/ sum2 += p
-			/*line sort.go:129:100000*/ p2 := partial[1]
-			/*line sort.go:130:100000*/ sum2 += p2
-			/*line sort.go:129:100000*/ p3 := partial[2]
-			/*line sort.go:130:100000*/ sum2 += p3
-			/*line sort.go:129:100000*/ p4 := partial[3]
-			/*line sort.go:130:100000*/ sum2 += p4
-			/*line sort.go:129:100000*/ p5 := partial[4]
-			/*line sort.go:130:100000*/ sum2 += p5
-			/*line sort.go:129:100000*/ p6 := partial[5]
-			/*line sort.go:130:100000*/ sum2 += p6
-			/*line sort.go:129:100000*/ p7 := partial[6]
-			/*line sort.go:130:100000*/ sum2 += p7
-			/*line sort.go:129:100000*/ p8 := partial[7]
-			/*line sort.go:130:100000*/ sum2 += p8
-			/*line sort.go:132:100000*/ sums[blockX] = sum2 /*line quern_gen.go:6406:1*/
+		/*line sort.go:127*/ if threadX == 0 {
+			sum2 = 0
+			p := partial[0]
+			sum2 += p
+			/*line sort.go:129*/ p2 := partial[1]
+			sum2 += p2
+			/*line sort.go:129*/ p3 := partial[2]
+			sum2 += p3
+			/*line sort.go:129*/ p4 := partial[3]
+			sum2 += p4
+			/*line sort.go:129*/ p5 := partial[4]
+			sum2 += p5
+			/*line sort.go:129*/ p6 := partial[5]
+			sum2 += p6
+			/*line sort.go:129*/ p7 := partial[6]
+			sum2 += p7
+			/*line sort.go:129*/ p8 := partial[7]
+			sum2 += p8
+			/*line sort.go:132*/ sums[blockX] = sum2
 		}
-	}
+	} /*line quern_gen.go:6410:1*/
 }
 
 func quernPlainScan(r *host.Run) {
@@ -6419,17 +6421,16 @@ func quernHostScan(r *host.Run) {
 	before := host.Slice[int32](r, 2)
 	var carry int32
 	var tile int
-	ats := host.Scratch[int](r, 0, r.BlockDim.Count())
-	sums := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	items_0s := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	items_1s := host.Scratch[int32](r, 5, r.BlockDim.Count())
-	items_2s := host.Scratch[int32](r, 6, r.BlockDim.Count())
-	items_3s := host.Scratch[int32](r, 7, r.BlockDim.Count())
-	items_4s := host.Scratch[int32](r, 8, r.BlockDim.Count())
-	items_5s := host.Scratch[int32](r, 9, r.BlockDim.Count())
-	items_6s := host.Scratch[int32](r, 10, r.BlockDim.Count())
-	scanExclusiveAdds := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	prefixs := host.Scratch[int32](r, 3, r.BlockDim.Count())
+	sums := host.Scratch[int32](r, 0, r.BlockDim.Count())
+	items_0s := host.Scratch[int32](r, 3, r.BlockDim.Count())
+	items_1s := host.Scratch[int32](r, 4, r.BlockDim.Count())
+	items_2s := host.Scratch[int32](r, 5, r.BlockDim.Count())
+	items_3s := host.Scratch[int32](r, 6, r.BlockDim.Count())
+	items_4s := host.Scratch[int32](r, 7, r.BlockDim.Count())
+	items_5s := host.Scratch[int32](r, 8, r.BlockDim.Count())
+	items_6s := host.Scratch[int32](r, 9, r.BlockDim.Count())
+	scanExclusiveAdds := host.Scratch[int32](r, 1, r.BlockDim.Count())
+	prefixs := host.Scratch[int32](r, 2, r.BlockDim.Count())
 	warps := host.Shared[[8]int32](r, 0)
 	var total int32
 	var s int32
@@ -6442,64 +6443,64 @@ func quernHostScan(r *host.Run) {
 	var s8 int32
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		/*line sort.go:143:100000*/ carry = 0
-		/*line sort.go:144:100000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line sort.go:143*/ carry = 0
+		r.ThreadIdx = kernel.Dim3{}
 		/*line sort.go:144:100000*/ if blockX < len(before) {
-			/*line sort.go:145:100000*/ carry = before[blockX] /*line quern_gen.go:6448:1*/
+			carry = before[blockX]
 		}
 		/*line sort.go:147*/ tile = 0
 		/*line sort.go:148:100000*/ for ; tile < tiles; tile++ {
-			/*line sort.go:149:100000*/ if r.Halted() {
-				/*line sort.go:147*/ r.Halt() /*line quern_gen.go:6453:1*/
+			/*line sort.go:149*/ if r.Halted() {
+				/*line sort.go:147*/ r.Halt()
 			}
-			/*line sort.go:149:100000*/ start := (blockX + tile) * 2048
-			/*line sort.go:150:100000*/ for threadZ := range 1 {
+			start := (blockX + tile) * 2048
+			for threadZ := range 1 {
 				/*line sort.go:151:100000*/ for threadY := range 1 {
-					/*line sort.go:152:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line sort.go:153:100000*/ first := (threadZ*1 + threadY) * 256
-					/*line sort.go:154:100000*/ quernRow1Scan(r, ats, first, sums, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, start, x) /*line quern_gen.go:6460:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first := (threadZ*1 + threadY) * 256
+					quernRow1Scan(r, sums, first, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, start, x)
 				}
 			}
 			/*line sort.go:157:100000*/ host.ScanExclusiveAdd(scanExclusiveAdds, sums)
 			/*line sort.go:158:100000*/ for threadZ := range 1 {
 				/*line sort.go:159:100000*/ for threadY := range 1 {
-					/*line sort.go:160:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line sort.go:161:100000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line sort.go:162:100000*/ quernRow2Scan(r, sums, first2, scanExclusiveAdds, prefixs, warps) /*line quern_gen.go:6468:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow2Scan(r, sums, first2, scanExclusiveAdds, prefixs, warps)
 				}
 			}
 			/*line sort.go:162:100000*/ total = 0
-			/*line sort.go:163:100000*/ s = warps[0]
-			/*line sort.go:167:100000*/ total += s
-			/*line sort.go:163:100000*/ s2 = warps[1]
-			/*line sort.go:167:100000*/ total += s2
-			/*line sort.go:163:100000*/ s3 = warps[2]
-			/*line sort.go:167:100000*/ total += s3
-			/*line sort.go:163:100000*/ s4 = warps[3]
-			/*line sort.go:167:100000*/ total += s4
-			/*line sort.go:163:100000*/ s5 = warps[4]
-			/*line sort.go:167:100000*/ total += s5
-			/*line sort.go:163:100000*/ s6 = warps[5]
-			/*line sort.go:167:100000*/ total += s6
-			/*line sort.go:163:100000*/ s7 = warps[6]
-			/*line sort.go:167:100000*/ total += s7
-			/*line sort.go:163:100000*/ s8 = warps[7]
-			/*line sort.go:167:100000*/ total += s8
-			/*line sort.go:168:100000*/ for threadZ := range 1 {
-				/*line sort.go:169:100000*/ for threadY := range 1 {
-					/*line sort.go:170:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line sort.go:171:100000*/ first3 := (threadZ*1 + threadY) * 256
-					/*line sort.go:172:100000*/ quernRow3Scan(r, ats, first3, prefixs, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, s, s2, s3, s4, s5, s6, s7, s8, carry, x) /*line quern_gen.go:6492:1*/
+			s = warps[0]
+			/*line sort.go:167*/ total += s
+			/*line sort.go:163*/ s2 = warps[1]
+			/*line sort.go:167*/ total += s2
+			/*line sort.go:163*/ s3 = warps[2]
+			/*line sort.go:167*/ total += s3
+			/*line sort.go:163*/ s4 = warps[3]
+			/*line sort.go:167*/ total += s4
+			/*line sort.go:163*/ s5 = warps[4]
+			/*line sort.go:167*/ total += s5
+			/*line sort.go:163*/ s6 = warps[5]
+			/*line sort.go:167*/ total += s6
+			/*line sort.go:163*/ s7 = warps[6]
+			/*line sort.go:167*/ total += s7
+			/*line sort.go:163*/ s8 = warps[7]
+			/*line sort.go:167*/ total += s8
+			start2 := (blockX + tile) * 2048
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 256
+					quernRow3Scan(r, prefixs, first3, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, s, s2, s3, s4, s5, s6, s7, s8, carry, start2, x)
 				}
 			}
-			/*line sort.go:176:100000*/ carry += total /*line quern_gen.go:6495:1*/
+			/*line sort.go:176:100000*/ carry += total
 		}
-	}
+	} /*line quern_gen.go:6499:1*/
 }
 
 //go:noinline
-func quernRow1Scan(r *host.Run, ats []int, first int, sums []int32, items_0s []int32, items_1s []int32, items_2s []int32, items_3s []int32, items_4s []int32, items_5s []int32, items_6s []int32, start int, x []int32) {
-	atRow := (*[256]int)(ats[first:])
+func quernRow1Scan(r *host.Run, sums []int32, first int, items_0s []int32, items_1s []int32, items_2s []int32, items_3s []int32, items_4s []int32, items_5s []int32, items_6s []int32, start int, x []int32) {
 	sumRow := (*[256]int32)(sums[first:])
 	items_0Row := (*[256]int32)(items_0s[first:])
 	items_1Row := (*[256]int32)(items_1s[first:])
@@ -6510,67 +6511,59 @@ func quernRow1Scan(r *host.Run, ats []int, first int, sums []int32, items_0s []i
 	items_6Row := (*[256]int32)(items_6s[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line sort.go:148:100000*/ at := start + threadX*8
-//line sort.go:149:100000
+		at := start + threadX*8
+//line sort.go:149
 		var items_0 int32
-//line sort.go:150:100000
 		var items_1 int32
-//line sort.go:151:100000
 		var items_2 int32
-//line sort.go:152:100000
 		var items_3 int32
-//line sort.go:153:100000
 		var items_4 int32
-//line sort.go:154:100000
 		var items_5 int32
-//line sort.go:155:100000
 		var items_6 int32
-//line sort.go:156:100000
 		var items_7 int32
-//line sort.go:150:100000
+//line sort.go:150
 		var sum int32
 		/*line sort.go:152:100000*/ if at < len(x) {
-			/*line sort.go:153:100000*/ items_0 = x[at] /*line quern_gen.go:6533:1*/
+			items_0 = x[at]
 		}
 		/*line sort.go:155:100000*/ sum += items_0
 		/*line sort.go:152:100000*/ if at+1 < len(x) {
-			/*line sort.go:153:100000*/ items_1 = x[at+1] /*line quern_gen.go:6537:1*/
+			items_1 = x[at+1]
 		}
 		/*line sort.go:155:100000*/ sum += items_1
 		/*line sort.go:152:100000*/ if at+2 < len(x) {
-			/*line sort.go:153:100000*/ items_2 = x[at+2] /*line quern_gen.go:6541:1*/
+			items_2 = x[at+2]
 		}
 		/*line sort.go:155:100000*/ sum += items_2
 		/*line sort.go:152:100000*/ if at+3 < len(x) {
-			/*line sort.go:153:100000*/ items_3 = x[at+3] /*line quern_gen.go:6545:1*/
+			items_3 = x[at+3]
 		}
 		/*line sort.go:155:100000*/ sum += items_3
 		/*line sort.go:152:100000*/ if at+4 < len(x) {
-			/*line sort.go:153:100000*/ items_4 = x[at+4] /*line quern_gen.go:6549:1*/
+			items_4 = x[at+4]
 		}
 		/*line sort.go:155:100000*/ sum += items_4
 		/*line sort.go:152:100000*/ if at+5 < len(x) {
-			/*line sort.go:153:100000*/ items_5 = x[at+5] /*line quern_gen.go:6553:1*/
+			items_5 = x[at+5]
 		}
 		/*line sort.go:155:100000*/ sum += items_5
 		/*line sort.go:152:100000*/ if at+6 < len(x) {
-			/*line sort.go:153:100000*/ items_6 = x[at+6] /*line quern_gen.go:6557:1*/
+			items_6 = x[at+6]
 		}
 		/*line sort.go:155:100000*/ sum += items_6
 		/*line sort.go:152:100000*/ if at+7 < len(x) {
-			/*line sort.go:153:100000*/ items_7 = x[at+7] /*line quern_gen.go:6561:1*/
+			items_7 = x[at+7]
 		}
 		/*line sort.go:155:100000*/ sum += items_7
-		/*line sort.go:156:100000*/ atRow[threadX] = at
-		/*line sort.go:157:100000*/ sumRow[threadX] = sum
-		/*line sort.go:158:100000*/ items_0Row[threadX] = items_0
-		/*line sort.go:159:100000*/ items_1Row[threadX] = items_1
-		/*line sort.go:160:100000*/ items_2Row[threadX] = items_2
-		/*line sort.go:161:100000*/ items_3Row[threadX] = items_3
-		/*line sort.go:162:100000*/ items_4Row[threadX] = items_4
-		/*line sort.go:163:100000*/ items_5Row[threadX] = items_5
-		/*line sort.go:164:100000*/ items_6Row[threadX] = items_6 /*line quern_gen.go:6572:1*/
-	}
+		sumRow[threadX] = sum
+		items_0Row[threadX] = items_0
+		items_1Row[threadX] = items_1
+		items_2Row[threadX] = items_2
+		items_3Row[threadX] = items_3
+		items_4Row[threadX] = items_4
+		items_5Row[threadX] = items_5
+		items_6Row[threadX] = items_6
+	} /*line quern_gen.go:6566:1*/
 }
 
 //go:noinline
@@ -6582,17 +6575,16 @@ func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds []in
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-		/*line sort.go:157:100000*/ prefix := scanExclusiveAdd
+		/*line sort.go:157*/ prefix := scanExclusiveAdd
 		/*line sort.go:158:100000*/ if threadX&31 == 31 {
-			/*line sort.go:159:100000*/ warps[threadX>>5] = prefix + sum /*line quern_gen.go:6587:1*/
+			warps[threadX>>5] = prefix + sum
 		}
-		/*line sort.go:161:100000*/ prefixRow[threadX] = prefix /*line quern_gen.go:6589:1*/
-	}
+		/*line sort.go:161*/ prefixRow[threadX] = prefix
+	} /*line quern_gen.go:6583:1*/
 }
 
 //go:noinline
-func quernRow3Scan(r *host.Run, ats []int, first3 int, prefixs []int32, items_0s []int32, items_1s []int32, items_2s []int32, items_3s []int32, items_4s []int32, items_5s []int32, items_6s []int32, s int32, s2 int32, s3 int32, s4 int32, s5 int32, s6 int32, s7 int32, s8 int32, carry int32, x []int32) {
-	atRow := (*[256]int)(ats[first3:])
+func quernRow3Scan(r *host.Run, prefixs []int32, first3 int, items_0s []int32, items_1s []int32, items_2s []int32, items_3s []int32, items_4s []int32, items_5s []int32, items_6s []int32, s int32, s2 int32, s3 int32, s4 int32, s5 int32, s6 int32, s7 int32, s8 int32, carry int32, start2 int, x []int32) {
 	prefixRow := (*[256]int32)(prefixs[first3:])
 	items_0Row := (*[256]int32)(items_0s[first3:])
 	items_1Row := (*[256]int32)(items_1s[first3:])
@@ -6603,7 +6595,6 @@ func quernRow3Scan(r *host.Run, ats []int, first3 int, prefixs []int32, items_0s
 	items_6Row := (*[256]int32)(items_6s[first3:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		at := atRow[threadX]
 		prefix := prefixRow[threadX]
 		items_0 := items_0Row[threadX]
 		items_1 := items_1Row[threadX]
@@ -6612,64 +6603,65 @@ func quernRow3Scan(r *host.Run, ats []int, first3 int, prefixs []int32, items_0s
 		items_4 := items_4Row[threadX]
 		items_5 := items_5Row[threadX]
 		items_6 := items_6Row[threadX]
-		/*line sort.go:164:100000*/ if threadX>>5 > 0 {
-			/*line sort.go:165:100000*/ prefix += s /*line quern_gen.go:6616:1*/
+		at := start2 + threadX*8
+		/*line sort.go:164*/ if threadX>>5 > 0 {
+			prefix += s
 		}
-		/*line sort.go:164:100000*/ if threadX>>5 > 1 {
-			/*line sort.go:165:100000*/ prefix += s2 /*line quern_gen.go:6619:1*/
+		/*line sort.go:164*/ if threadX>>5 > 1 {
+			prefix += s2
 		}
-		/*line sort.go:164:100000*/ if threadX>>5 > 2 {
-			/*line sort.go:165:100000*/ prefix += s3 /*line quern_gen.go:6622:1*/
+		/*line sort.go:164*/ if threadX>>5 > 2 {
+			prefix += s3
 		}
-		/*line sort.go:164:100000*/ if threadX>>5 > 3 {
-			/*line sort.go:165:100000*/ prefix += s4 /*line quern_gen.go:6625:1*/
+		/*line sort.go:164*/ if threadX>>5 > 3 {
+			prefix += s4
 		}
-		/*line sort.go:164:100000*/ if threadX>>5 > 4 {
-			/*line sort.go:165:100000*/ prefix += s5 /*line quern_gen.go:6628:1*/
+		/*line sort.go:164*/ if threadX>>5 > 4 {
+			prefix += s5
 		}
-		/*line sort.go:164:100000*/ if threadX>>5 > 5 {
-			/*line sort.go:165:100000*/ prefix += s6 /*line quern_gen.go:6631:1*/
+		/*line sort.go:164*/ if threadX>>5 > 5 {
+			prefix += s6
 		}
-		/*line sort.go:164:100000*/ if threadX>>5 > 6 {
-			/*line sort.go:165:100000*/ prefix += s7 /*line quern_gen.go:6634:1*/
+		/*line sort.go:164*/ if threadX>>5 > 6 {
+			prefix += s7
 		}
-		/*line sort.go:164:100000*/ if threadX>>5 > 7 {
-			/*line sort.go:165:100000*/ prefix += s8 /*line quern_gen.go:6637:1*/
+		/*line sort.go:164*/ if threadX>>5 > 7 {
+			prefix += s8
 		}
-		/*line sort.go:169:100000*/ prefix2 := prefix + carry
+		/*line sort.go:169*/ prefix2 := prefix + carry
 		/*line sort.go:171:100000*/ if at < len(x) {
-			/*line sort.go:172:100000*/ x[at] = prefix2 /*line quern_gen.go:6641:1*/
+			x[at] = prefix2
 		}
 		/*line sort.go:174:100000*/ prefix2 += items_0
 		/*line sort.go:171:100000*/ if at+1 < len(x) {
-			/*line sort.go:172:100000*/ x[at+1] = prefix2 /*line quern_gen.go:6645:1*/
+			x[at+1] = prefix2
 		}
 		/*line sort.go:174:100000*/ prefix2 += items_1
 		/*line sort.go:171:100000*/ if at+2 < len(x) {
-			/*line sort.go:172:100000*/ x[at+2] = prefix2 /*line quern_gen.go:6649:1*/
+			x[at+2] = prefix2
 		}
 		/*line sort.go:174:100000*/ prefix2 += items_2
 		/*line sort.go:171:100000*/ if at+3 < len(x) {
-			/*line sort.go:172:100000*/ x[at+3] = prefix2 /*line quern_gen.go:6653:1*/
+			x[at+3] = prefix2
 		}
 		/*line sort.go:174:100000*/ prefix2 += items_3
 		/*line sort.go:171:100000*/ if at+4 < len(x) {
-			/*line sort.go:172:100000*/ x[at+4] = prefix2 /*line quern_gen.go:6657:1*/
+			x[at+4] = prefix2
 		}
 		/*line sort.go:174:100000*/ prefix2 += items_4
 		/*line sort.go:171:100000*/ if at+5 < len(x) {
-			/*line sort.go:172:100000*/ x[at+5] = prefix2 /*line quern_gen.go:6661:1*/
+			x[at+5] = prefix2
 		}
 		/*line sort.go:174:100000*/ prefix2 += items_5
 		/*line sort.go:171:100000*/ if at+6 < len(x) {
-			/*line sort.go:172:100000*/ x[at+6] = prefix2 /*line quern_gen.go:6665:1*/
+			x[at+6] = prefix2
 		}
 		/*line sort.go:174:100000*/ prefix2 += items_6
 		/*line sort.go:171:100000*/ if at+7 < len(x) {
-			/*line sort.go:172:100000*/ x[at+7] = prefix2 /*line quern_gen.go:6669:1*/
+			x[at+7] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefixRow[threadX] = prefix /*line quern_gen.go:6671:1*/
-	}
+		/*line sort.go:174:100000*/ prefixRow[threadX] = prefix
+	} /*line quern_gen.go:6664:1*/
 }
 
 func quernPlainScanAll(r *host.Run) {
@@ -6703,29 +6695,29 @@ func quernRow1ScanAll(r *host.Run, base int, x []int32, width int) {
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line sort.go:188:100000
+//line sort.go:188
 			var sum int32
 			/*line sort.go:189:100000*/ for i := 0; i < len(x); i++ {
-				/*line sort.go:190:100000*/ v := x[i]
-				/*line sort.go:191:100000*/ x[i] = sum
-				/*line sort.go:192:100000*/ sum += v /*line quern_gen.go:6711:1*/
+				v := x[i]
+				x[i] = sum
+				sum += v
 			}
 		}
-		/*line sort.go:195:100000*/ return /*line quern_gen.go:6714:1*/
+		/*line sort.go:195:100000*/ return
 	}
 	/*line sort.go:197:100000*/ for threadX := range width {
-		/*line sort.go:198:100000*/ r.ThreadIdx.X = threadX
-		/*line sort.go:185:100000*/ if base+threadX > 0 {
-			/*line sort.go:186:100000*/ continue /*line quern_gen.go:6719:1*/
+		r.ThreadIdx.X = threadX
+		/*line sort.go:185*/ if base+threadX > 0 {
+			continue
 		}
 //line sort.go:188:100000
 		var sum int32
 		/*line sort.go:189:100000*/ for i := 0; i < len(x); i++ {
-			/*line sort.go:190:100000*/ v := x[i]
-			/*line sort.go:191:100000*/ x[i] = sum
-			/*line sort.go:192:100000*/ sum += v /*line quern_gen.go:6726:1*/
+			v := x[i]
+			x[i] = sum
+			sum += v
 		}
-	}
+	} /*line quern_gen.go:6720:1*/
 }
 
 func quernPlainEnumerate(r *host.Run) {
@@ -6761,18 +6753,18 @@ func quernRow1Enumerate(r *host.Run, base int, x []int32, width int) {
 			row := x[base:][:count]
 			for threadX := range count {
 				i := base + threadX
-				/*line sort.go:201:100000*/ row[threadX] = int32(i) /*line quern_gen.go:6764:1*/
+				/*line sort.go:201*/ row[threadX] = int32(i)
 			}
-			/*line sort.go:203:100000*/ return /*line quern_gen.go:6766:1*/
+			/*line sort.go:203:100000*/ return
 		}
 	}
-	/*line sort.go:206:100000*/ for threadX := range width {
-		/*line sort.go:207:100000*/ r.ThreadIdx.X = threadX
-		/*line sort.go:208:100000*/ i := base + threadX
+	/*line sort.go:206*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line sort.go:200:100000*/ if i < len(x) {
-			/*line sort.go:201:100000*/ x[i] = int32(i) /*line quern_gen.go:6773:1*/
+			x[i] = int32(i)
 		}
-	}
+	} /*line quern_gen.go:6767:1*/
 }
 
 func quernPlainSolveWarps[T float32 | float64](r *host.Run) {
@@ -6803,49 +6795,49 @@ func quernHostSolveWarps[T float32 | float64](r *host.Run) {
 	reduceAdds2 := host.Scratch[T](r, 4, r.BlockDim.Count())
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
-		/*line triangular.go:30:60000*/ t2 = sync[n:]
+		/*line triangular.go:30*/ t2 = sync[n:]
 		/*line triangular.go:31:60000*/ for threadZ := range 1 {
 			/*line triangular.go:32:60000*/ for threadY := range 1 {
-				/*line triangular.go:33:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line triangular.go:34:60000*/ quernRow1SolveWarps[T](r, t2, c, row) /*line quern_gen.go:6810:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1SolveWarps[T](r, t2, c, row)
 			}
 		}
-		/*line triangular.go:21:60000*/ result0 = *row
-		/*line triangular.go:30:60000*/ row2 = result0
+		/*line triangular.go:21*/ result0 = *row
+		/*line triangular.go:30*/ row2 = result0
 		/*line triangular.go:31:60000*/ if upper {
-			/*line triangular.go:32:60000*/ row2 = n - 1 - row2 /*line quern_gen.go:6816:1*/
+			row2 = n - 1 - row2
 		}
 		/*line triangular.go:34:60000*/ for threadZ := range 1 {
 			/*line triangular.go:35:60000*/ for threadY := range 1 {
-				/*line triangular.go:36:60000*/ first := (threadZ*1 + threadY) * 32
-				/*line triangular.go:37:60000*/ quernRow2SolveWarps[T](r, sums, first, diagonals) /*line quern_gen.go:6821:1*/
+				first := (threadZ*1 + threadY) * 32
+				quernRow2SolveWarps[T](r, sums, first, diagonals)
 			}
 		}
 		/*line triangular.go:40:60000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line triangular.go:35:60000*/ end = int(start[row2+1])
+		/*line triangular.go:35*/ end = int(start[row2+1])
 		/*line triangular.go:36:60000*/ for threadZ := range 1 {
 			/*line triangular.go:37:60000*/ for threadY := range 1 {
-				/*line triangular.go:38:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line triangular.go:39:60000*/ first2 := (threadZ*1 + threadY) * 32
-				/*line triangular.go:40:60000*/ quernRow3SolveWarps[T](r, sums, first2, diagonals, start, row2, end, index, value, upper, sync, x) /*line quern_gen.go:6830:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 32
+				quernRow3SolveWarps[T](r, sums, first2, diagonals, start, row2, end, index, value, upper, sync, x)
 			}
 		}
 		/*line triangular.go:46:60000*/ host.ReduceAdd(reduceAdds, sums)
 		/*line triangular.go:47:60000*/ for threadZ := range 1 {
 			/*line triangular.go:48:60000*/ for threadY := range 1 {
-				/*line triangular.go:49:60000*/ first3 := (threadZ*1 + threadY) * 32
-				/*line triangular.go:50:60000*/ quernRow4SolveWarps[T](r, reduceAdds, first3, t6s) /*line quern_gen.go:6837:1*/
+				first3 := (threadZ*1 + threadY) * 32
+				quernRow4SolveWarps[T](r, reduceAdds, first3, t6s)
 			}
 		}
 		/*line triangular.go:53:60000*/ host.ReduceAdd(reduceAdds2, diagonals)
 		/*line triangular.go:54:60000*/ for threadZ := range 1 {
 			/*line triangular.go:55:60000*/ for threadY := range 1 {
-				/*line triangular.go:56:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line triangular.go:57:60000*/ first4 := (threadZ*1 + threadY) * 32
-				/*line triangular.go:58:60000*/ quernRow5SolveWarps[T](r, t6s, first4, reduceAdds2, b, row2, unit, x, sync) /*line quern_gen.go:6845:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow5SolveWarps[T](r, t6s, first4, reduceAdds2, b, row2, unit, x, sync)
 			}
 		}
-	}
+	} /*line quern_gen.go:6840:1*/
 }
 
 //go:noinline
@@ -6857,30 +6849,27 @@ func quernRow1SolveWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint32
 	}
 	if 0 < len(t2) {
 		for range count {
-			/*line triangular.go:18:60000*/ old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:60000
-			*row = int(old) /*line quern_gen.go:6862:1*/
+			/*line triangular.go:18*/ old := atomic.AddUint32(&t2[0], 1) - c
+			*row = int(old)
 		}
-		/*line triangular.go:21:60000*/ return /*line quern_gen.go:6864:1*/
+		return
 	}
 	/*line triangular.go:23:60000*/ for threadX := range 32 {
-		/*line triangular.go:24:60000*/ r.ThreadIdx.X = threadX
+		r.ThreadIdx.X = threadX
 		/*line triangular.go:17:60000*/ if threadX == 0 {
-			/*line triangular.go:18:60000*/ old := atomic.AddUint32(&t2[0], 1) - c
-//line triangular.go:19:60000
-			*row = int(old) /*line quern_gen.go:6871:1*/
+			old := atomic.AddUint32(&t2[0], 1) - c
+			*row = int(old)
 		}
-	}
+	} /*line quern_gen.go:6863:1*/
 }
 
 //go:noinline
 func quernRow2SolveWarps[T float32 | float64](r *host.Run, sums []T, first int, diagonals []T) {
 	sumRow := (*[32]T)(sums[first:])
 	diagonalRow := (*[32]T)(diagonals[first:])
-//line triangular.go:34:60000
+//line triangular.go:34
 	*sumRow = [32]T{}
-//line triangular.go:35:60000
-	*diagonalRow = [32]T{} /*line quern_gen.go:6883:1*/
+	*diagonalRow = [32]T{} /*line quern_gen.go:6872:1*/
 }
 
 //go:noinline
@@ -6893,37 +6882,37 @@ func quernRow3SolveWarps[T float32 | float64](r *host.Run, sums []T, first2 int,
 		diagonal := diagonalRow[threadX]
 		/*line triangular.go:36:60000*/ for k := int(start[row2]) + threadX; k < end; k += 32 {
 			/*line triangular.go:37:60000*/ if r.Halted() {
-				/*line triangular.go:36:60000*/ r.Halt() /*line quern_gen.go:6896:1*/
+				/*line triangular.go:36*/ r.Halt()
 			}
 			/*line triangular.go:37:60000*/ j := int(index[k])
 			/*line triangular.go:38:60000*/ if j == row2 {
-				/*line triangular.go:39:60000*/ diagonal += value[k]
+				diagonal += value[k]
 //line triangular.go:40:60000
 			} else if j > row2 == upper {
 //line triangular.go:41:60000
 				var loaded uint32
 				/*line triangular.go:41:60000*/ for {
 					/*line triangular.go:42:60000*/ if r.Halted() {
-						/*line triangular.go:41:60000*/ r.Halt() /*line quern_gen.go:6907:1*/
+						/*line triangular.go:41*/ r.Halt()
 					}
 					/*line triangular.go:41:60000*/ loaded = host.Load(r, &sync[j])
 					/*line triangular.go:42:60000*/ if !(loaded == 0) {
-						/*line triangular.go:43:60000*/ break /*line quern_gen.go:6911:1*/
+						break
 					}
 				}
-				/*line triangular.go:43:60000*/ sum += value[k] * x[j] /*line quern_gen.go:6914:1*/
+				/*line triangular.go:43:60000*/ sum += value[k] * x[j]
 			}
 		}
 		/*line triangular.go:46:60000*/ sumRow[threadX] = sum
-		/*line triangular.go:47:60000*/ diagonalRow[threadX] = diagonal /*line quern_gen.go:6918:1*/
-	}
+		diagonalRow[threadX] = diagonal
+	} /*line quern_gen.go:6908:1*/
 }
 
 //go:noinline
 func quernRow4SolveWarps[T float32 | float64](r *host.Run, reduceAdds []T, first3 int, t6s []T) {
 	reduceAddRow := (*[32]T)(reduceAdds[first3:])
 	t6Row := (*[32]T)(t6s[first3:])
-	/*line triangular.go:46:60000*/ copy(t6Row[:], reduceAddRow[:]) /*line quern_gen.go:6926:1*/
+	/*line triangular.go:46*/ copy(t6Row[:], reduceAddRow[:]) /*line quern_gen.go:6915:1*/
 }
 
 //go:noinline
@@ -6934,18 +6923,18 @@ func quernRow5SolveWarps[T float32 | float64](r *host.Run, t6s []T, first4 int, 
 		r.ThreadIdx.X = threadX
 		t6 := t6Row[threadX]
 		reduceAdd := reduceAddRow2[threadX]
-		/*line triangular.go:46:60000*/ t8 := reduceAdd
-		/*line triangular.go:47:60000*/ sum2 := t6
-		/*line triangular.go:48:60000*/ diagonal2 := t8
+		/*line triangular.go:46*/ t8 := reduceAdd
+		sum2 := t6
+		diagonal2 := t8
 		/*line triangular.go:47:60000*/ if threadX == 0 {
-			/*line triangular.go:48:60000*/ v := b[row2] - sum2
+			v := b[row2] - sum2
 			/*line triangular.go:49:60000*/ if !unit {
-				/*line triangular.go:50:60000*/ v /= diagonal2 /*line quern_gen.go:6943:1*/
+				v /= diagonal2
 			}
 			/*line triangular.go:52:60000*/ x[row2] = v
-			/*line triangular.go:53:60000*/ kernel.StoreRelease(&sync[row2], 1) /*line quern_gen.go:6946:1*/
+			kernel.StoreRelease(&sync[row2], 1)
 		}
-	}
+	} /*line quern_gen.go:6937:1*/
 }
 
 func quernPlainSolveAll[T float32 | float64](r *host.Run) {
@@ -6988,67 +6977,67 @@ func quernRow1SolveAll[T float32 | float64](r *host.Run, base int, t1 int, upper
 			r.ThreadIdx.X = threadX
 			/*line triangular.go:64:60000*/ for i := 0; i < t1; i++ {
 				/*line triangular.go:65:60000*/ if r.Halted() {
-					/*line triangular.go:64:60000*/ r.Halt() /*line quern_gen.go:6991:1*/
+					/*line triangular.go:64*/ r.Halt()
 				}
 				/*line triangular.go:65:60000*/ row := i
 				/*line triangular.go:66:60000*/ if upper {
-					/*line triangular.go:67:60000*/ row = len(x) - 1 - i /*line quern_gen.go:6995:1*/
+					row = len(x) - 1 - i
 				}
 //line triangular.go:69:60000
 				var sum T
-//line triangular.go:70:60000
 				var diagonal T
-				/*line triangular.go:70:60000*/ end := int(start[row+1])
+				/*line triangular.go:70*/ end := int(start[row+1])
 				/*line triangular.go:71:60000*/ for k := int(start[row]); k < end; k++ {
-					/*line triangular.go:72:60000*/ j := int(index[k])
+					j := int(index[k])
 					/*line triangular.go:73:60000*/ if j == row {
-						/*line triangular.go:74:60000*/ diagonal += value[k]
+						diagonal += value[k]
 //line triangular.go:75:60000
 					} else if j > row == upper {
-						/*line triangular.go:76:60000*/ sum += value[k] * x[j] /*line quern_gen.go:7008:1*/
+						/*line triangular.go:76:60000*/ sum += value[k] * x[j]
 					}
 				}
 				/*line triangular.go:79:60000*/ v := b[row] - sum
 				/*line triangular.go:80:60000*/ if !unit {
-					/*line triangular.go:81:60000*/ v /= diagonal /*line quern_gen.go:7013:1*/
+					v /= diagonal
 				}
-				/*line triangular.go:83:60000*/ x[row] = v /*line quern_gen.go:7015:1*/
+				/*line triangular.go:83:60000*/ x[row] = v
 			}
 		}
-		/*line triangular.go:86:60000*/ return /*line quern_gen.go:7018:1*/
+		/*line triangular.go:86:60000*/ return
 	}
 	/*line triangular.go:88:60000*/ for threadX := range width {
-		/*line triangular.go:89:60000*/ r.ThreadIdx.X = threadX
+		r.ThreadIdx.X = threadX
 		/*line triangular.go:61:60000*/ if base+threadX > 0 {
-			/*line triangular.go:62:60000*/ continue /*line quern_gen.go:7023:1*/
+			continue
 		}
 		/*line triangular.go:64:60000*/ for i := 0; i < t1; i++ {
 			/*line triangular.go:65:60000*/ if r.Halted() {
-				/*line triangular.go:64:60000*/ r.Halt() /*line quern_gen.go:7027:1*/
+				/*line triangular.go:64*/ r.Halt()
 			}
 			/*line triangular.go:65:60000*/ row := i
 			/*line triangular.go:66:60000*/ if upper {
-				/*line triangular.go:67:60000*/ row = len(x) - 1 - i /*line quern_gen.go:7031:1*/
+				row = len(x) - 1 - i
 			}
 //line triangular.go:69:60000
 			var sum T
-//line triangular.go:70:60000
 			var diagonal T
-			/*line triangular.go:70:60000*/ end := int(start[row+1])
+			/*line triangular.go:70*/ end := int(start[row+1])
 			/*line triangular.go:71:60000*/ for k := int(start[row]); k < end; k++ {
-				/*line triangular.go:72:60000*/ j := int(index[k])
+				j := int(index[k])
 				/*line triangular.go:73:60000*/ if j == row {
-					/*line triangular.go:74:60000*/ diagonal += value[k]
+					diagonal += value[k]
 //line triangular.go:75:60000
 				} else if j > row == upper {
-					/*line triangular.go:76:60000*/ sum += value[k] * x[j] /*line quern_gen.go:7044:1*/
+					/*line triangular.go:76:60000*/ sum += value[k] * x[j]
 				}
 			}
 			/*line triangular.go:79:60000*/ v := b[row] - sum
 			/*line triangular.go:80:60000*/ if !unit {
-				/*line triangular.go:81:60000*/ v /= diagonal /*line quern_gen.go:7049:1*/
+				v /= diagonal
 			}
-			/*line triangular.go:83:60000*/ x[row] = v /*line quern_gen.go:7051:1*/
+			/*line triangular.go:83:60000*/ x[row] = v
 		}
-	}
+	} /*line quern_gen.go:7040:1*/
 }
+
+//line triangular.go:87:60000

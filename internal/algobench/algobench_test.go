@@ -5,8 +5,11 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"encoding/xml"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +64,37 @@ func TestSweepIsCSV(t *testing.T) {
 	}
 	if len(table) != 1+2*len(names) || table[1][1] != "1024" || table[len(names)+1][1] != "2048" || table[2][0] != "reduce" {
 		t.Errorf("the table is %q", table)
+	}
+}
+
+func TestPlotHasACurvePerAlgorithm(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sweep.svg")
+	if err := run(t.Context(), options{shortly: true, device: "cpu", n: 5000, sweep: true, plot: file}, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var image struct {
+		Lines []struct {
+			Points string `xml:"points,attr"`
+		} `xml:"polyline"`
+		Texts []string `xml:"text"`
+	}
+	if err := xml.Unmarshal(text, &image); err != nil {
+		t.Fatal(err)
+	}
+	if len(image.Lines) != len(names) {
+		t.Fatalf("%d curves, want %d", len(image.Lines), len(names))
+	}
+	for i, l := range image.Lines {
+		if len(strings.Fields(l.Points)) != 3 || !slices.Contains(image.Texts, names[i]) {
+			t.Errorf("the curve of %s is %q, the texts are %q", names[i], l.Points, image.Texts)
+		}
+	}
+	if err := run(t.Context(), options{shortly: true, device: "cpu", n: 1024, sweep: true, plot: t.TempDir()}, io.Discard, io.Discard); err == nil {
+		t.Error("a folder was accepted as the file of a plot")
 	}
 }
 

@@ -22,7 +22,8 @@ type options struct {
 	device        string
 	n             int
 	sweep, asJSON bool
-	shortly       bool // one sample per figure, for tests
+	plot          string // the file for the plot of a sweep, unless empty
+	shortly       bool   // one sample per figure, for tests
 }
 
 func main() {
@@ -32,6 +33,7 @@ func main() {
 	flag.StringVar(&o.device, "device", "", "device: cuda, cuda:1, cpu or sim; the best one if empty")
 	flag.IntVar(&o.n, "elements", 0, "elements; 0 means a number that suits the device")
 	flag.BoolVar(&o.sweep, "sweep", false, "measure the powers of two from 2^10 to -elements and write CSV")
+	flag.StringVar(&o.plot, "plot", "", "write an SVG plot of the sweep to this file")
 	flag.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -99,12 +101,24 @@ func run(ctx context.Context, o options, w, progress io.Writer) (err error) {
 		err = errors.New("interrupted; the results are incomplete")
 	}
 	r.Complete = err == nil
+	if o.plot != "" && r.Complete {
+		err = o.writePlot(&r)
+	}
 	if o.asJSON {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		err = errors.Join(err, enc.Encode(r))
 	}
 	return err
+}
+
+// writePlot writes the plot of a sweep to its file.
+func (o *options) writePlot(r *Report) error {
+	f, err := os.Create(o.plot)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writePlot(f, r), f.Close())
 }
 
 // sizes returns the numbers of elements to measure.

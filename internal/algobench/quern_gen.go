@@ -16,7 +16,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/algobench",
 	Archive: &quern_gen_zip,
-	Sum:     "f9cbce5bc0440d4edb84afc1043a6a6008d5a5a6c6cbac1239200b4ba0b6cfaf",
+	Sum:     "1d53b216ad0f627b3db02f6e1c3b1749e4fb3429cedcdf24315f52b30aaf8bf1",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

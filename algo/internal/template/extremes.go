@@ -68,35 +68,53 @@ func vectorExtremes[T any](t kernel.Thread, less func(a, b T) bool, least, great
 	lowAt, highAt := p, p
 	switch {
 	case !greatest:
-		//quern:unroll 2
-		for j := i; j < vectors; j += Threads {
-			v := loadVector(in, j)
+		for j := i; j < vectors; j += 2 * Threads {
+			next := min(j+Threads, vectors-1)
+			v, w := loadVector(in, j), loadVector(in, next)
 			for k := range Vector {
 				if less(v[k], low) {
 					low, lowAt = v[k], Vector*j+k
+				}
+			}
+			for k := range Vector {
+				if less(w[k], low) {
+					low, lowAt = w[k], Vector*next+k
 				}
 			}
 		}
 	case !least:
-		//quern:unroll 2
-		for j := i; j < vectors; j += Threads {
-			v := loadVector(in, j)
+		for j := i; j < vectors; j += 2 * Threads {
+			next := min(j+Threads, vectors-1)
+			v, w := loadVector(in, j), loadVector(in, next)
 			for k := range Vector {
 				if less(high, v[k]) {
 					high, highAt = v[k], Vector*j+k
 				}
 			}
+			for k := range Vector {
+				if less(high, w[k]) {
+					high, highAt = w[k], Vector*next+k
+				}
+			}
 		}
 	default:
-		//quern:unroll 2
-		for j := i; j < vectors; j += Threads {
-			v := loadVector(in, j)
+		for j := i; j < vectors; j += 2 * Threads {
+			next := min(j+Threads, vectors-1)
+			v, w := loadVector(in, j), loadVector(in, next)
 			for k := range Vector {
 				if less(v[k], low) {
 					low, lowAt = v[k], Vector*j+k
 				}
 				if less(high, v[k]) {
 					high, highAt = v[k], Vector*j+k
+				}
+			}
+			for k := range Vector {
+				if less(w[k], low) {
+					low, lowAt = w[k], Vector*next+k
+				}
+				if less(high, w[k]) {
+					high, highAt = w[k], Vector*next+k
 				}
 			}
 		}

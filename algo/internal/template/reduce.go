@@ -137,11 +137,11 @@ func ReduceColumns[T any](t kernel.Thread, combine func(a, b T) T, n, width, par
 	first := p * part
 	last := min(first+part, n)
 	for z := t.BlockIdx.Z; z*n*width < len(in); z += t.GridDim.Z {
-		at := (z*n+first)*width + x
-		sum := in[at]
-		for y := first + 1; y < last; y++ {
-			at += width
-			sum = combine(sum, in[at])
+		column := in[(z*n+first)*width+x:]
+		sum := column[0]
+		//quern:unroll 8
+		for y := 1; y < last-first; y++ {
+			sum = combine(sum, column[y*width])
 		}
 		out[(z*t.GridDim.Y+p)*width+x] = sum
 	}
@@ -187,10 +187,8 @@ func reduceBlock[T any](t kernel.Thread, combine func(a, b T) T, count int, v T,
 		partial[i/warpSize] = v
 	}
 	t.Sync()
-	if i == 0 {
-		for w := 1; w < (count+warpSize-1)/warpSize; w++ {
-			v = combine(v, partial[w])
-		}
+	if t.Warp() == 0 {
+		v = reduceGroup(t, combine, warps, (count+warpSize-1)/warpSize, partial[t.Lane()%warps])
 	}
 	return v
 }

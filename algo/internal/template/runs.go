@@ -33,20 +33,10 @@ func RunTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, le
 	tile := nextTile(t, status)
 	v := loadTile(t, tile, rows, in)
 	base := tile*Tile + Vector*t.ThreadIdx.X
-	var mask [rows]uint32
+	mask := headsOf(t, same, rows, base, in, &v)
 	var sum [wideRows]runs
 	for r := range rows {
 		at := base + r*Threads*Vector
-		prior := kernel.ShuffleUp(t, v[r][Vector-1], 1)
-		if t.Lane() == 0 && at > 0 {
-			prior = in[min(at, len(in))-1]
-		}
-		for k := range Vector {
-			if at+k < len(in) && (at+k == 0 || !same(prior, v[r][k])) {
-				mask[r] |= 1 << k
-			}
-			prior = v[r][k]
-		}
 		sum[r] = runs{uint32(bits.OnesCount32(mask[r])), uint32(at + bits.Len32(mask[r]) - 1)}
 	}
 	before := prefixes(t, joinRuns, tile, true, runs{}, status, rows, sum)
@@ -136,6 +126,90 @@ func RunTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, le
 				lengths[first+j-1] = int(starts[j] - start)
 			}
 		}
+	}
+}
+
+// headsOf returns where runs begin in the thread's n vectors v of a tile, the first of which begins at
+// base.
+//
+//quern:unchecked
+func headsOf[T any](t kernel.Thread, same func(a, b T) bool, n, base int, in []T, v *[wideRows][Vector]T) (mask [wideRows]uint32) {
+	var before [wideRows]T // the elements before the vectors of the warp's first thread
+	if t.Lane() == 0 {
+		for r := range n {
+			before[r] = in[max(min(base+r*Threads*Vector, len(in))-1, 0)]
+		}
+	}
+	for r := range n {
+		at := base + r*Threads*Vector
+		prior := kernel.ShuffleUp(t, v[r][Vector-1], 1)
+		if t.Lane() == 0 {
+			prior = before[r]
+		}
+		for k := range Vector {
+			if at+k < len(in) && (at+k == 0 || !same(prior, v[r][k])) {
+				mask[r] |= 1 << k
+			}
+			prior = v[r][k]
+		}
+	}
+	return mask
+}
+
+// UniqueTiles is [RunTiles] for the values and their number only, with the tiles of [ScanTile].
+//
+//quern:template Equal block=256 maxregs=64 only=gpu
+//quern:unchecked
+func UniqueTiles[T any](t kernel.Thread, same func(a, b T) bool, in, values []T, count []int, status []uint64) {
+	var zero T
+	ends := kernel.Shared[[2]uint32](t) // how many runs begin before the tile, and up to its end
+	size := ScanTile(int(unsafe.Sizeof(zero)))
+	n := size / (Threads * Vector)
+	tile := nextTile(t, status)
+	v := loadTile(t, tile, n, in)
+	mask := headsOf(t, same, n, tile*size+Vector*t.ThreadIdx.X, in, &v)
+	var sum [wideRows]uint32
+	for r := range n {
+		sum[r] = uint32(bits.OnesCount32(mask[r]))
+	}
+	before := prefixes(t, addCounts, tile, true, 0, status, n, sum)
+	if t.ThreadIdx.X == 0 {
+		ends[0] = before[0]
+	}
+	if t.ThreadIdx.X == Threads-1 {
+		ends[1] = before[n-1] + sum[n-1]
+		if tile == t.GridDim.X-1 {
+			count[0] = int(ends[1])
+		}
+	}
+	if !staged[T]() {
+		for r := range n {
+			at := before[r]
+			for k := range Vector {
+				if mask[r]>>k&1 != 0 {
+					values[at] = v[r][k]
+					at++
+				}
+			}
+		}
+		return
+	}
+	t.Sync()
+	first, all := ends[0], ends[1]-ends[0]
+	stage := kernel.Dynamic[T](t)
+	for r := range n {
+		at := before[r] - first
+		for k := range Vector {
+			if mask[r]>>k&1 != 0 {
+				stage[at] = v[r][k]
+				at++
+			}
+		}
+	}
+	t.Sync()
+	to := values[first:]
+	for j := uint32(t.ThreadIdx.X); j < all; j += Threads {
+		to[j] = stage[j]
 	}
 }
 

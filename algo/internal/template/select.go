@@ -22,6 +22,14 @@ func StageBytes(size int) int {
 	return Tile * size
 }
 
+// UniqueBytes is [StageBytes] for [UniqueTiles].
+func UniqueBytes(size int) int {
+	if size > mostStaged {
+		return 0
+	}
+	return ScanTile(size) * size
+}
+
 // staged reports whether elements are collected in shared memory. It is constant in a kernel.
 func staged[T any]() bool {
 	var v T

@@ -106,8 +106,11 @@ func gemmTile[T Float](t kernel.Thread, side, quads int, sa, sb []quad[T], m, n,
 						rb[i*4+j] = q[j]
 					}
 				}
+				// Back and forth, so that adjacent products share an element of A or B, which
+				// the processor then reads once.
 				for i := range 4 * quads {
-					for j := range 8 {
+					for turn := range 8 {
+						j := turn + (i+1)%2*(7-2*turn)
 						sum[i][j] += ra[i] * rb[j]
 					}
 				}

@@ -100,7 +100,9 @@ func groupProduct[A, B any, LA, LB kernel.MatrixLine, C float32 | int32](t kerne
 		nextStep++
 		if nextStep == count {
 			nextStep, next = 0, next+blocks
-			nextRow, nextColumn = tileOf(next, tilesM, tilesN)
+			if next < tiles { // tileOf divides by the rows that are left
+				nextRow, nextColumn = tileOf(next, tilesM, tilesN)
+			}
 		}
 	}
 	for step := range int32(groupAhead) {

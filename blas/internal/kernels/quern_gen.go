@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "1ccd0d924aa187c2b589bfd7bb3fb2214ccfee8ffa3b563d8a96a05a414eb3be",
+	Sum:     "9d5f522ea8c024df79c1a9f24e68a15c2d800a09aade13ae7bb9b6b12017c102",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -104,6 +104,12 @@ type (
 	quern_gen_is_stale__run_go_generate__copyRows_uint8                                   func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint8, to []uint8)
 	quern_gen_is_stale__run_go_generate__copyRows_uint16                                  func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint16, to []uint16)
 	quern_gen_is_stale__run_go_generate__copyRows_uint32                                  func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, matrices int, from []uint32, to []uint32)
+	quern_gen_is_stale__run_go_generate__widen_kernel_Float16                             func(t kernel.Thread, rows int, columns int, stride int, step int, matrices int, from []kernel.Float16, to []float32)
+	quern_gen_is_stale__run_go_generate__widen_kernel_BFloat16                            func(t kernel.Thread, rows int, columns int, stride int, step int, matrices int, from []kernel.BFloat16, to []float32)
+	quern_gen_is_stale__run_go_generate__widen_kernel_Float8E4M3                          func(t kernel.Thread, rows int, columns int, stride int, step int, matrices int, from []kernel.Float8E4M3, to []float32)
+	quern_gen_is_stale__run_go_generate__widen_kernel_Float8E5M2                          func(t kernel.Thread, rows int, columns int, stride int, step int, matrices int, from []kernel.Float8E5M2, to []float32)
+	quern_gen_is_stale__run_go_generate__integerCPU_int8                                  func(t kernel.Thread, m int, n int, k int, batch int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []int8, b []int8, c []int32)
+	quern_gen_is_stale__run_go_generate__integerCPU_uint8                                 func(t kernel.Thread, m int, n int, k int, batch int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []uint8, b []uint8, c []int32)
 	quern_gen_is_stale__run_go_generate__transpose_uint8                                  func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint8, to []uint8)
 	quern_gen_is_stale__run_go_generate__transpose_uint16                                 func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint16, to []uint16)
 	quern_gen_is_stale__run_go_generate__transpose_uint32                                 func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint32, to []uint32)
@@ -199,6 +205,12 @@ var (
 	quern_copyRows_uint8                                                                           quern_gen_is_stale__run_go_generate__copyRows_uint8                                                                           = copyRows[uint8]
 	quern_copyRows_uint16                                                                          quern_gen_is_stale__run_go_generate__copyRows_uint16                                                                          = copyRows[uint16]
 	quern_copyRows_uint32                                                                          quern_gen_is_stale__run_go_generate__copyRows_uint32                                                                          = copyRows[uint32]
+	quern_widen_kernel_Float16                                                                     quern_gen_is_stale__run_go_generate__widen_kernel_Float16                                                                     = widen[kernel.Float16]
+	quern_widen_kernel_BFloat16                                                                    quern_gen_is_stale__run_go_generate__widen_kernel_BFloat16                                                                    = widen[kernel.BFloat16]
+	quern_widen_kernel_Float8E4M3                                                                  quern_gen_is_stale__run_go_generate__widen_kernel_Float8E4M3                                                                  = widen[kernel.Float8E4M3]
+	quern_widen_kernel_Float8E5M2                                                                  quern_gen_is_stale__run_go_generate__widen_kernel_Float8E5M2                                                                  = widen[kernel.Float8E5M2]
+	quern_integerCPU_int8                                                                          quern_gen_is_stale__run_go_generate__integerCPU_int8                                                                          = integerCPU[int8]
+	quern_integerCPU_uint8                                                                         quern_gen_is_stale__run_go_generate__integerCPU_uint8                                                                         = integerCPU[uint8]
 	quern_transpose_uint8                                                                          quern_gen_is_stale__run_go_generate__transpose_uint8                                                                          = transpose[uint8]
 	quern_transpose_uint16                                                                         quern_gen_is_stale__run_go_generate__transpose_uint16                                                                         = transpose[uint16]
 	quern_transpose_uint32                                                                         quern_gen_is_stale__run_go_generate__transpose_uint32                                                                         = transpose[uint32]
@@ -1091,7 +1103,7 @@ func LaunchLargestCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, 
 	return l.End()
 }
 
-var quernTensorF16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorF16", Code: &quernPTX, Host: quernHostTensorF16, Plain: quernPlainTensorF16}}
+var quernTensorF16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorF16", Code: &quernPTX}}
 
 // LaunchTensorF16 runs tensorF16 on the grid g.
 //
@@ -1124,7 +1136,7 @@ func LaunchTensorF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, st
 	return l.End()
 }
 
-var quernTensorF16Wide = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorF16Wide", Code: &quernPTX, Host: quernHostTensorF16Wide, Plain: quernPlainTensorF16Wide}}
+var quernTensorF16Wide = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorF16Wide", Code: &quernPTX}}
 
 // LaunchTensorF16Wide runs tensorF16Wide on the grid g.
 //
@@ -1157,7 +1169,7 @@ func LaunchTensorF16Wide(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc
 	return l.End()
 }
 
-var quernTensorBF16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorBF16", Code: &quernPTX, Host: quernHostTensorBF16, Plain: quernPlainTensorBF16}}
+var quernTensorBF16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorBF16", Code: &quernPTX}}
 
 // LaunchTensorBF16 runs tensorBF16 on the grid g.
 //
@@ -1190,7 +1202,7 @@ func LaunchTensorBF16(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, s
 	return l.End()
 }
 
-var quernTensorBF16Wide = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorBF16Wide", Code: &quernPTX, Host: quernHostTensorBF16Wide, Plain: quernPlainTensorBF16Wide}}
+var quernTensorBF16Wide = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorBF16Wide", Code: &quernPTX}}
 
 // LaunchTensorBF16Wide runs tensorBF16Wide on the grid g.
 //
@@ -1223,7 +1235,7 @@ func LaunchTensorBF16Wide(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ld
 	return l.End()
 }
 
-var quernTensorTF32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorTF32", Code: &quernPTX, Host: quernHostTensorTF32, Plain: quernPlainTensorTF32}}
+var quernTensorTF32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorTF32", Code: &quernPTX}}
 
 // LaunchTensorTF32 runs tensorTF32 on the grid g.
 //
@@ -1256,7 +1268,7 @@ func LaunchTensorTF32(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, s
 	return l.End()
 }
 
-var quernTensorS8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorS8", Code: &quernPTX, Host: quernHostTensorS8, Plain: quernPlainTensorS8}}
+var quernTensorS8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorS8", Code: &quernPTX}}
 
 // LaunchTensorS8 runs tensorS8 on the grid g.
 //
@@ -1284,7 +1296,7 @@ func LaunchTensorS8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, ste
 	return l.End()
 }
 
-var quernTensorU8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorU8", Code: &quernPTX, Host: quernHostTensorU8, Plain: quernPlainTensorU8}}
+var quernTensorU8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorU8", Code: &quernPTX}}
 
 // LaunchTensorU8 runs tensorU8 on the grid g.
 //
@@ -1312,10 +1324,10 @@ func LaunchTensorU8(s *gpu.Stream, g gpu.Grid, m, n, k, part, lda, ldb, ldc, ste
 	return l.End()
 }
 
-var quernTensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorFloat8[kernel.Float8E4M3,kernel.Float8E4M3]", Code: &quernPTX, Host: quernHostTensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3, Plain: quernPlainTensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3}}
-var quernTensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorFloat8[kernel.Float8E4M3,kernel.Float8E5M2]", Code: &quernPTX, Host: quernHostTensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2, Plain: quernPlainTensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2}}
-var quernTensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorFloat8[kernel.Float8E5M2,kernel.Float8E4M3]", Code: &quernPTX, Host: quernHostTensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3, Plain: quernPlainTensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3}}
-var quernTensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorFloat8[kernel.Float8E5M2,kernel.Float8E5M2]", Code: &quernPTX, Host: quernHostTensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2, Plain: quernPlainTensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2}}
+var quernTensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorFloat8[kernel.Float8E4M3,kernel.Float8E4M3]", Code: &quernPTX}}
+var quernTensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorFloat8[kernel.Float8E4M3,kernel.Float8E5M2]", Code: &quernPTX}}
+var quernTensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorFloat8[kernel.Float8E5M2,kernel.Float8E4M3]", Code: &quernPTX}}
+var quernTensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tensorFloat8[kernel.Float8E5M2,kernel.Float8E5M2]", Code: &quernPTX}}
 
 // LaunchTensorFloat8 runs tensorFloat8 on the grid g.
 //
@@ -1389,6 +1401,80 @@ func LaunchCopyRows[T uint8 | uint16 | uint32](s *gpu.Stream, g gpu.Grid, rows, 
 	gpu.Arg(l, matrices)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, to)
+	return l.End()
+}
+
+var quernWiden_kernel_Float16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "widen[kernel.Float16]", Code: &quernPTX, Host: quernHostWiden_kernel_Float16, Plain: quernPlainWiden_kernel_Float16}}
+var quernWiden_kernel_BFloat16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "widen[kernel.BFloat16]", Code: &quernPTX, Host: quernHostWiden_kernel_BFloat16, Plain: quernPlainWiden_kernel_BFloat16}}
+var quernWiden_kernel_Float8E4M3 = &gpu.Kernel{Declared: compiled.Declaration{Name: "widen[kernel.Float8E4M3]", Code: &quernPTX, Host: quernHostWiden_kernel_Float8E4M3, Plain: quernPlainWiden_kernel_Float8E4M3}}
+var quernWiden_kernel_Float8E5M2 = &gpu.Kernel{Declared: compiled.Declaration{Name: "widen[kernel.Float8E5M2]", Code: &quernPTX, Host: quernHostWiden_kernel_Float8E5M2, Plain: quernPlainWiden_kernel_Float8E5M2}}
+
+// LaunchWiden runs widen on the grid g.
+//
+// widen copies matrices to matrices of float32 without gaps, with a row per thread: the CPU device
+// multiplies them with gemmCPU.
+func LaunchWiden[T interface {
+	SmallFloat
+	kernel.Float16 | kernel.BFloat16 | kernel.Float8E4M3 | kernel.Float8E5M2
+}](s *gpu.Stream, g gpu.Grid, rows, columns, stride, step, matrices int, from *gpu.Buffer[T], to *gpu.Buffer[float32]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *kernel.Float16:
+		k = quernWiden_kernel_Float16
+	case *kernel.BFloat16:
+		k = quernWiden_kernel_BFloat16
+	case *kernel.Float8E4M3:
+		k = quernWiden_kernel_Float8E4M3
+	case *kernel.Float8E5M2:
+		k = quernWiden_kernel_Float8E5M2
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, columns)
+	gpu.Arg(l, stride)
+	gpu.Arg(l, step)
+	gpu.Arg(l, matrices)
+	gpu.SliceArg(l, from)
+	gpu.SliceArg(l, to)
+	return l.End()
+}
+
+var quernIntegerCPU_int8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "integerCPU[int8]", Code: &quernPTX, Host: quernHostIntegerCPU[int8], Plain: quernPlainIntegerCPU[int8]}}
+var quernIntegerCPU_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "integerCPU[uint8]", Code: &quernPTX, Host: quernHostIntegerCPU[uint8], Plain: quernPlainIntegerCPU[uint8]}}
+
+// LaunchIntegerCPU runs integerCPU on the grid g.
+//
+// integerCPU is tensorS8 and tensorU8 for the CPU device, with a row of C per thread.
+func LaunchIntegerCPU[T int8 | uint8](s *gpu.Stream, g gpu.Grid, m, n, k_, batch, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b *gpu.Buffer[T], c *gpu.Buffer[int32]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *int8:
+		k = quernIntegerCPU_int8
+	case *uint8:
+		k = quernIntegerCPU_uint8
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, n)
+	gpu.Arg(l, k_)
+	gpu.Arg(l, batch)
+	gpu.Arg(l, lda)
+	gpu.Arg(l, ldb)
+	gpu.Arg(l, ldc)
+	gpu.Arg(l, stepA)
+	gpu.Arg(l, stepB)
+	gpu.Arg(l, stepC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
 	return l.End()
 }
 
@@ -1707,64 +1793,64 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			t1 := base + threadX
-			/*line gemm.go:262*/ t3 := t1 / t2
-			/*line gemm.go:262*/ t4 := t1 % t2 * 4
+			/*line gemm.go:265*/ t3 := host.Div(t1, t2)
+			/*line gemm.go:265*/ t4 := host.Rem(t1, t2) * 4
 			r2 := t3
 			left := t4
-			/*line gemm.go:263*/ t5 := r2 % m
-			/*line gemm.go:263*/ t6 := r2 / m
+			/*line gemm.go:266*/ t5 := host.Rem(r2, m)
+			/*line gemm.go:266*/ t6 := host.Div(r2, m)
 			r2 = t5
 			matrix := t6
-			/*line gemm.go:264*/ sum := quad[T]{}
+			/*line gemm.go:267*/ sum := quad[T]{}
 			base2 := (matrix*parts*m+r2)*t2*4 + left
 			whole := flags&96 == 0 && left+4 <= n
 			if whole {
-				/*line gemm.go:269*/ for p := 0; p < parts; p++ {
+				/*line gemm.go:272*/ for p := 0; p < parts; p++ {
 					if r.Halted() {
-						/*line gemm.go:269*/ r.Halt()
+						/*line gemm.go:272*/ r.Halt()
 					}
-					/*line gemm.go:270*/ at := (base2/4 + p*m*t2) * 4
-					/*line gemm.go:272*/ sum[0] += partial[at]
-					/*line gemm.go:272*/ sum[1] += partial[at+1]
-					/*line gemm.go:272*/ sum[2] += partial[at+2]
-					/*line gemm.go:272*/ sum[3] += partial[at+3]
+					/*line gemm.go:273*/ at := (base2/4 + p*m*t2) * 4
+					/*line gemm.go:275*/ sum[0] += partial[at]
+					/*line gemm.go:275*/ sum[1] += partial[at+1]
+					/*line gemm.go:275*/ sum[2] += partial[at+2]
+					/*line gemm.go:275*/ sum[3] += partial[at+3]
 				}
 			} else {
-				/*line gemm.go:276*/ for j := 0; j < 4; j++ {
+				/*line gemm.go:279*/ for j := 0; j < 4; j++ {
 					t12 := left+j < n
 					if t12 {
 						t9 := r2
 						t10 := left + j
-						/*line gemm.go:277*/ result0 := inTriangle(flags, t9, t10)
+						/*line gemm.go:280*/ result0 := inTriangle(flags, t9, t10)
 						t12 = result0
 					}
 					if t12 {
-						/*line gemm.go:278*/ for p2 := 0; p2 < parts; p2++ {
+						/*line gemm.go:281*/ for p2 := 0; p2 < parts; p2++ {
 							if r.Halted() {
-								/*line gemm.go:278*/ r.Halt()
+								/*line gemm.go:281*/ r.Halt()
 							}
-							/*line gemm.go:279*/ sum[j] += partial[base2+p2*m*ldp+j]
+							/*line gemm.go:282*/ sum[j] += partial[base2+p2*m*ldp+j]
 						}
 					}
 				}
 			}
 			if whole && post == 0 && flags&16 != 0 {
 				at2 := (size2+matrix*size3+r2*size4)*4 + left
-				/*line gemm.go:287*/ sum[0] *= alpha
+				/*line gemm.go:290*/ sum[0] *= alpha
 				sum[1] *= alpha
 				sum[2] *= alpha
 				sum[3] *= alpha
-				/*line gemm.go:289*/ if beta != 0 {
-					/*line gemm.go:291*/ sum[0] += beta * c[at2]
-					/*line gemm.go:291*/ sum[1] += beta * c[at2+1]
-					/*line gemm.go:291*/ sum[2] += beta * c[at2+2]
-					/*line gemm.go:291*/ sum[3] += beta * c[at2+3]
+				/*line gemm.go:292*/ if beta != 0 {
+					/*line gemm.go:294*/ sum[0] += beta * c[at2]
+					/*line gemm.go:294*/ sum[1] += beta * c[at2+1]
+					/*line gemm.go:294*/ sum[2] += beta * c[at2+2]
+					/*line gemm.go:294*/ sum[3] += beta * c[at2+3]
 				}
-				/*line gemm.go:295*/ c[at2] = sum[0]
-				/*line gemm.go:295*/ c[at2+1] = sum[1]
-				/*line gemm.go:295*/ c[at2+2] = sum[2]
-				/*line gemm.go:295*/ c[at2+3] = sum[3]
-				/*line gemm.go:297*/ continue
+				/*line gemm.go:298*/ c[at2] = sum[0]
+				/*line gemm.go:298*/ c[at2+1] = sum[1]
+				/*line gemm.go:298*/ c[at2+2] = sum[2]
+				/*line gemm.go:298*/ c[at2+3] = sum[3]
+				/*line gemm.go:300*/ continue
 			}
 			for j2 := 0; j2 < 4; j2++ {
 				q := left + j2
@@ -1772,11 +1858,11 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 				if t18 {
 					t15 := r2
 					t16 := q
-					/*line gemm.go:300*/ result02 := inTriangle(flags, t15, t16)
+					/*line gemm.go:303*/ result02 := inTriangle(flags, t15, t16)
 					t18 = result02
 				}
 				if t18 {
-					/*line gemm.go:301*/ at3 := offC + matrix*stepC + r2*ldc + q
+					/*line gemm.go:304*/ at3 := offC + matrix*stepC + r2*ldc + q
 					v := alpha * sum[j2]
 					if beta != 0 {
 						v += beta * c[at3]
@@ -1785,8 +1871,8 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 					t20 := r2
 					t21 := q
 					t23 := matrix*stepR + r2*ldr + q
-					/*line gemm.go:306*/ result03 := finish[T](t19, t20, t21, post, t23, bias, residual)
-					/*line gemm.go:306*/ c[at3] = result03
+					/*line gemm.go:309*/ result03 := finish[T](t19, t20, t21, post, t23, bias, residual)
+					/*line gemm.go:309*/ c[at3] = result03
 				}
 			}
 		}
@@ -1795,67 +1881,67 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		t1 := base + threadX
-		/*line gemm.go:259*/ if t1 >= size {
+		/*line gemm.go:262*/ if t1 >= size {
 			continue
 		}
-		t3 := t1 / t2
-		/*line gemm.go:262*/ t4 := t1 % t2 * 4
+		t3 := host.Div(t1, t2)
+		/*line gemm.go:265*/ t4 := host.Rem(t1, t2) * 4
 		r2 := t3
 		left := t4
-		/*line gemm.go:263*/ t5 := r2 % m
-		/*line gemm.go:263*/ t6 := r2 / m
+		/*line gemm.go:266*/ t5 := host.Rem(r2, m)
+		/*line gemm.go:266*/ t6 := host.Div(r2, m)
 		r2 = t5
 		matrix := t6
-		/*line gemm.go:264*/ sum := quad[T]{}
+		/*line gemm.go:267*/ sum := quad[T]{}
 		base2 := (matrix*parts*m+r2)*t2*4 + left
 		whole := flags&96 == 0 && left+4 <= n
 		if whole {
-			/*line gemm.go:269*/ for p := 0; p < parts; p++ {
+			/*line gemm.go:272*/ for p := 0; p < parts; p++ {
 				if r.Halted() {
-					/*line gemm.go:269*/ r.Halt()
+					/*line gemm.go:272*/ r.Halt()
 				}
-				/*line gemm.go:270*/ at := (base2/4 + p*m*t2) * 4
-				/*line gemm.go:272*/ sum[0] += partial[at]
-				/*line gemm.go:272*/ sum[1] += partial[at+1]
-				/*line gemm.go:272*/ sum[2] += partial[at+2]
-				/*line gemm.go:272*/ sum[3] += partial[at+3]
+				/*line gemm.go:273*/ at := (base2/4 + p*m*t2) * 4
+				/*line gemm.go:275*/ sum[0] += partial[at]
+				/*line gemm.go:275*/ sum[1] += partial[at+1]
+				/*line gemm.go:275*/ sum[2] += partial[at+2]
+				/*line gemm.go:275*/ sum[3] += partial[at+3]
 			}
 		} else {
-			/*line gemm.go:276*/ for j := 0; j < 4; j++ {
+			/*line gemm.go:279*/ for j := 0; j < 4; j++ {
 				t12 := left+j < n
 				if t12 {
 					t9 := r2
 					t10 := left + j
-					/*line gemm.go:277*/ result0 := inTriangle(flags, t9, t10)
+					/*line gemm.go:280*/ result0 := inTriangle(flags, t9, t10)
 					t12 = result0
 				}
 				if t12 {
-					/*line gemm.go:278*/ for p2 := 0; p2 < parts; p2++ {
+					/*line gemm.go:281*/ for p2 := 0; p2 < parts; p2++ {
 						if r.Halted() {
-							/*line gemm.go:278*/ r.Halt()
+							/*line gemm.go:281*/ r.Halt()
 						}
-						/*line gemm.go:279*/ sum[j] += partial[base2+p2*m*ldp+j]
+						/*line gemm.go:282*/ sum[j] += partial[base2+p2*m*ldp+j]
 					}
 				}
 			}
 		}
 		if whole && post == 0 && flags&16 != 0 {
 			at2 := (size2+matrix*size3+r2*size4)*4 + left
-			/*line gemm.go:287*/ sum[0] *= alpha
+			/*line gemm.go:290*/ sum[0] *= alpha
 			sum[1] *= alpha
 			sum[2] *= alpha
 			sum[3] *= alpha
-			/*line gemm.go:289*/ if beta != 0 {
-				/*line gemm.go:291*/ sum[0] += beta * c[at2]
-				/*line gemm.go:291*/ sum[1] += beta * c[at2+1]
-				/*line gemm.go:291*/ sum[2] += beta * c[at2+2]
-				/*line gemm.go:291*/ sum[3] += beta * c[at2+3]
+			/*line gemm.go:292*/ if beta != 0 {
+				/*line gemm.go:294*/ sum[0] += beta * c[at2]
+				/*line gemm.go:294*/ sum[1] += beta * c[at2+1]
+				/*line gemm.go:294*/ sum[2] += beta * c[at2+2]
+				/*line gemm.go:294*/ sum[3] += beta * c[at2+3]
 			}
-			/*line gemm.go:295*/ c[at2] = sum[0]
-			/*line gemm.go:295*/ c[at2+1] = sum[1]
-			/*line gemm.go:295*/ c[at2+2] = sum[2]
-			/*line gemm.go:295*/ c[at2+3] = sum[3]
-			/*line gemm.go:297*/ continue
+			/*line gemm.go:298*/ c[at2] = sum[0]
+			/*line gemm.go:298*/ c[at2+1] = sum[1]
+			/*line gemm.go:298*/ c[at2+2] = sum[2]
+			/*line gemm.go:298*/ c[at2+3] = sum[3]
+			/*line gemm.go:300*/ continue
 		}
 		for j2 := 0; j2 < 4; j2++ {
 			q := left + j2
@@ -1863,11 +1949,11 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 			if t18 {
 				t15 := r2
 				t16 := q
-				/*line gemm.go:300*/ result02 := inTriangle(flags, t15, t16)
+				/*line gemm.go:303*/ result02 := inTriangle(flags, t15, t16)
 				t18 = result02
 			}
 			if t18 {
-				/*line gemm.go:301*/ at3 := offC + matrix*stepC + r2*ldc + q
+				/*line gemm.go:304*/ at3 := offC + matrix*stepC + r2*ldc + q
 				v := alpha * sum[j2]
 				if beta != 0 {
 					v += beta * c[at3]
@@ -1876,11 +1962,11 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 				t20 := r2
 				t21 := q
 				t23 := matrix*stepR + r2*ldr + q
-				/*line gemm.go:306*/ result03 := finish[T](t19, t20, t21, post, t23, bias, residual)
-				/*line gemm.go:306*/ c[at3] = result03
+				/*line gemm.go:309*/ result03 := finish[T](t19, t20, t21, post, t23, bias, residual)
+				/*line gemm.go:309*/ c[at3] = result03
 			}
 		}
-	} /*line quern_gen.go:1883:1*/
+	} /*line quern_gen.go:1969:1*/
 }
 
 func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
@@ -1939,12 +2025,12 @@ func quernHostGemmCPU[T float32 | float64](r *host.Run) {
 func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, t2 int, m int, n int, flags int, sums *[9216]T, k int, packedA *[9216]T, offA int, stepA int, lda int, a []T, t72 int, t73 int, packedB *[9216]T, offB int, stepB int, ldb int, b []T, t74 int, t75 int, offC int, stepC int, ldc int, c []T, alpha T, beta T, stepR int, ldr int, post int, bias []T, residual []T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line gemm_cpu.go:26*/ t3 := blockX % size
-		/*line gemm_cpu.go:26*/ t4 := blockX / size
+		/*line gemm_cpu.go:26*/ t3 := host.Rem(blockX, size)
+		/*line gemm_cpu.go:26*/ t4 := host.Div(blockX, size)
 		tile := t3
 		batch := t4
-		/*line gemm_cpu.go:27*/ t5 := tile / t2 * 96
-		/*line gemm_cpu.go:27*/ t6 := tile % t2 * 96
+		/*line gemm_cpu.go:27*/ t5 := host.Div(tile, t2) * 96
+		/*line gemm_cpu.go:27*/ t6 := host.Rem(tile, t2) * 96
 		row := t5
 		column := t6
 		/*line gemm_cpu.go:28*/ t7 := min(m-row, 96)
@@ -2196,7 +2282,7 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, t2
 				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	} /*line quern_gen.go:2199:1*/
+	} /*line quern_gen.go:2285:1*/
 }
 
 func quernPlainSumVectors[T float32 | float64](r *host.Run) {
@@ -2226,30 +2312,30 @@ func quernHostSumVectors[T float32 | float64](r *host.Run) {
 				quernRow1SumVectors[T](r, totals, width, base, n)
 				for p := 0; p < whole; p += 4 {
 					if r.Halted() {
-						/*line gemv.go:104:10000*/ r.Halt() /*line quern_gen.go:2229:1*/
+						/*line gemv.go:104*/ r.Halt()
 					}
 					/*line gemv.go:106:10000*/ start := p * n
-					/*line gemv.go:107:10000*/ start2 := (p + 1) * n
-					/*line gemv.go:108:10000*/ start3 := (p + 2) * n
-					/*line gemv.go:109:10000*/ start4 := (p + 3) * n
-					/*line gemv.go:110:10000*/ start5 := p*n + base
-					/*line gemv.go:111*/ start6 := (p+1)*n + base
+					start2 := (p + 1) * n
+					start3 := (p + 2) * n
+					start4 := (p + 3) * n
+					start5 := p*n + base
+					start6 := (p+1)*n + base
 					start7 := (p+2)*n + base
 					start8 := (p+3)*n + base
 					quernRow2SumVectors[T](r, totals, width, base, n, partial, start, start2, start3, start4, start5, start6, start7, start8)
 				}
-				for p2 := whole; p2 < parts; p2++ {
+				/*line gemv.go:116*/ for p2 := whole; p2 < parts; p2++ {
 					if r.Halted() {
-						/*line gemv.go:104:10000*/ r.Halt() /*line quern_gen.go:2243:1*/
+						/*line gemv.go:104*/ r.Halt()
 					}
 					/*line gemv.go:106:10000*/ start9 := p2 * n
-					/*line gemv.go:107:10000*/ start10 := p2*n + base
-					/*line gemv.go:108:10000*/ quernRow3SumVectors[T](r, totals, width, base, n, partial, start9, start10) /*line quern_gen.go:2247:1*/
+					start10 := p2*n + base
+					quernRow3SumVectors[T](r, totals, width, base, n, partial, start9, start10)
 				}
-				/*line gemv.go:110:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta) /*line quern_gen.go:2249:1*/
+				/*line gemv.go:110:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta)
 			}
 		}
-	}
+	} /*line quern_gen.go:2338:1*/
 }
 
 //go:noinline
@@ -2261,17 +2347,17 @@ func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			return
 		}
 		totalRow2 := totalRow[:][:count]
-		/*line gemv.go:103:10000*/ clear(totalRow2)
-		/*line gemv.go:104:10000*/ return /*line quern_gen.go:2265:1*/
+		/*line gemv.go:103*/ clear(totalRow2)
+		return
 	}
 	/*line gemv.go:106:10000*/ for threadX := range width {
-		/*line gemv.go:107:10000*/ total := totalRow[threadX]
-		/*line gemv.go:108:10000*/ i := base + threadX
-		/*line gemv.go:109:10000*/ if i < n {
-			/*line gemv.go:110:10000*/ total = 0 /*line quern_gen.go:2271:1*/
+		total := totalRow[threadX]
+		i := base + threadX
+		/*line gemv.go:109*/ if i < n {
+			total = 0
 		}
-		/*line gemv.go:112*/ totalRow[threadX] = total
-	} /*line quern_gen.go:2274:1*/
+		totalRow[threadX] = total
+	} /*line quern_gen.go:2360:1*/
 }
 
 //go:noinline
@@ -2290,13 +2376,13 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			totalRow3 := totalRow[:][:count2]
 			for threadX := range count2 {
 				total := totalRow3[threadX]
-				/*line gemv.go:105:10000*/ total += row[threadX]
-				/*line gemv.go:106:10000*/ total += row2[threadX]
-				/*line gemv.go:107:10000*/ total += row3[threadX]
-				/*line gemv.go:108:10000*/ total += row4[threadX]
-				/*line gemv.go:109:10000*/ totalRow3[threadX] = total /*line quern_gen.go:2297:1*/
+				/*line gemv.go:105*/ total += row[threadX]
+				total += row2[threadX]
+				total += row3[threadX]
+				total += row4[threadX]
+				totalRow3[threadX] = total
 			}
-			/*line gemv.go:111*/ return
+			return
 		}
 	}
 	for threadX := range width {
@@ -2304,13 +2390,13 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-			/*line gemv.go:105:10000*/ total += partial[start+i]
-			/*line gemv.go:105:10000*/ total += partial[start2+i]
-			/*line gemv.go:105:10000*/ total += partial[start3+i]
-			/*line gemv.go:105:10000*/ total += partial[start4+i] /*line quern_gen.go:2310:1*/
+			/*line gemv.go:105*/ total += partial[start+i]
+			/*line gemv.go:105*/ total += partial[start2+i]
+			/*line gemv.go:105*/ total += partial[start3+i]
+			/*line gemv.go:105*/ total += partial[start4+i]
 		}
-		/*line gemv.go:107:10000*/ totalRow[threadX] = total /*line quern_gen.go:2312:1*/
-	}
+		/*line gemv.go:107:10000*/ totalRow[threadX] = total
+	} /*line quern_gen.go:2399:1*/
 }
 
 //go:noinline
@@ -2326,21 +2412,21 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			totalRow4 := totalRow[:][:count3]
 			for threadX := range count3 {
 				total := totalRow4[threadX]
-				/*line gemv.go:105:10000*/ total += row5[threadX]
-				/*line gemv.go:106:10000*/ totalRow4[threadX] = total /*line quern_gen.go:2330:1*/
+				/*line gemv.go:105*/ total += row5[threadX]
+				totalRow4[threadX] = total
 			}
-			/*line gemv.go:108:10000*/ return /*line quern_gen.go:2332:1*/
+			return
 		}
 	}
-	/*line gemv.go:111*/ for threadX := range width {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-			/*line gemv.go:105:10000*/ total += partial[start9+i] /*line quern_gen.go:2340:1*/
+			/*line gemv.go:105*/ total += partial[start9+i]
 		}
-		/*line gemv.go:107:10000*/ totalRow[threadX] = total /*line quern_gen.go:2342:1*/
-	}
+		/*line gemv.go:107:10000*/ totalRow[threadX] = total
+	} /*line quern_gen.go:2429:1*/
 }
 
 //go:noinline
@@ -2356,24 +2442,24 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			r.ThreadIdx.X = threadX
 			total := totalRow5[threadX]
 			i := base + threadX
-			/*line gemv.go:107:10000*/ result0 := place(i, n, incY)
-			/*line gemv.go:108:10000*/ t7 := result0
-			/*line gemv.go:109:10000*/ t10 := total
-			/*line gemv.go:107:10000*/ put[T](y, t7, alpha, beta, t10) /*line quern_gen.go:2362:1*/
+			/*line gemv.go:107*/ result0 := place(i, n, incY)
+			t7 := result0
+			t10 := total
+			/*line gemv.go:107*/ put[T](y, t7, alpha, beta, t10)
 		}
-		/*line gemv.go:109:10000*/ return /*line quern_gen.go:2364:1*/
+		return
 	}
-	/*line gemv.go:111*/ for threadX := range width {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		total := totalRow[threadX]
 		i := base + threadX
 		if i < n {
-			/*line gemv.go:107:10000*/ result0 := place(i, n, incY)
-			/*line gemv.go:108:10000*/ t7 := result0
-			/*line gemv.go:109:10000*/ t10 := total
-			/*line gemv.go:107:10000*/ put[T](y, t7, alpha, beta, t10) /*line quern_gen.go:2374:1*/
+			/*line gemv.go:107*/ result0 := place(i, n, incY)
+			t7 := result0
+			t10 := total
+			/*line gemv.go:107*/ put[T](y, t7, alpha, beta, t10)
 		}
-	}
+	} /*line quern_gen.go:2462:1*/
 }
 
 func quernPlainGer[T float32 | float64](r *host.Run) {
@@ -2417,7 +2503,7 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:2420:1*/
+	} /*line quern_gen.go:2506:1*/
 }
 
 //go:noinline
@@ -2447,7 +2533,7 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:119*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:2450:1*/
+	} /*line quern_gen.go:2536:1*/
 }
 
 //go:noinline
@@ -2478,7 +2564,7 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:121*/ result02 := place(i, rows, incX)
 			/*line gemv.go:121*/ a[start+j] += v * x[result02]
 		}
-	} /*line quern_gen.go:2481:1*/
+	} /*line quern_gen.go:2567:1*/
 }
 
 func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
@@ -2513,10 +2599,10 @@ func quernHostGemvRowsCPU[T float32 | float64](r *host.Run) {
 func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles int, part int, columns int, rows int, lda int, a []T, x []T, incTo int, to []T, alpha T, beta T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line gemv.go:138*/ row := blockX % tiles * 16
-		first := blockX / tiles * part
+		/*line gemv.go:138*/ row := host.Rem(blockX, tiles) * 16
+		first := host.Div(blockX, tiles) * part
 		end := min(first+part, columns)
-		base := blockX / tiles * rows
+		base := host.Div(blockX, tiles) * rows
 		t1 := min(row+16, rows)
 		t2 := row
 		last := t1
@@ -2562,7 +2648,7 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles in
 			t47 := result05
 			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, t47)
 		}
-	} /*line quern_gen.go:2565:1*/
+	} /*line quern_gen.go:2651:1*/
 }
 
 func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
@@ -2601,8 +2687,8 @@ func quernHostGemvColumnsCPU[T float32 | float64](r *host.Run) {
 func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles int, part int, rows int, columns int, sums *[512]T, lda int, a []T, size int, size2 int, incX int, x []T, incTo int, to []T, alpha T, beta T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line gemv.go:159*/ column := blockX % tiles * 512
-		first := blockX / tiles * part
+		/*line gemv.go:159*/ column := host.Rem(blockX, tiles) * 512
+		first := host.Div(blockX, tiles) * part
 		end := min(first+part, rows)
 		n := min(512, columns-column)
 		t2 := sums[:]
@@ -2658,7 +2744,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 				sums[j] += v * w
 			}
 		}
-		base := blockX / tiles * columns
+		base := host.Div(blockX, tiles) * columns
 		t46 := n
 		for j2 := 0; j2 < t46; j2++ {
 			/*line gemv.go:178*/ t48 := column + j2
@@ -2667,7 +2753,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 			/*line gemv.go:178*/ t55 := sums[j2]
 			/*line gemv.go:178*/ put[T](to, t52, alpha, beta, t55)
 		}
-	} /*line quern_gen.go:2670:1*/
+	} /*line quern_gen.go:2756:1*/
 }
 
 func quernPlainRoundRows(r *host.Run) {
@@ -2711,34 +2797,34 @@ func quernRow1RoundRows(r *host.Run, base int, size int, columns int, from []flo
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line group.go:167:20000*/ t1 := i / columns
-			/*line group.go:167:20000*/ t2 := i % columns
-			/*line group.go:168:20000*/ row := t1
-			/*line group.go:169:20000*/ column := t2
-			/*line group.go:169:20000*/ bits := math.Float32bits(from[row/rows*stepFrom+row%rows*strideFrom+column])
-			/*line group.go:170:20000*/ if bits&2147483647 <= 2139095040 {
-				/*line group.go:171:20000*/ bits = (bits + 4096) &^ 8191 /*line quern_gen.go:2720:1*/
+			/*line group.go:169*/ t1 := host.Div(i, columns)
+			/*line group.go:169*/ t2 := host.Rem(i, columns)
+			row := t1
+			column := t2
+			/*line group.go:171*/ bits := math.Float32bits(from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column])
+			if bits&2147483647 <= 2139095040 {
+				bits = (bits + 4096) &^ 8191
 			}
-			/*line group.go:173:20000*/ to[row/rows*stepTo+row%rows*strideTo+column] = math.Float32frombits(bits) /*line quern_gen.go:2722:1*/
+			to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
 		}
-		/*line group.go:175:20000*/ return /*line quern_gen.go:2724:1*/
+		return
 	}
-	/*line group.go:177:20000*/ for threadX := range width {
-		/*line group.go:178:20000*/ r.ThreadIdx.X = threadX
-		/*line group.go:179:20000*/ i := base + threadX
-		/*line group.go:164:20000*/ if i >= size {
-			/*line group.go:165:20000*/ continue /*line quern_gen.go:2730:1*/
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line group.go:166:20000*/ if i >= size {
+			continue
 		}
-		/*line group.go:167:20000*/ t1 := i / columns
-		/*line group.go:167:20000*/ t2 := i % columns
-		/*line group.go:168:20000*/ row := t1
-		/*line group.go:169:20000*/ column := t2
-		/*line group.go:169:20000*/ bits := math.Float32bits(from[row/rows*stepFrom+row%rows*strideFrom+column])
-		/*line group.go:170:20000*/ if bits&2147483647 <= 2139095040 {
-			/*line group.go:171:20000*/ bits = (bits + 4096) &^ 8191 /*line quern_gen.go:2738:1*/
+		/*line group.go:169*/ t1 := host.Div(i, columns)
+		/*line group.go:169*/ t2 := host.Rem(i, columns)
+		row := t1
+		column := t2
+		/*line group.go:171*/ bits := math.Float32bits(from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column])
+		if bits&2147483647 <= 2139095040 {
+			bits = (bits + 4096) &^ 8191
 		}
-		/*line group.go:173:20000*/ to[row/rows*stepTo+row%rows*strideTo+column] = math.Float32frombits(bits) /*line quern_gen.go:2740:1*/
-	}
+		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
+	} /*line quern_gen.go:2827:1*/
 }
 
 func quernPlainSum[T float32 | float64](r *host.Run) {
@@ -2779,96 +2865,96 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 	var total3 T
 	for r.Next() {
 		/*line reduce.go:82*/ iFirst = 0
-		/*line reduce.go:83:30000*/ for threadZ := range 1 {
+		for threadZ := range 1 {
 			/*line reduce.go:84:30000*/ for threadY := range 1 {
-				/*line reduce.go:85:30000*/ first := (threadZ*1 + threadY) * 256
-				/*line reduce.go:86:30000*/ quernRow1Sum[T](r, sums, first) /*line quern_gen.go:2785:1*/
+				first := (threadZ*1 + threadY) * 256
+				quernRow1Sum[T](r, sums, first)
 			}
 		}
-		/*line reduce.go:89:30000*/ for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
-			/*line reduce.go:90:30000*/ if r.Halted() {
-				/*line reduce.go:82*/ r.Halt() /*line quern_gen.go:2790:1*/
+		/*line reduce.go:89*/ for ; 0 < 256 && 256 < 1099511627776 && 0 <= n && iFirst < size; iFirst += size2 {
+			if r.Halted() {
+				/*line reduce.go:82*/ r.Halt()
 			}
 			/*line reduce.go:84:30000*/ at = iFirst
-			/*line reduce.go:85:30000*/ at2 = iFirst + size3
-			/*line reduce.go:86:30000*/ at3 = iFirst + size4
-			/*line reduce.go:87:30000*/ at4 = iFirst + size5
+			at2 = iFirst + size3
+			at3 = iFirst + size4
+			at4 = iFirst + size5
 			/*line reduce.go:88:30000*/ for threadZ := range 1 {
-				/*line reduce.go:89:30000*/ for threadY := range 1 {
-					/*line reduce.go:90:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line reduce.go:91:30000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:92:30000*/ quernRow2Sum[T](r, sums, first2, x, at, at2, at3, at4) /*line quern_gen.go:2800:1*/
+				/*line reduce.go:89*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow2Sum[T](r, sums, first2, x, at, at2, at3, at4)
 				}
 			}
 		}
-		/*line reduce.go:96*/ iFirst2 = max(iFirst, 0)
+		iFirst2 = max(iFirst, 0)
 		for ; iFirst2 < n; iFirst2 += 256 {
-			/*line reduce.go:98:30000*/ if r.Halted() {
-				/*line reduce.go:82*/ r.Halt() /*line quern_gen.go:2807:1*/
+			if r.Halted() {
+				/*line reduce.go:82*/ r.Halt()
 			}
 			/*line reduce.go:84:30000*/ for threadZ := range 1 {
 				/*line reduce.go:85:30000*/ for threadY := range 1 {
-					/*line reduce.go:86:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line reduce.go:87:30000*/ first3 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:88:30000*/ quernRow3Sum[T](r, sums, first3, iFirst2, n, x) /*line quern_gen.go:2813:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 256
+					quernRow3Sum[T](r, sums, first3, iFirst2, n, x)
 				}
 			}
 		}
 		/*line reduce.go:92:30000*/ total = 0
-		/*line reduce.go:93:30000*/ for threadZ := range 1 {
-			/*line reduce.go:94:30000*/ for threadY := range 1 {
-				/*line reduce.go:95*/ first4 := (threadZ*1 + threadY) * 256
+		/*line reduce.go:93*/ for threadZ := range 1 {
+			for threadY := range 1 {
+				first4 := (threadZ*1 + threadY) * 256
 				quernRow4Sum[T](r, sums, first4, vs)
-			} /*line quern_gen.go:2822:1*/
+			}
 		}
-		/*line reduce.go:93:30000*/ host.ReduceAdd(reduceAdds, vs)
-		/*line reduce.go:94:30000*/ for threadZ := range 1 {
-			/*line reduce.go:95*/ for threadY := range 1 {
+		/*line reduce.go:93*/ host.ReduceAdd(reduceAdds, vs)
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first5 := (threadZ*1 + threadY) * 256
-				/*line reduce.go:98:30000*/ quernRow5Sum[T](r, reduceAdds, first5, warps) /*line quern_gen.go:2829:1*/
+				quernRow5Sum[T](r, reduceAdds, first5, warps)
 			}
 		}
 		/*line reduce.go:101:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:98:30000*/ w = warps[0]
-		/*line reduce.go:99:30000*/ total += w
-		/*line reduce.go:100:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:98:30000*/ w2 = warps[1]
-		/*line reduce.go:99:30000*/ total += w2
-		/*line reduce.go:100:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:98:30000*/ w3 = warps[2]
-		/*line reduce.go:99:30000*/ total += w3
-		/*line reduce.go:100:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:98:30000*/ w4 = warps[3]
-		/*line reduce.go:99:30000*/ total += w4
-		/*line reduce.go:100:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:98:30000*/ w5 = warps[4]
-		/*line reduce.go:99:30000*/ total += w5
-		/*line reduce.go:100:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:98:30000*/ w6 = warps[5]
-		/*line reduce.go:99:30000*/ total += w6
-		/*line reduce.go:100:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:98:30000*/ w7 = warps[6]
-		/*line reduce.go:99:30000*/ total += w7
-		/*line reduce.go:100:30000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line reduce.go:98:30000*/ w8 = warps[7]
-		/*line reduce.go:99:30000*/ total += w8
-		/*line reduce.go:101:30000*/ total2 = total
-		/*line reduce.go:85:30000*/ total3 = total2
-		/*line reduce.go:86:30000*/ for threadZ := range 1 {
-			/*line reduce.go:87:30000*/ for threadY := range 1 {
-				/*line reduce.go:88:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line reduce.go:89:30000*/ quernRow6Sum[T](r, out, total3) /*line quern_gen.go:2861:1*/
+		/*line reduce.go:98*/ w = warps[0]
+		total += w
+		r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:98*/ w2 = warps[1]
+		total += w2
+		r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:98*/ w3 = warps[2]
+		total += w3
+		r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:98*/ w4 = warps[3]
+		total += w4
+		r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:98*/ w5 = warps[4]
+		total += w5
+		r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:98*/ w6 = warps[5]
+		total += w6
+		r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:98*/ w7 = warps[6]
+		total += w7
+		r.ThreadIdx = kernel.Dim3{}
+		/*line reduce.go:98*/ w8 = warps[7]
+		total += w8
+		/*line reduce.go:101*/ total2 = total
+		/*line reduce.go:85*/ total3 = total2
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow6Sum[T](r, out, total3)
 			}
 		}
-	}
+	} /*line quern_gen.go:2950:1*/
 }
 
 //go:noinline
 func quernRow1Sum[T float32 | float64](r *host.Run, sums []T, first int) {
 	sumRow := (*[256]T)(sums[first:])
 //line reduce.go:81
-	*sumRow = [256]T{} /*line quern_gen.go:2871:1*/
+	*sumRow = [256]T{} /*line quern_gen.go:2957:1*/
 }
 
 //go:noinline
@@ -2881,23 +2967,23 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T,
 		row4 := (*[256]T)(x[at4:])
 		for threadX := range 256 {
 			sum := sumRow[threadX]
-			/*line reduce.go:83:30000*/ sum += row[threadX]
-			/*line reduce.go:84:30000*/ sum += row2[threadX]
-			/*line reduce.go:85:30000*/ sum += row3[threadX]
-			/*line reduce.go:86:30000*/ sum += row4[threadX]
-			/*line reduce.go:87:30000*/ sumRow[threadX] = sum /*line quern_gen.go:2888:1*/
+			/*line reduce.go:83*/ sum += row[threadX]
+			sum += row2[threadX]
+			sum += row3[threadX]
+			sum += row4[threadX]
+			sumRow[threadX] = sum
 		}
-		/*line reduce.go:89:30000*/ return /*line quern_gen.go:2890:1*/
+		return
 	}
-	/*line reduce.go:91:30000*/ for threadX := range 256 {
-		/*line reduce.go:92:30000*/ r.ThreadIdx.X = threadX
-		/*line reduce.go:93:30000*/ sum := sumRow[threadX]
-		/*line reduce.go:83:30000*/ sum += x[at+threadX]
-		/*line reduce.go:83:30000*/ sum += x[at2+threadX]
-		/*line reduce.go:83:30000*/ sum += x[at3+threadX]
-		/*line reduce.go:83:30000*/ sum += x[at4+threadX]
-		/*line reduce.go:84:30000*/ sumRow[threadX] = sum /*line quern_gen.go:2899:1*/
-	}
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		/*line reduce.go:83*/ sum += x[at+threadX]
+		/*line reduce.go:83*/ sum += x[at2+threadX]
+		/*line reduce.go:83*/ sum += x[at3+threadX]
+		/*line reduce.go:83*/ sum += x[at4+threadX]
+		sumRow[threadX] = sum
+	} /*line quern_gen.go:2986:1*/
 }
 
 //go:noinline
@@ -2913,20 +2999,20 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, first3 int, iFirst
 			sumRow2 := sumRow[:][:count2]
 			for threadX := range count2 {
 				sum := sumRow2[threadX]
-				/*line reduce.go:83:30000*/ sum += row5[threadX]
-				/*line reduce.go:84:30000*/ sumRow2[threadX] = sum /*line quern_gen.go:2917:1*/
+				/*line reduce.go:83*/ sum += row5[threadX]
+				sumRow2[threadX] = sum
 			}
-			/*line reduce.go:86:30000*/ return /*line quern_gen.go:2919:1*/
+			return
 		}
 	}
-	/*line reduce.go:89:30000*/ for threadX := range 256 {
-		/*line reduce.go:90:30000*/ r.ThreadIdx.X = threadX
-		/*line reduce.go:91:30000*/ sum := sumRow[threadX]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
 		/*line reduce.go:82*/ if iFirst2+threadX < n {
-			/*line reduce.go:83:30000*/ sum += x[iFirst2+threadX] /*line quern_gen.go:2926:1*/
+			sum += x[iFirst2+threadX]
 		}
-		/*line reduce.go:85:30000*/ sumRow[threadX] = sum /*line quern_gen.go:2928:1*/
-	}
+		/*line reduce.go:85:30000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:3015:1*/
 }
 
 //go:noinline
@@ -2935,10 +3021,10 @@ func quernRow4Sum[T float32 | float64](r *host.Run, sums []T, first4 int, vs []T
 	vRow := (*[256]T)(vs[first4:])
 	for threadX := range 256 {
 		sum := sumRow[threadX]
-		/*line reduce.go:85:30000*/ t2 := sum
-		/*line reduce.go:86:30000*/ v := t2
-		/*line reduce.go:87:30000*/ vRow[threadX] = v /*line quern_gen.go:2940:1*/
-	}
+		/*line reduce.go:85*/ t2 := sum
+		v := t2
+		vRow[threadX] = v
+	} /*line quern_gen.go:3027:1*/
 }
 
 //go:noinline
@@ -2947,11 +3033,11 @@ func quernRow5Sum[T float32 | float64](r *host.Run, reduceAdds []T, first5 int, 
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line reduce.go:93:30000*/ v2 := reduceAdd
-		/*line reduce.go:94:30000*/ if threadX&31 == 0 {
-			/*line reduce.go:95*/ warps[threadX>>5] = v2
+		/*line reduce.go:93*/ v2 := reduceAdd
+		if threadX&31 == 0 {
+			warps[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:2954:1*/
+	} /*line quern_gen.go:3040:1*/
 }
 
 //go:noinline
@@ -2963,16 +3049,16 @@ func quernRow6Sum[T float32 | float64](r *host.Run, out []T, total3 T) {
 	}
 	if 0 < len(out) {
 		for range count3 {
-			/*line reduce.go:87:30000*/ out[0] = total3 /*line quern_gen.go:2966:1*/
+			/*line reduce.go:87*/ out[0] = total3
 		}
-		/*line reduce.go:89:30000*/ return /*line quern_gen.go:2968:1*/
+		return
 	}
-	/*line reduce.go:91:30000*/ for threadX := range 256 {
-		/*line reduce.go:92:30000*/ r.ThreadIdx.X = threadX
-		/*line reduce.go:86:30000*/ if threadX == 0 {
-			/*line reduce.go:87:30000*/ out[0] = total3 /*line quern_gen.go:2973:1*/
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		/*line reduce.go:86*/ if threadX == 0 {
+			out[0] = total3
 		}
-	}
+	} /*line quern_gen.go:3061:1*/
 }
 
 func quernPlainNorm[T float32 | float64](r *host.Run) {
@@ -3050,7 +3136,7 @@ func quernHostNorm[T float32 | float64](r *host.Run) {
 				quernRow7Norm[T](r, totals, first7, warps, out)
 			}
 		}
-	} /*line quern_gen.go:3053:1*/
+	} /*line quern_gen.go:3139:1*/
 }
 
 //go:noinline
@@ -3060,7 +3146,7 @@ func quernRow1Norm[T float32 | float64](r *host.Run, sums []Squares, first int) 
 		sum := &sumRow[threadX]
 //line reduce.go:193
 		*sum = Squares{}
-	} /*line quern_gen.go:3063:1*/
+	} /*line quern_gen.go:3149:1*/
 }
 
 //go:noinline
@@ -3090,7 +3176,7 @@ func quernRow2Norm[T float32 | float64](r *host.Run, sums []Squares, first2 int,
 			t1 := partial[iFirst+threadX]
 			/*line reduce.go:195*/ sum.merge(t1)
 		}
-	} /*line quern_gen.go:3093:1*/
+	} /*line quern_gen.go:3179:1*/
 }
 
 //go:noinline
@@ -3109,7 +3195,7 @@ func quernRow3Norm[T float32 | float64](r *host.Run, sums []Squares, first3 int,
 		given := v.Large
 		vRow[threadX] = v
 		givenRow[threadX] = given
-	} /*line quern_gen.go:3112:1*/
+	} /*line quern_gen.go:3198:1*/
 }
 
 //go:noinline
@@ -3120,7 +3206,7 @@ func quernRow4Norm[T float32 | float64](r *host.Run, vs []Squares, first4 int, g
 		v := vRow[threadX]
 		/*line reduce.go:210*/ given2 := v.Medium
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:3123:1*/
+	} /*line quern_gen.go:3209:1*/
 }
 
 //go:noinline
@@ -3131,7 +3217,7 @@ func quernRow5Norm[T float32 | float64](r *host.Run, vs []Squares, first5 int, g
 		v := vRow[threadX]
 		/*line reduce.go:210*/ given3 := v.Small
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:3134:1*/
+	} /*line quern_gen.go:3220:1*/
 }
 
 //go:noinline
@@ -3148,7 +3234,7 @@ func quernRow6Norm[T float32 | float64](r *host.Run, reduceAdds []float64, first
 		if threadX&31 == 0 {
 			warps[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:3151:1*/
+	} /*line quern_gen.go:3237:1*/
 }
 
 //go:noinline
@@ -3168,7 +3254,7 @@ func quernRow7Norm[T float32 | float64](r *host.Run, totals []Squares, first7 in
 			result0 := total3.root()
 			/*line reduce.go:199*/ out[0] = T(result0)
 		}
-	} /*line quern_gen.go:3171:1*/
+	} /*line quern_gen.go:3257:1*/
 }
 
 func quernPlainLargestOf[T float32 | float64](r *host.Run) {
@@ -3192,75 +3278,75 @@ func quernHostLargestOf[T float32 | float64](r *host.Run) {
 	shuffleXors2 := host.Scratch[int](r, 5, r.BlockDim.Count())
 	warps := host.Shared[[8]Largest[T]](r, 0)
 	for r.Next() {
-		/*line reduce.go:264:30000*/ iFirst = 0
+		/*line reduce.go:264*/ iFirst = 0
 		/*line reduce.go:265:30000*/ for threadZ := range 1 {
-			/*line reduce.go:266:30000*/ for threadY := range 1 {
-				/*line reduce.go:267:30000*/ first := (threadZ*1 + threadY) * 256
-				/*line reduce.go:268*/ quernRow1LargestOf[T](r, bests, first) /*line quern_gen.go:3199:1*/
+			/*line reduce.go:266*/ for threadY := range 1 {
+				first := (threadZ*1 + threadY) * 256
+				quernRow1LargestOf[T](r, bests, first)
 			}
 		}
-		/*line reduce.go:271*/ for ; iFirst < n; iFirst += 256 {
+		for ; iFirst < n; iFirst += 256 {
 			/*line reduce.go:272:30000*/ if r.Halted() {
-				/*line reduce.go:264:30000*/ r.Halt() /*line quern_gen.go:3204:1*/
+				/*line reduce.go:264*/ r.Halt()
 			}
-			/*line reduce.go:266:30000*/ for threadZ := range 1 {
-				/*line reduce.go:267:30000*/ for threadY := range 1 {
-					/*line reduce.go:268*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line reduce.go:269:30000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:270:30000*/ quernRow2LargestOf[T](r, bests, first2, iFirst, n, partial) /*line quern_gen.go:3210:1*/
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow2LargestOf[T](r, bests, first2, iFirst, n, partial)
 				}
 			}
 		}
-		/*line reduce.go:274:30000*/ offset = 16
-		/*line reduce.go:275*/ for threadZ := range 1 {
-			/*line reduce.go:276:30000*/ for threadY := range 1 {
-				/*line reduce.go:277:30000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line reduce.go:278:30000*/ quernRow3LargestOf[T](r, bests, first3, vs) /*line quern_gen.go:3218:1*/
+		offset = 16
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first3 := (threadZ*1 + threadY) * 256
+				quernRow3LargestOf[T](r, bests, first3, vs)
 			}
 		}
 		/*line reduce.go:281:30000*/ for ; offset > 0; offset /= 2 {
 			/*line reduce.go:282:30000*/ if r.Halted() {
-				/*line reduce.go:274:30000*/ r.Halt() /*line quern_gen.go:3223:1*/
+				/*line reduce.go:274*/ r.Halt()
 			}
 			/*line reduce.go:275*/ t2 = offset
-			/*line reduce.go:276:30000*/ for threadZ := range 1 {
+			for threadZ := range 1 {
 				/*line reduce.go:277:30000*/ for threadY := range 1 {
-					/*line reduce.go:278:30000*/ first4 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:279:30000*/ quernRow4LargestOf[T](r, vs, first4, t1s) /*line quern_gen.go:3229:1*/
+					first4 := (threadZ*1 + threadY) * 256
+					quernRow4LargestOf[T](r, vs, first4, t1s)
 				}
 			}
 			/*line reduce.go:282:30000*/ host.ShuffleXor(shuffleXors, t1s, t2)
-			/*line reduce.go:283:30000*/ t5 = offset
-			/*line reduce.go:284:30000*/ for threadZ := range 1 {
-				/*line reduce.go:285:30000*/ for threadY := range 1 {
-					/*line reduce.go:286*/ first5 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:287:30000*/ quernRow5LargestOf[T](r, vs, first5, t4s) /*line quern_gen.go:3237:1*/
+			t5 = offset
+			/*line reduce.go:284*/ for threadZ := range 1 {
+				for threadY := range 1 {
+					first5 := (threadZ*1 + threadY) * 256
+					quernRow5LargestOf[T](r, vs, first5, t4s)
 				}
 			}
-			/*line reduce.go:290:30000*/ host.ShuffleXor(shuffleXors2, t4s, t5)
-			/*line reduce.go:291:30000*/ for threadZ := range 1 {
+			host.ShuffleXor(shuffleXors2, t4s, t5)
+			for threadZ := range 1 {
 				/*line reduce.go:292:30000*/ for threadY := range 1 {
-					/*line reduce.go:293*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first6 := (threadZ*1 + threadY) * 256
-					/*line reduce.go:295:30000*/ quernRow6LargestOf[T](r, vs, first6, shuffleXors, shuffleXors2) /*line quern_gen.go:3245:1*/
+					quernRow6LargestOf[T](r, vs, first6, shuffleXors, shuffleXors2)
 				}
 			}
 		}
-		/*line reduce.go:299:30000*/ for threadZ := range 1 {
-			/*line reduce.go:300:30000*/ for threadY := range 1 {
-				/*line reduce.go:301:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line reduce.go:302:30000*/ first7 := (threadZ*1 + threadY) * 256
-				/*line reduce.go:303:30000*/ quernRow7LargestOf[T](r, vs, first7, warps) /*line quern_gen.go:3253:1*/
+		/*line reduce.go:299*/ for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first7 := (threadZ*1 + threadY) * 256
+				quernRow7LargestOf[T](r, vs, first7, warps)
 			}
 		}
 		/*line reduce.go:306:30000*/ for threadZ := range 1 {
-			/*line reduce.go:307:30000*/ for threadY := range 1 {
-				/*line reduce.go:308:30000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line reduce.go:309:30000*/ first8 := (threadZ*1 + threadY) * 256
-				/*line reduce.go:310:30000*/ quernRow8LargestOf[T](r, bests, first8, vs, warps, out) /*line quern_gen.go:3260:1*/
+			/*line reduce.go:307*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first8 := (threadZ*1 + threadY) * 256
+				quernRow8LargestOf[T](r, bests, first8, vs, warps, out)
 			}
 		}
-	}
+	} /*line quern_gen.go:3349:1*/
 }
 
 //go:noinline
@@ -3268,9 +3354,9 @@ func quernRow1LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 	bestRow := (*[256]Largest[T])(bests[first:])
 	for threadX := range 256 {
 		best := &bestRow[threadX]
-//line reduce.go:263:30000
-		*best = Largest[T]{Index: -1} /*line quern_gen.go:3272:1*/
-	}
+//line reduce.go:263
+		*best = Largest[T]{Index: -1}
+	} /*line quern_gen.go:3359:1*/
 }
 
 //go:noinline
@@ -3287,20 +3373,20 @@ func quernRow2LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				best := &bestRow2[threadX]
-				/*line reduce.go:265:30000*/ t1 := row[threadX]
-				/*line reduce.go:265:30000*/ best.take(t1) /*line quern_gen.go:3291:1*/
+				/*line reduce.go:265*/ t1 := row[threadX]
+				/*line reduce.go:265*/ best.take(t1)
 			}
-			/*line reduce.go:267:30000*/ return /*line quern_gen.go:3293:1*/
+			return
 		}
 	}
 	/*line reduce.go:270:30000*/ for threadX := range 256 {
-		/*line reduce.go:271*/ r.ThreadIdx.X = threadX
-		/*line reduce.go:272:30000*/ best := &bestRow[threadX]
-		/*line reduce.go:264:30000*/ if iFirst+threadX < n {
-			/*line reduce.go:265:30000*/ t1 := partial[iFirst+threadX]
-			/*line reduce.go:265:30000*/ best.take(t1) /*line quern_gen.go:3301:1*/
+		r.ThreadIdx.X = threadX
+		best := &bestRow[threadX]
+		/*line reduce.go:264*/ if iFirst+threadX < n {
+			t1 := partial[iFirst+threadX]
+			/*line reduce.go:265*/ best.take(t1)
 		}
-	}
+	} /*line quern_gen.go:3389:1*/
 }
 
 //go:noinline
@@ -3310,10 +3396,9 @@ func quernRow3LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 	for threadX := range 256 {
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
-		/*line reduce.go:267:30000*/ t3 := *best
-//line reduce.go:268
-		*v = t3 /*line quern_gen.go:3315:1*/
-	}
+		/*line reduce.go:267*/ t3 := *best
+		*v = t3
+	} /*line quern_gen.go:3401:1*/
 }
 
 //go:noinline
@@ -3323,8 +3408,8 @@ func quernRow4LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 	for threadX := range 256 {
 		v := &vRow[threadX]
 		/*line reduce.go:275*/ t12 := v.Magnitude
-		/*line reduce.go:276:30000*/ t1Row[threadX] = t12 /*line quern_gen.go:3326:1*/
-	}
+		t1Row[threadX] = t12
+	} /*line quern_gen.go:3412:1*/
 }
 
 //go:noinline
@@ -3334,8 +3419,8 @@ func quernRow5LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 	for threadX := range 256 {
 		v := &vRow[threadX]
 		/*line reduce.go:275*/ t4 := v.Index
-		/*line reduce.go:276:30000*/ t4Row[threadX] = t4 /*line quern_gen.go:3337:1*/
-	}
+		t4Row[threadX] = t4
+	} /*line quern_gen.go:3423:1*/
 }
 
 //go:noinline
@@ -3349,8 +3434,8 @@ func quernRow6LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 		shuffleXor := shuffleXorRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
 		/*line reduce.go:275*/ t7 := Largest[T]{Magnitude: shuffleXor, Index: shuffleXor2}
-		/*line reduce.go:275*/ v.take(t7) /*line quern_gen.go:3352:1*/
-	}
+		/*line reduce.go:275*/ v.take(t7)
+	} /*line quern_gen.go:3438:1*/
 }
 
 //go:noinline
@@ -3360,9 +3445,9 @@ func quernRow7LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
 		/*line reduce.go:277:30000*/ if threadX&31 == 0 {
-			/*line reduce.go:278:30000*/ warps[threadX>>5] = *v /*line quern_gen.go:3363:1*/
+			warps[threadX>>5] = *v
 		}
-	}
+	} /*line quern_gen.go:3450:1*/
 }
 
 //go:noinline
@@ -3374,17 +3459,17 @@ func quernRow8LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
 		/*line reduce.go:281:30000*/ for i := 0; i < 8; i++ {
-			/*line reduce.go:281:30000*/ w := warps[i]
-			/*line reduce.go:282:30000*/ t8 := w
-			/*line reduce.go:282:30000*/ v.take(t8) /*line quern_gen.go:3379:1*/
+			/*line reduce.go:281*/ w := warps[i]
+			t8 := w
+			/*line reduce.go:282*/ v.take(t8)
 		}
-		/*line reduce.go:284:30000*/ result0 := *v
-//line reduce.go:267:30000
+		result0 := *v
+//line reduce.go:267
 		*best = result0
-		/*line reduce.go:268*/ if threadX == 0 {
-			/*line reduce.go:269:30000*/ out[0] = best.Index /*line quern_gen.go:3385:1*/
+		if threadX == 0 {
+			out[0] = best.Index
 		}
-	}
+	} /*line quern_gen.go:3472:1*/
 }
 
 func quernPlainDotCPU[T float32 | float64](r *host.Run) {
@@ -3417,27 +3502,26 @@ func quernHostDotCPU[T float32 | float64](r *host.Run) {
 func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T, from int, to int, y []T, partial []T, blockX int, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:295:30000*/ if incX == 1 && incY == 1 {
-			/*line reduce.go:296*/ t7 := x[from:to]
+		/*line reduce.go:295*/ if incX == 1 && incY == 1 {
+			t7 := x[from:to]
 			/*line reduce.go:296*/ t10 := y[from:to]
 			/*line reduce.go:296*/ result0 := dotOf[T](t7, t10)
 			/*line reduce.go:296*/ partial[blockX] = result0
-			/*line reduce.go:297:30000*/ continue /*line quern_gen.go:3425:1*/
+			continue
 		}
-//line reduce.go:299:30000
 		var sum T
-		/*line reduce.go:300:30000*/ for i := from; i < to; i++ {
-			/*line reduce.go:301:30000*/ if r.Halted() {
-				/*line reduce.go:300:30000*/ r.Halt() /*line quern_gen.go:3431:1*/
+		for i := from; i < to; i++ {
+			if r.Halted() {
+				/*line reduce.go:300*/ r.Halt()
 			}
-			/*line reduce.go:301:30000*/ t12 := i
-			/*line reduce.go:301:30000*/ result02 := place(t12, n, incX)
-			/*line reduce.go:302:30000*/ t16 := i
-			/*line reduce.go:301:30000*/ result03 := place(t16, n, incY)
-			/*line reduce.go:301:30000*/ sum += x[result02] * y[result03] /*line quern_gen.go:3437:1*/
+			/*line reduce.go:301*/ t12 := i
+			/*line reduce.go:301*/ result02 := place(t12, n, incX)
+			t16 := i
+			/*line reduce.go:301*/ result03 := place(t16, n, incY)
+			/*line reduce.go:301*/ sum += x[result02] * y[result03]
 		}
-		/*line reduce.go:303:30000*/ partial[blockX] = sum /*line quern_gen.go:3439:1*/
-	}
+		partial[blockX] = sum
+	} /*line quern_gen.go:3524:1*/
 }
 
 func quernPlainAsumCPU_float32(r *host.Run) {
@@ -3500,7 +3584,7 @@ func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:341*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3503:1*/
+	} /*line quern_gen.go:3587:1*/
 }
 
 func quernPlainAsumCPU_float64(r *host.Run) {
@@ -3563,7 +3647,7 @@ func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:341*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3566:1*/
+	} /*line quern_gen.go:3650:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -3614,7 +3698,7 @@ func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from 
 			/*line reduce.go:360*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3617:1*/
+	} /*line quern_gen.go:3701:1*/
 }
 
 func quernPlainLargestCPU_float32(r *host.Run) {
@@ -3659,7 +3743,7 @@ func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3662:1*/
+	} /*line quern_gen.go:3746:1*/
 }
 
 func quernPlainLargestCPU_float64(r *host.Run) {
@@ -3704,6894 +3788,7 @@ func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3707:1*/
-}
-
-func quernPlainTensorF16(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.Float16](r, 12), host.Slice[kernel.Float16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_tensorF16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
-	})
-}
-
-func quernHostTensorF16(r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	lda := host.Value[int](r, 4)
-	ldb := host.Value[int](r, 5)
-	ldc := host.Value[int](r, 6)
-	stepA := host.Value[int](r, 7)
-	stepB := host.Value[int](r, 8)
-	stepC := host.Value[int](r, 9)
-	alpha := host.Value[float32](r, 10)
-	beta := host.Value[float32](r, 11)
-	a := host.Slice[kernel.Float16](r, 12)
-	b := host.Slice[kernel.Float16](r, 13)
-	c := host.Slice[float32](r, 14)
-	post := host.Value[int](r, 15)
-	ldr := host.Value[int](r, 16)
-	stepR := host.Value[int](r, 17)
-	bias := host.Slice[float32](r, 18)
-	residual := host.Slice[float32](r, 19)
-	var t3 int
-	size := k + part*8 - 1
-	size2 := part * 8
-	var parts int
-	var t4 int
-	t1 := (m + 128 - 1) / 128
-	t2 := (n + 128 - 1) / 128
-	size3 := t1 * t2
-	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
-	var rest int
-	var first2 int
-	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var tiles [][8]kernel.Float16
-	tiles2 := host.Shared[[6144][8]kernel.Float16](r, 0)
-	var step int32
-	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
-	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
-	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	elements := 8
-	depth := 8 * elements
-	rows2 := 128
-	wide := 1
-	columns2 := wide * 128
-	across := 32
-	rows3 := 128
-	columns3 := wide * 128
-	size4 := int32((rows3 + columns3) * 8)
-	t13 := rows3 / 32
-	t26 := columns3 / 32
-	size5 := 8 * elements
-	var stage int
-	size6 := (1 + wide) * 128 * 8
-	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 5, r.BlockDim.Count())
-	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 6, r.BlockDim.Count())
-	rows4 := 128
-	columns4 := wide * 128
-	size7 := int32((rows4 + columns4) * 8)
-	t14 := rows4 / 32
-	t29 := columns4 / 32
-	var i7 int
-	as := host.Scratch[int](r, 7, r.BlockDim.Count())
-	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
-	var t47 [][8]kernel.Float16
-	givens := host.Scratch[*[8]kernel.Float16](r, 26, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var j int
-	t102 := 2 * wide
-	var t11 [][8]kernel.Float16
-	givens2 := host.Scratch[*[8]kernel.Float16](r, 27, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
-	var i8 int
-	var j2 int
-	t17 := 4 * wide
-	t18s := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 17, r.BlockDim.Count())
-	t19s := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 18, r.BlockDim.Count())
-	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
-	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
-	t30 := 4 * wide
-	t31 := 4 * wide
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
-		/*line tensor.go:215:40000*/ parts = t3
-		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:215:40000*/ t4 = blockX % size3
-		/*line tensor.go:216:40000*/ for threadZ := range 1 {
-			/*line tensor.go:217:40000*/ for threadY := range 1 {
-				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:220:40000*/ quernRow1TensorF16(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:3821:1*/
-			}
-		}
-		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:216:40000*/ rest = blockX / size3
-		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 8
-		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:219:40000*/ for threadZ := range 1 {
-			/*line tensor.go:220:40000*/ for threadY := range 1 {
-				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:223:40000*/ quernRow2TensorF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:3833:1*/
-			}
-		}
-		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:36:40000*/ tiles = tiles2[:]
-		/*line tensor.go:298:40000*/ step = 0
-		/*line tensor.go:299:40000*/ for threadZ := range 1 {
-			/*line tensor.go:300:40000*/ for threadY := range 1 {
-				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:303:40000*/ quernRow3TensorF16(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:3843:1*/
-			}
-		}
-		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:307:40000*/ if r.Halted() {
-				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:3848:1*/
-			}
-			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
-			/*line tensor.go:309:40000*/ kk = 0
-			/*line tensor.go:310:40000*/ for threadZ := range 1 {
-				/*line tensor.go:311:40000*/ for threadY := range 1 {
-					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:314:40000*/ quernRow4TensorF16(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:3856:1*/
-				}
-			}
-			/*line tensor.go:317*/ for ; kk < 4; kk++ {
-				if r.Halted() {
-					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:3861:1*/
-				}
-				/*line tensor.go:312:40000*/ i7 = 0
-				/*line tensor.go:313:40000*/ start3 := kk * 2
-				/*line tensor.go:314:40000*/ for threadZ := range 1 {
-					/*line tensor.go:315*/ for threadY := range 1 {
-						first9 := (threadZ*1 + threadY) * 256
-						quernRow5TensorF16(r, as, first9, bs, stage, start3, wide)
-					}
-				}
-				for ; i7 < 4; i7++ {
-					/*line tensor.go:313:40000*/ t47 = tiles
-					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:315*/ for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first10 := (threadZ*1 + threadY) * 256
-							quernRow6TensorF16(r, as, first10, givens, start4, t47)
-						}
-					}
-					host.LoadMatrix(words, words2, words3, words4, givens)
-					start5 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first11 := (threadZ*1 + threadY) * 256
-							quernRow7TensorF16(r, fas, first11, words, words2, words3, words4, start5, i7)
-						}
-					}
-				}
-				/*line tensor.go:315*/ j = 0
-				for ; j < t102; j++ {
-					/*line tensor.go:316*/ t11 = tiles
-					start6 := j * 16 * 8
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first12 := (threadZ*1 + threadY) * 256
-							quernRow8TensorF16(r, bs, first12, givens2, start6, t11)
-						}
-					}
-					host.LoadMatrix(words5, words6, words7, words8, givens2)
-					start7 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first13 := (threadZ*1 + threadY) * 256
-							quernRow9TensorF16(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:3908:1*/
-						}
-					}
-				}
-				/*line tensor.go:318*/ i8 = 0
-				for ; i8 < 4; i8++ {
-					if r.Halted() {
-						/*line tensor.go:318*/ r.Halt()
-					}
-					/*line tensor.go:319*/ j2 = 0
-					for ; j2 < t17; j2++ {
-						start8 := kk % 2
-						start9 := j2 / 2
-						start10 := j2 % 2 * 2
-						start11 := j2%2*2 + 1
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first14 := (threadZ*1 + threadY) * 256
-								quernRow10TensorF16(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
-							}
-						}
-						/*line tensor.go:321*/ host.MMAFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first15 := (threadZ*1 + threadY) * 256
-								quernRow11TensorF16(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
-							}
-						}
-					}
-				}
-			} /*line quern_gen.go:3940:1*/
-		}
-		/*line tensor.go:333:40000*/ for threadZ := range 1 {
-			/*line tensor.go:334:40000*/ for threadY := range 1 {
-				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:337:40000*/ quernRow12TensorF16(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:3946:1*/
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1TensorF16(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
-	rowRow := (*[256]int)(rows[first:])
-	columnRow := (*[256]int)(columns[first:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:216:40000*/ row2 := row
-		/*line tensor.go:217:40000*/ column2 := column
-		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:3962:1*/
-	}
-}
-
-//go:noinline
-func quernRow2TensorF16(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
-	xRow := (*[256]tensorTile)(xs[first3:])
-	rowRow := (*[256]int)(rows[first3:])
-	columnRow := (*[256]int)(columns[first3:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		row2 := rowRow[threadX]
-		column2 := columnRow[threadX]
-		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:35:40000
-		*x = result0 /*line quern_gen.go:3978:1*/
-	}
-}
-
-//go:noinline
-func quernRow3TensorF16(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][8]kernel.Float16, a []kernel.Float16, b []kernel.Float16, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
-	xRow := (*[256]tensorTile)(xs[first4:])
-	lRow := (*[256]loading)(ls[first4:])
-	countRow := (*[256]int32)(counts[first4:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
-	t3Row := (*[256]int32)(t3s[first4:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		l3 := &lRow[threadX]
-		sum := &sumRow[threadX]
-		t22 := threadX % 8
-		t12 := threadX / 8
-//line tensor.go:233:40000
-		var first5 int32
-		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
-		t42 := min(x.column+t12, x.n-1)
-		rowA := t32
-		rowB := t42
-		result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:246*/ if rest2 > 0 {
-			first5 = 1
-			n2 := rest2 - t22*elements
-			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
-				if r.Halted() {
-					/*line tensor.go:250*/ r.Halt()
-				}
-				/*line tensor.go:251*/ to := int(l.place) + i*8
-				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
-				/*line tensor.go:39:40000*/ t23 := to
-				/*line tensor.go:39:40000*/ _ = tiles2[t23]
-				/*line tensor.go:39:40000*/ t33 := tiles2[t23][:]
-				/*line tensor.go:40:40000*/ t5 := at
-				/*line tensor.go:41:40000*/ t6 := n2
-				/*line tensor.go:39:40000*/ partOf[kernel.Float16](t33, a, t5, t6) /*line quern_gen.go:4021:1*/
-			}
-			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				if r.Halted() {
-					/*line tensor.go:254*/ r.Halt()
-				}
-				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
-				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
-				/*line tensor.go:40:40000*/ t24 := to2
-				/*line tensor.go:40:40000*/ _ = tiles2[t24]
-				/*line tensor.go:40:40000*/ t34 := tiles2[t24][:]
-				/*line tensor.go:41:40000*/ t52 := at2
-				/*line tensor.go:42:40000*/ t62 := n2
-				/*line tensor.go:40:40000*/ partOf[kernel.Float16](t34, b, t52, t62) /*line quern_gen.go:4034:1*/
-			}
-		}
-		/*line tensor.go:258*/ t8 := l
-		/*line tensor.go:259:40000*/ t9 := first5
-		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:261:40000*/ l2 := t8
-		/*line tensor.go:262:40000*/ first6 := t9
-		/*line tensor.go:263:40000*/ count := t10
-//line tensor.go:287:40000
-		*l3 = l2
-		/*line tensor.go:288:40000*/ first7 := first6
-		/*line tensor.go:289:40000*/ count2 := count
-		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:290:40000*/ l4 := l3
-				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
-				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
-					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
-					/*line tensor.go:37:40000*/ t25 := to4
-					/*line tensor.go:37:40000*/ _ = tiles2[t25]
-					/*line tensor.go:38:40000*/ t35 := at3
-					/*line tensor.go:37:40000*/ t43 := a[t35:]
-					/*line tensor.go:37:40000*/ tiles2[t25] = *(*[8]kernel.Float16)(t43) /*line quern_gen.go:4058:1*/
-				}
-				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
-					/*line tensor.go:269:40000*/ if r.Halted() {
-						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:4062:1*/
-					}
-					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
-					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
-					/*line tensor.go:38:40000*/ t27 := to5
-					/*line tensor.go:38:40000*/ _ = tiles2[t27]
-					/*line tensor.go:39:40000*/ t36 := at4
-					/*line tensor.go:38:40000*/ t44 := b[t36:]
-					/*line tensor.go:38:40000*/ tiles2[t27] = *(*[8]kernel.Float16)(t44) /*line quern_gen.go:4070:1*/
-				}
-				/*line tensor.go:271:40000*/ l4.a += size5
-				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:4073:1*/
-			}
-		}
-//line tensor.go:295:40000
-		*sum = [4][8]kernel.Accumulator[float32]{}
-		/*line tensor.go:298:40000*/ t37 := count2
-		/*line tensor.go:299:40000*/ countRow[threadX] = count2
-		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:4080:1*/
-	}
-}
-
-//go:noinline
-func quernRow4TensorF16(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][4]kernel.MatrixA[kernel.Float16], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][8]kernel.Float16, a []kernel.Float16, t29 int, rows4 int, ldb int, b []kernel.Float16, size5 int) {
-	lRow := (*[256]loading)(ls[first8:])
-	countRow := (*[256]int32)(counts[first8:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
-	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		l3 := &lRow[threadX]
-		count2 := countRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		/*line tensor.go:301:40000*/ if step+2 < count2 {
-			/*line tensor.go:302:40000*/ l5 := l3
-			/*line tensor.go:303:40000*/ step3 := step + 2
-			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
-			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
-				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
-				/*line tensor.go:37:40000*/ t28 := to7
-				/*line tensor.go:37:40000*/ _ = tiles2[t28]
-				/*line tensor.go:38:40000*/ t38 := at5
-				/*line tensor.go:37:40000*/ t45 := a[t38:]
-				/*line tensor.go:37:40000*/ tiles2[t28] = *(*[8]kernel.Float16)(t45) /*line quern_gen.go:4107:1*/
-			}
-			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
-				/*line tensor.go:269:40000*/ if r.Halted() {
-					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:4111:1*/
-				}
-				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
-				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
-				/*line tensor.go:38:40000*/ t210 := to8
-				/*line tensor.go:38:40000*/ _ = tiles2[t210]
-				/*line tensor.go:39:40000*/ t39 := at6
-				/*line tensor.go:38:40000*/ t46 := b[t39:]
-				/*line tensor.go:38:40000*/ tiles2[t210] = *(*[8]kernel.Float16)(t46) /*line quern_gen.go:4119:1*/
-			}
-			/*line tensor.go:271:40000*/ l5.a += size5
-			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:4122:1*/
-		}
-//line tensor.go:307:40000
-		*fa = [2][4]kernel.MatrixA[kernel.Float16]{}
-//line tensor.go:308:40000
-		*fb = [2][4]kernel.MatrixA[kernel.Float16]{} /*line quern_gen.go:4127:1*/
-	}
-}
-
-//go:noinline
-func quernRow5TensorF16(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
-	aRow := (*[256]int)(as[first9:])
-	bRow := (*[256]int)(bs[first9:])
-	for threadX := range 256 {
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		lane := threadX & 31
-		fromA := (t15 + lane%16) * 8
-		t211 := warp % 4 * 32 * wide
-		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:312:40000*/ aRow[threadX] = a2
-		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:4145:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorF16(r *host.Run, as []int, first10 int, givens []*[8]kernel.Float16, start4 int, t47 [][8]kernel.Float16) {
-	aRow := (*[256]int)(as[first10:])
-	givenRow := (*[256]*[8]kernel.Float16)(givens[first10:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		a2 := aRow[threadX]
-		/*line tensor.go:313:40000*/ t53 := a2 + start4
-		/*line tensor.go:313:40000*/ _ = t47[t53]
-		/*line tensor.go:313:40000*/ given := &t47[t53]
-		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:4159:1*/
-	}
-}
-
-//go:noinline
-func quernRow7TensorF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first11:])
-	wordRow := (*[256]uint32)(words[first11:])
-	wordRow2 := (*[256]uint32)(words2[first11:])
-	wordRow3 := (*[256]uint32)(words3[first11:])
-	wordRow4 := (*[256]uint32)(words4[first11:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fa := &faRow[threadX]
-		word := wordRow[threadX]
-		word2 := wordRow2[threadX]
-		word3 := wordRow3[threadX]
-		word4 := wordRow4[threadX]
-		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4} /*line quern_gen.go:4177:1*/
-	}
-}
-
-//go:noinline
-func quernRow8TensorF16(r *host.Run, bs []int, first12 int, givens2 []*[8]kernel.Float16, start6 int, t11 [][8]kernel.Float16) {
-	bRow := (*[256]int)(bs[first12:])
-	givenRow2 := (*[256]*[8]kernel.Float16)(givens2[first12:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		b2 := bRow[threadX]
-		/*line tensor.go:316*/ t122 := b2 + start6
-		/*line tensor.go:316*/ _ = t11[t122]
-		/*line tensor.go:316*/ given2 := &t11[t122]
-		givenRow2[threadX] = given2
-	} /*line quern_gen.go:4192:1*/
-}
-
-//go:noinline
-func quernRow9TensorF16(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.Float16], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
-	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first13:])
-	wordRow5 := (*[256]uint32)(words5[first13:])
-	wordRow6 := (*[256]uint32)(words6[first13:])
-	wordRow7 := (*[256]uint32)(words7[first13:])
-	wordRow8 := (*[256]uint32)(words8[first13:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		word5 := wordRow5[threadX]
-		word6 := wordRow6[threadX]
-		word7 := wordRow7[threadX]
-		word8 := wordRow8[threadX]
-		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[kernel.Float16]{word5, word6, word7, word8}
-	} /*line quern_gen.go:4210:1*/
-}
-
-//go:noinline
-func quernRow10TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][4]kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixA[kernel.Float16], t19s []kernel.MatrixB[kernel.Float16], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first14:])
-	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first14:])
-	t18Row := (*[256]kernel.MatrixA[kernel.Float16])(t18s[first14:])
-	t19Row := (*[256]kernel.MatrixB[kernel.Float16])(t19s[first14:])
-	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		t18 := &t18Row[threadX]
-		t19 := &t19Row[threadX]
-		t20 := &t20Row[threadX]
-		/*line tensor.go:320*/ b3 := fb[start8][start9]
-		*t18 = fa[start8][i8]
-//line tensor.go:321
-		*t19 = kernel.MatrixB[kernel.Float16]{b3[start10], b3[start11]}
-//line tensor.go:321
-		*t20 = sum[i8][j2]
-	} /*line quern_gen.go:4235:1*/
-}
-
-//go:noinline
-func quernRow11TensorF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
-	sumRow2 := (*[256]float32)(sums2[first15:])
-	sumRow3 := (*[256]float32)(sums3[first15:])
-	sumRow4 := (*[256]float32)(sums4[first15:])
-	sumRow5 := (*[256]float32)(sums5[first15:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		sum2 := sumRow2[threadX]
-		sum3 := sumRow3[threadX]
-		sum4 := sumRow4[threadX]
-		sum5 := sumRow5[threadX]
-		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-	} /*line quern_gen.go:4253:1*/
-}
-
-//go:noinline
-func quernRow12TensorF16(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first16:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		sum := &sumRow[threadX]
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		t211 := warp % 4 * 32 * wide
-		result03 := threadX&31&3<<1 + 0
-		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:328*/ t252 := x.row + t15
-		t262 := x.column + t211
-		row3 := t252
-		column3 := t262
-		/*line tensor.go:332:40000*/ switch {
-//line tensor.go:333:40000
-		default:
-			/*line tensor.go:329*/ if result {
-				column3 += result03
-				columns5 := x.n - column3
-				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
-						/*line tensor.go:334:40000*/ t282 := 2 * half
-						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
-						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
-						/*line tensor.go:337:40000*/ if row4 < x.m {
-							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
-								/*line tensor.go:337:40000*/ if r.Halted() {
-									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:4288:1*/
-								}
-								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
-									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
-									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
-									/*line tensor.go:44:40000*/ t212 := 2 * pair2
-									/*line tensor.go:44:40000*/ _ = c[t212]
-									/*line tensor.go:45:40000*/ t48 := 2*pair2 + 1
-									/*line tensor.go:44:40000*/ _ = c[t48]
-									/*line tensor.go:45:40000*/ t54 := alpha * v
-									/*line tensor.go:46:40000*/ t63 := alpha * w
-									/*line tensor.go:44:40000*/ c[t212] = t54
-									/*line tensor.go:44:40000*/ c[t48] = t63 /*line quern_gen.go:4301:1*/
-								}
-							}
-						}
-					}
-				}
-				/*line tensor.go:50:40000*/ break /*line quern_gen.go:4307:1*/
-			}
-			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
-				for j4 := 0; j4 < t31; j4++ {
-					if r.Halted() {
-						/*line tensor.go:348*/ r.Halt()
-					}
-					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
-						t322 := e
-						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:353:40000*/ t342 := e
-						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:350*/ v2 := sum[0][j4][e]
-						/*line tensor.go:42:40000*/ t16 := *x
-						/*line tensor.go:43:40000*/ t213 := row5
-						/*line tensor.go:44:40000*/ t310 := column4
-						/*line tensor.go:45:40000*/ t49 := v2
-						/*line tensor.go:42:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:4326:1*/
-					}
-				}
-				/*line tensor.go:354:40000*/ sum[0] = sum[1]
-				/*line tensor.go:355:40000*/ sum[1] = sum[2]
-				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:4331:1*/
-			}
-		}
-	}
-}
-
-func quernPlainTensorF16Wide(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.Float16](r, 12), host.Slice[kernel.Float16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_tensorF16Wide(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
-	})
-}
-
-func quernHostTensorF16Wide(r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	lda := host.Value[int](r, 4)
-	ldb := host.Value[int](r, 5)
-	ldc := host.Value[int](r, 6)
-	stepA := host.Value[int](r, 7)
-	stepB := host.Value[int](r, 8)
-	stepC := host.Value[int](r, 9)
-	alpha := host.Value[float32](r, 10)
-	beta := host.Value[float32](r, 11)
-	a := host.Slice[kernel.Float16](r, 12)
-	b := host.Slice[kernel.Float16](r, 13)
-	c := host.Slice[float32](r, 14)
-	post := host.Value[int](r, 15)
-	ldr := host.Value[int](r, 16)
-	stepR := host.Value[int](r, 17)
-	bias := host.Slice[float32](r, 18)
-	residual := host.Slice[float32](r, 19)
-	var t3 int
-	size := k + part*8 - 1
-	size2 := part * 8
-	var parts int
-	var t4 int
-	t1 := (m + 128 - 1) / 128
-	t2 := (n + 256 - 1) / 256
-	size3 := t1 * t2
-	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
-	var rest int
-	var first2 int
-	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var tiles [][8]kernel.Float16
-	tiles2 := host.Shared[[9216][8]kernel.Float16](r, 0)
-	var step int32
-	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
-	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
-	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	elements := 8
-	depth := 8 * elements
-	rows2 := 128
-	wide := 2
-	columns2 := wide * 128
-	across := 32
-	rows3 := 128
-	columns3 := wide * 128
-	size4 := int32((rows3 + columns3) * 8)
-	t13 := rows3 / 32
-	t26 := columns3 / 32
-	size5 := 8 * elements
-	var stage int
-	size6 := (1 + wide) * 128 * 8
-	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 5, r.BlockDim.Count())
-	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.Float16]](r, 6, r.BlockDim.Count())
-	rows4 := 128
-	columns4 := wide * 128
-	size7 := int32((rows4 + columns4) * 8)
-	t14 := rows4 / 32
-	t29 := columns4 / 32
-	var i7 int
-	as := host.Scratch[int](r, 7, r.BlockDim.Count())
-	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
-	var t47 [][8]kernel.Float16
-	givens := host.Scratch[*[8]kernel.Float16](r, 26, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var j int
-	t102 := 2 * wide
-	var t11 [][8]kernel.Float16
-	givens2 := host.Scratch[*[8]kernel.Float16](r, 27, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
-	var i8 int
-	var j2 int
-	t17 := 4 * wide
-	t18s := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 17, r.BlockDim.Count())
-	t19s := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 18, r.BlockDim.Count())
-	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
-	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
-	t30 := 4 * wide
-	t31 := 4 * wide
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
-		/*line tensor.go:215:40000*/ parts = t3
-		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:215:40000*/ t4 = blockX % size3
-		/*line tensor.go:216:40000*/ for threadZ := range 1 {
-			/*line tensor.go:217:40000*/ for threadY := range 1 {
-				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:220:40000*/ quernRow1TensorF16Wide(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:4448:1*/
-			}
-		}
-		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:216:40000*/ rest = blockX / size3
-		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 8
-		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:219:40000*/ for threadZ := range 1 {
-			/*line tensor.go:220:40000*/ for threadY := range 1 {
-				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:223:40000*/ quernRow2TensorF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:4460:1*/
-			}
-		}
-		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:53:40000*/ tiles = tiles2[:]
-		/*line tensor.go:298:40000*/ step = 0
-		/*line tensor.go:299:40000*/ for threadZ := range 1 {
-			/*line tensor.go:300:40000*/ for threadY := range 1 {
-				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:303:40000*/ quernRow3TensorF16Wide(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:4470:1*/
-			}
-		}
-		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:307:40000*/ if r.Halted() {
-				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:4475:1*/
-			}
-			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
-			/*line tensor.go:309:40000*/ kk = 0
-			/*line tensor.go:310:40000*/ for threadZ := range 1 {
-				/*line tensor.go:311:40000*/ for threadY := range 1 {
-					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:314:40000*/ quernRow4TensorF16Wide(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:4483:1*/
-				}
-			}
-			/*line tensor.go:317*/ for ; kk < 4; kk++ {
-				if r.Halted() {
-					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:4488:1*/
-				}
-				/*line tensor.go:312:40000*/ i7 = 0
-				/*line tensor.go:313:40000*/ start3 := kk * 2
-				/*line tensor.go:314:40000*/ for threadZ := range 1 {
-					/*line tensor.go:315*/ for threadY := range 1 {
-						first9 := (threadZ*1 + threadY) * 256
-						quernRow5TensorF16Wide(r, as, first9, bs, stage, start3, wide)
-					}
-				}
-				for ; i7 < 4; i7++ {
-					/*line tensor.go:313:40000*/ t47 = tiles
-					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:315*/ for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first10 := (threadZ*1 + threadY) * 256
-							quernRow6TensorF16Wide(r, as, first10, givens, start4, t47)
-						}
-					}
-					host.LoadMatrix(words, words2, words3, words4, givens)
-					start5 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first11 := (threadZ*1 + threadY) * 256
-							quernRow7TensorF16Wide(r, fas, first11, words, words2, words3, words4, start5, i7)
-						}
-					}
-				}
-				/*line tensor.go:315*/ j = 0
-				for ; j < t102; j++ {
-					/*line tensor.go:316*/ t11 = tiles
-					start6 := j * 16 * 8
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first12 := (threadZ*1 + threadY) * 256
-							quernRow8TensorF16Wide(r, bs, first12, givens2, start6, t11)
-						}
-					}
-					host.LoadMatrix(words5, words6, words7, words8, givens2)
-					start7 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first13 := (threadZ*1 + threadY) * 256
-							quernRow9TensorF16Wide(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:4535:1*/
-						}
-					}
-				}
-				/*line tensor.go:318*/ i8 = 0
-				for ; i8 < 4; i8++ {
-					if r.Halted() {
-						/*line tensor.go:318*/ r.Halt()
-					}
-					/*line tensor.go:319*/ j2 = 0
-					for ; j2 < t17; j2++ {
-						start8 := kk % 2
-						start9 := j2 / 2
-						start10 := j2 % 2 * 2
-						start11 := j2%2*2 + 1
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first14 := (threadZ*1 + threadY) * 256
-								quernRow10TensorF16Wide(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
-							}
-						}
-						/*line tensor.go:321*/ host.MMAFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first15 := (threadZ*1 + threadY) * 256
-								quernRow11TensorF16Wide(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
-							}
-						}
-					}
-				}
-			} /*line quern_gen.go:4567:1*/
-		}
-		/*line tensor.go:333:40000*/ for threadZ := range 1 {
-			/*line tensor.go:334:40000*/ for threadY := range 1 {
-				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:337:40000*/ quernRow12TensorF16Wide(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:4573:1*/
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1TensorF16Wide(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
-	rowRow := (*[256]int)(rows[first:])
-	columnRow := (*[256]int)(columns[first:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:216:40000*/ row2 := row
-		/*line tensor.go:217:40000*/ column2 := column
-		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:4589:1*/
-	}
-}
-
-//go:noinline
-func quernRow2TensorF16Wide(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
-	xRow := (*[256]tensorTile)(xs[first3:])
-	rowRow := (*[256]int)(rows[first3:])
-	columnRow := (*[256]int)(columns[first3:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		row2 := rowRow[threadX]
-		column2 := columnRow[threadX]
-		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 256, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:52:40000
-		*x = result0 /*line quern_gen.go:4605:1*/
-	}
-}
-
-//go:noinline
-func quernRow3TensorF16Wide(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[9216][8]kernel.Float16, a []kernel.Float16, b []kernel.Float16, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
-	xRow := (*[256]tensorTile)(xs[first4:])
-	lRow := (*[256]loading)(ls[first4:])
-	countRow := (*[256]int32)(counts[first4:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
-	t3Row := (*[256]int32)(t3s[first4:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		l3 := &lRow[threadX]
-		sum := &sumRow[threadX]
-		t22 := threadX % 8
-		t12 := threadX / 8
-//line tensor.go:233:40000
-		var first5 int32
-		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
-		t42 := min(x.column+t12, x.n-1)
-		rowA := t32
-		rowB := t42
-		result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:246*/ if rest2 > 0 {
-			first5 = 1
-			n2 := rest2 - t22*elements
-			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
-				if r.Halted() {
-					/*line tensor.go:250*/ r.Halt()
-				}
-				/*line tensor.go:251*/ to := int(l.place) + i*8
-				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
-				/*line tensor.go:56:40000*/ t23 := to
-				/*line tensor.go:56:40000*/ _ = tiles2[t23]
-				/*line tensor.go:56:40000*/ t33 := tiles2[t23][:]
-				/*line tensor.go:57:40000*/ t5 := at
-				/*line tensor.go:58:40000*/ t6 := n2
-				/*line tensor.go:56:40000*/ partOf[kernel.Float16](t33, a, t5, t6) /*line quern_gen.go:4648:1*/
-			}
-			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				if r.Halted() {
-					/*line tensor.go:254*/ r.Halt()
-				}
-				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
-				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
-				/*line tensor.go:57:40000*/ t24 := to2
-				/*line tensor.go:57:40000*/ _ = tiles2[t24]
-				/*line tensor.go:57:40000*/ t34 := tiles2[t24][:]
-				/*line tensor.go:58:40000*/ t52 := at2
-				/*line tensor.go:59:40000*/ t62 := n2
-				/*line tensor.go:57:40000*/ partOf[kernel.Float16](t34, b, t52, t62) /*line quern_gen.go:4661:1*/
-			}
-		}
-		/*line tensor.go:258*/ t8 := l
-		/*line tensor.go:259:40000*/ t9 := first5
-		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:261:40000*/ l2 := t8
-		/*line tensor.go:262:40000*/ first6 := t9
-		/*line tensor.go:263:40000*/ count := t10
-//line tensor.go:287:40000
-		*l3 = l2
-		/*line tensor.go:288:40000*/ first7 := first6
-		/*line tensor.go:289:40000*/ count2 := count
-		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:290:40000*/ l4 := l3
-				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
-				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
-					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
-					/*line tensor.go:54:40000*/ t25 := to4
-					/*line tensor.go:54:40000*/ _ = tiles2[t25]
-					/*line tensor.go:55:40000*/ t35 := at3
-					/*line tensor.go:54:40000*/ t43 := a[t35:]
-					/*line tensor.go:54:40000*/ tiles2[t25] = *(*[8]kernel.Float16)(t43) /*line quern_gen.go:4685:1*/
-				}
-				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
-					/*line tensor.go:269:40000*/ if r.Halted() {
-						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:4689:1*/
-					}
-					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
-					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
-					/*line tensor.go:55:40000*/ t27 := to5
-					/*line tensor.go:55:40000*/ _ = tiles2[t27]
-					/*line tensor.go:56:40000*/ t36 := at4
-					/*line tensor.go:55:40000*/ t44 := b[t36:]
-					/*line tensor.go:55:40000*/ tiles2[t27] = *(*[8]kernel.Float16)(t44) /*line quern_gen.go:4697:1*/
-				}
-				/*line tensor.go:271:40000*/ l4.a += size5
-				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:4700:1*/
-			}
-		}
-//line tensor.go:295:40000
-		*sum = [4][8]kernel.Accumulator[float32]{}
-		/*line tensor.go:298:40000*/ t37 := count2
-		/*line tensor.go:299:40000*/ countRow[threadX] = count2
-		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:4707:1*/
-	}
-}
-
-//go:noinline
-func quernRow4TensorF16Wide(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][4]kernel.MatrixA[kernel.Float16], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[9216][8]kernel.Float16, a []kernel.Float16, t29 int, rows4 int, ldb int, b []kernel.Float16, size5 int) {
-	lRow := (*[256]loading)(ls[first8:])
-	countRow := (*[256]int32)(counts[first8:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first8:])
-	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		l3 := &lRow[threadX]
-		count2 := countRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		/*line tensor.go:301:40000*/ if step+2 < count2 {
-			/*line tensor.go:302:40000*/ l5 := l3
-			/*line tensor.go:303:40000*/ step3 := step + 2
-			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
-			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
-				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
-				/*line tensor.go:54:40000*/ t28 := to7
-				/*line tensor.go:54:40000*/ _ = tiles2[t28]
-				/*line tensor.go:55:40000*/ t38 := at5
-				/*line tensor.go:54:40000*/ t45 := a[t38:]
-				/*line tensor.go:54:40000*/ tiles2[t28] = *(*[8]kernel.Float16)(t45) /*line quern_gen.go:4734:1*/
-			}
-			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
-				/*line tensor.go:269:40000*/ if r.Halted() {
-					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:4738:1*/
-				}
-				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
-				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
-				/*line tensor.go:55:40000*/ t210 := to8
-				/*line tensor.go:55:40000*/ _ = tiles2[t210]
-				/*line tensor.go:56:40000*/ t39 := at6
-				/*line tensor.go:55:40000*/ t46 := b[t39:]
-				/*line tensor.go:55:40000*/ tiles2[t210] = *(*[8]kernel.Float16)(t46) /*line quern_gen.go:4746:1*/
-			}
-			/*line tensor.go:271:40000*/ l5.a += size5
-			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:4749:1*/
-		}
-//line tensor.go:307:40000
-		*fa = [2][4]kernel.MatrixA[kernel.Float16]{}
-//line tensor.go:308:40000
-		*fb = [2][4]kernel.MatrixA[kernel.Float16]{} /*line quern_gen.go:4754:1*/
-	}
-}
-
-//go:noinline
-func quernRow5TensorF16Wide(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
-	aRow := (*[256]int)(as[first9:])
-	bRow := (*[256]int)(bs[first9:])
-	for threadX := range 256 {
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		lane := threadX & 31
-		fromA := (t15 + lane%16) * 8
-		t211 := warp % 4 * 32 * wide
-		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:312:40000*/ aRow[threadX] = a2
-		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:4772:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorF16Wide(r *host.Run, as []int, first10 int, givens []*[8]kernel.Float16, start4 int, t47 [][8]kernel.Float16) {
-	aRow := (*[256]int)(as[first10:])
-	givenRow := (*[256]*[8]kernel.Float16)(givens[first10:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		a2 := aRow[threadX]
-		/*line tensor.go:313:40000*/ t53 := a2 + start4
-		/*line tensor.go:313:40000*/ _ = t47[t53]
-		/*line tensor.go:313:40000*/ given := &t47[t53]
-		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:4786:1*/
-	}
-}
-
-//go:noinline
-func quernRow7TensorF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.Float16], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first11:])
-	wordRow := (*[256]uint32)(words[first11:])
-	wordRow2 := (*[256]uint32)(words2[first11:])
-	wordRow3 := (*[256]uint32)(words3[first11:])
-	wordRow4 := (*[256]uint32)(words4[first11:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fa := &faRow[threadX]
-		word := wordRow[threadX]
-		word2 := wordRow2[threadX]
-		word3 := wordRow3[threadX]
-		word4 := wordRow4[threadX]
-		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4} /*line quern_gen.go:4804:1*/
-	}
-}
-
-//go:noinline
-func quernRow8TensorF16Wide(r *host.Run, bs []int, first12 int, givens2 []*[8]kernel.Float16, start6 int, t11 [][8]kernel.Float16) {
-	bRow := (*[256]int)(bs[first12:])
-	givenRow2 := (*[256]*[8]kernel.Float16)(givens2[first12:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		b2 := bRow[threadX]
-		/*line tensor.go:316*/ t122 := b2 + start6
-		/*line tensor.go:316*/ _ = t11[t122]
-		/*line tensor.go:316*/ given2 := &t11[t122]
-		givenRow2[threadX] = given2
-	} /*line quern_gen.go:4819:1*/
-}
-
-//go:noinline
-func quernRow9TensorF16Wide(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.Float16], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
-	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first13:])
-	wordRow5 := (*[256]uint32)(words5[first13:])
-	wordRow6 := (*[256]uint32)(words6[first13:])
-	wordRow7 := (*[256]uint32)(words7[first13:])
-	wordRow8 := (*[256]uint32)(words8[first13:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		word5 := wordRow5[threadX]
-		word6 := wordRow6[threadX]
-		word7 := wordRow7[threadX]
-		word8 := wordRow8[threadX]
-		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[kernel.Float16]{word5, word6, word7, word8}
-	} /*line quern_gen.go:4837:1*/
-}
-
-//go:noinline
-func quernRow10TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[kernel.Float16], fbs [][2][4]kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixA[kernel.Float16], t19s []kernel.MatrixB[kernel.Float16], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fas[first14:])
-	fbRow := (*[256][2][4]kernel.MatrixA[kernel.Float16])(fbs[first14:])
-	t18Row := (*[256]kernel.MatrixA[kernel.Float16])(t18s[first14:])
-	t19Row := (*[256]kernel.MatrixB[kernel.Float16])(t19s[first14:])
-	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		t18 := &t18Row[threadX]
-		t19 := &t19Row[threadX]
-		t20 := &t20Row[threadX]
-		/*line tensor.go:320*/ b3 := fb[start8][start9]
-		*t18 = fa[start8][i8]
-//line tensor.go:321
-		*t19 = kernel.MatrixB[kernel.Float16]{b3[start10], b3[start11]}
-//line tensor.go:321
-		*t20 = sum[i8][j2]
-	} /*line quern_gen.go:4862:1*/
-}
-
-//go:noinline
-func quernRow11TensorF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
-	sumRow2 := (*[256]float32)(sums2[first15:])
-	sumRow3 := (*[256]float32)(sums3[first15:])
-	sumRow4 := (*[256]float32)(sums4[first15:])
-	sumRow5 := (*[256]float32)(sums5[first15:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		sum2 := sumRow2[threadX]
-		sum3 := sumRow3[threadX]
-		sum4 := sumRow4[threadX]
-		sum5 := sumRow5[threadX]
-		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-	} /*line quern_gen.go:4880:1*/
-}
-
-//go:noinline
-func quernRow12TensorF16Wide(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first16:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		sum := &sumRow[threadX]
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		t211 := warp % 4 * 32 * wide
-		result03 := threadX&31&3<<1 + 0
-		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:328*/ t252 := x.row + t15
-		t262 := x.column + t211
-		row3 := t252
-		column3 := t262
-		/*line tensor.go:332:40000*/ switch {
-//line tensor.go:333:40000
-		default:
-			/*line tensor.go:329*/ if result {
-				column3 += result03
-				columns5 := x.n - column3
-				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
-						/*line tensor.go:334:40000*/ t282 := 2 * half
-						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
-						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
-						/*line tensor.go:337:40000*/ if row4 < x.m {
-							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
-								/*line tensor.go:337:40000*/ if r.Halted() {
-									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:4915:1*/
-								}
-								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
-									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
-									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
-									/*line tensor.go:61:40000*/ t212 := 2 * pair2
-									/*line tensor.go:61:40000*/ _ = c[t212]
-									/*line tensor.go:62:40000*/ t48 := 2*pair2 + 1
-									/*line tensor.go:61:40000*/ _ = c[t48]
-									/*line tensor.go:62:40000*/ t54 := alpha * v
-									/*line tensor.go:63:40000*/ t63 := alpha * w
-									/*line tensor.go:61:40000*/ c[t212] = t54
-									/*line tensor.go:61:40000*/ c[t48] = t63 /*line quern_gen.go:4928:1*/
-								}
-							}
-						}
-					}
-				}
-				/*line tensor.go:67:40000*/ break /*line quern_gen.go:4934:1*/
-			}
-			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
-				for j4 := 0; j4 < t31; j4++ {
-					if r.Halted() {
-						/*line tensor.go:348*/ r.Halt()
-					}
-					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
-						t322 := e
-						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:353:40000*/ t342 := e
-						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:350*/ v2 := sum[0][j4][e]
-						/*line tensor.go:59:40000*/ t16 := *x
-						/*line tensor.go:60:40000*/ t213 := row5
-						/*line tensor.go:61:40000*/ t310 := column4
-						/*line tensor.go:62:40000*/ t49 := v2
-						/*line tensor.go:59:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:4953:1*/
-					}
-				}
-				/*line tensor.go:354:40000*/ sum[0] = sum[1]
-				/*line tensor.go:355:40000*/ sum[1] = sum[2]
-				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:4958:1*/
-			}
-		}
-	}
-}
-
-func quernPlainTensorBF16(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.BFloat16](r, 12), host.Slice[kernel.BFloat16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_tensorBF16(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
-	})
-}
-
-func quernHostTensorBF16(r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	lda := host.Value[int](r, 4)
-	ldb := host.Value[int](r, 5)
-	ldc := host.Value[int](r, 6)
-	stepA := host.Value[int](r, 7)
-	stepB := host.Value[int](r, 8)
-	stepC := host.Value[int](r, 9)
-	alpha := host.Value[float32](r, 10)
-	beta := host.Value[float32](r, 11)
-	a := host.Slice[kernel.BFloat16](r, 12)
-	b := host.Slice[kernel.BFloat16](r, 13)
-	c := host.Slice[float32](r, 14)
-	post := host.Value[int](r, 15)
-	ldr := host.Value[int](r, 16)
-	stepR := host.Value[int](r, 17)
-	bias := host.Slice[float32](r, 18)
-	residual := host.Slice[float32](r, 19)
-	var t3 int
-	size := k + part*8 - 1
-	size2 := part * 8
-	var parts int
-	var t4 int
-	t1 := (m + 128 - 1) / 128
-	t2 := (n + 128 - 1) / 128
-	size3 := t1 * t2
-	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
-	var rest int
-	var first2 int
-	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var tiles [][8]kernel.BFloat16
-	tiles2 := host.Shared[[6144][8]kernel.BFloat16](r, 0)
-	var step int32
-	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
-	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
-	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	elements := 8
-	depth := 8 * elements
-	rows2 := 128
-	wide := 1
-	columns2 := wide * 128
-	across := 32
-	rows3 := 128
-	columns3 := wide * 128
-	size4 := int32((rows3 + columns3) * 8)
-	t13 := rows3 / 32
-	t26 := columns3 / 32
-	size5 := 8 * elements
-	var stage int
-	size6 := (1 + wide) * 128 * 8
-	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 5, r.BlockDim.Count())
-	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 6, r.BlockDim.Count())
-	rows4 := 128
-	columns4 := wide * 128
-	size7 := int32((rows4 + columns4) * 8)
-	t14 := rows4 / 32
-	t29 := columns4 / 32
-	var i7 int
-	as := host.Scratch[int](r, 7, r.BlockDim.Count())
-	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
-	var t47 [][8]kernel.BFloat16
-	givens := host.Scratch[*[8]kernel.BFloat16](r, 26, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var j int
-	t102 := 2 * wide
-	var t11 [][8]kernel.BFloat16
-	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 27, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
-	var i8 int
-	var j2 int
-	t17 := 4 * wide
-	t18s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 17, r.BlockDim.Count())
-	t19s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 18, r.BlockDim.Count())
-	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
-	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
-	t30 := 4 * wide
-	t31 := 4 * wide
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
-		/*line tensor.go:215:40000*/ parts = t3
-		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:215:40000*/ t4 = blockX % size3
-		/*line tensor.go:216:40000*/ for threadZ := range 1 {
-			/*line tensor.go:217:40000*/ for threadY := range 1 {
-				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:220:40000*/ quernRow1TensorBF16(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:5075:1*/
-			}
-		}
-		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:216:40000*/ rest = blockX / size3
-		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 8
-		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:219:40000*/ for threadZ := range 1 {
-			/*line tensor.go:220:40000*/ for threadY := range 1 {
-				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:223:40000*/ quernRow2TensorBF16(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:5087:1*/
-			}
-		}
-		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:70*/ tiles = tiles2[:]
-		/*line tensor.go:298:40000*/ step = 0
-		/*line tensor.go:299:40000*/ for threadZ := range 1 {
-			/*line tensor.go:300:40000*/ for threadY := range 1 {
-				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:303:40000*/ quernRow3TensorBF16(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:5097:1*/
-			}
-		}
-		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:307:40000*/ if r.Halted() {
-				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:5102:1*/
-			}
-			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
-			/*line tensor.go:309:40000*/ kk = 0
-			/*line tensor.go:310:40000*/ for threadZ := range 1 {
-				/*line tensor.go:311:40000*/ for threadY := range 1 {
-					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:314:40000*/ quernRow4TensorBF16(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:5110:1*/
-				}
-			}
-			/*line tensor.go:317*/ for ; kk < 4; kk++ {
-				if r.Halted() {
-					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:5115:1*/
-				}
-				/*line tensor.go:312:40000*/ i7 = 0
-				/*line tensor.go:313:40000*/ start3 := kk * 2
-				/*line tensor.go:314:40000*/ for threadZ := range 1 {
-					/*line tensor.go:315*/ for threadY := range 1 {
-						first9 := (threadZ*1 + threadY) * 256
-						quernRow5TensorBF16(r, as, first9, bs, stage, start3, wide)
-					}
-				}
-				for ; i7 < 4; i7++ {
-					/*line tensor.go:313:40000*/ t47 = tiles
-					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:315*/ for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first10 := (threadZ*1 + threadY) * 256
-							quernRow6TensorBF16(r, as, first10, givens, start4, t47)
-						}
-					}
-					host.LoadMatrix(words, words2, words3, words4, givens)
-					start5 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first11 := (threadZ*1 + threadY) * 256
-							quernRow7TensorBF16(r, fas, first11, words, words2, words3, words4, start5, i7)
-						}
-					}
-				}
-				/*line tensor.go:315*/ j = 0
-				for ; j < t102; j++ {
-					/*line tensor.go:316*/ t11 = tiles
-					start6 := j * 16 * 8
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first12 := (threadZ*1 + threadY) * 256
-							quernRow8TensorBF16(r, bs, first12, givens2, start6, t11)
-						}
-					}
-					host.LoadMatrix(words5, words6, words7, words8, givens2)
-					start7 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first13 := (threadZ*1 + threadY) * 256
-							quernRow9TensorBF16(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:5162:1*/
-						}
-					}
-				}
-				/*line tensor.go:318*/ i8 = 0
-				for ; i8 < 4; i8++ {
-					if r.Halted() {
-						/*line tensor.go:318*/ r.Halt()
-					}
-					/*line tensor.go:319*/ j2 = 0
-					for ; j2 < t17; j2++ {
-						start8 := kk % 2
-						start9 := j2 / 2
-						start10 := j2 % 2 * 2
-						start11 := j2%2*2 + 1
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first14 := (threadZ*1 + threadY) * 256
-								quernRow10TensorBF16(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
-							}
-						}
-						/*line tensor.go:321*/ host.MMABFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first15 := (threadZ*1 + threadY) * 256
-								quernRow11TensorBF16(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
-							}
-						}
-					}
-				}
-			} /*line quern_gen.go:5194:1*/
-		}
-		/*line tensor.go:333:40000*/ for threadZ := range 1 {
-			/*line tensor.go:334:40000*/ for threadY := range 1 {
-				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:337:40000*/ quernRow12TensorBF16(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:5200:1*/
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1TensorBF16(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
-	rowRow := (*[256]int)(rows[first:])
-	columnRow := (*[256]int)(columns[first:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:216:40000*/ row2 := row
-		/*line tensor.go:217:40000*/ column2 := column
-		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:5216:1*/
-	}
-}
-
-//go:noinline
-func quernRow2TensorBF16(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
-	xRow := (*[256]tensorTile)(xs[first3:])
-	rowRow := (*[256]int)(rows[first3:])
-	columnRow := (*[256]int)(columns[first3:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		row2 := rowRow[threadX]
-		column2 := columnRow[threadX]
-		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:69
-		*x = result0
-	} /*line quern_gen.go:5233:1*/
-}
-
-//go:noinline
-func quernRow3TensorBF16(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][8]kernel.BFloat16, a []kernel.BFloat16, b []kernel.BFloat16, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
-	xRow := (*[256]tensorTile)(xs[first4:])
-	lRow := (*[256]loading)(ls[first4:])
-	countRow := (*[256]int32)(counts[first4:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
-	t3Row := (*[256]int32)(t3s[first4:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		l3 := &lRow[threadX]
-		sum := &sumRow[threadX]
-		t22 := threadX % 8
-		t12 := threadX / 8
-//line tensor.go:233:40000
-		var first5 int32
-		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
-		t42 := min(x.column+t12, x.n-1)
-		rowA := t32
-		rowB := t42
-		result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:246*/ if rest2 > 0 {
-			first5 = 1
-			n2 := rest2 - t22*elements
-			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
-				if r.Halted() {
-					/*line tensor.go:250*/ r.Halt()
-				}
-				/*line tensor.go:251*/ to := int(l.place) + i*8
-				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
-				/*line tensor.go:73:40000*/ t23 := to
-				/*line tensor.go:73:40000*/ _ = tiles2[t23]
-				/*line tensor.go:73:40000*/ t33 := tiles2[t23][:]
-				/*line tensor.go:74:40000*/ t5 := at
-				/*line tensor.go:75:40000*/ t6 := n2
-				/*line tensor.go:73:40000*/ partOf[kernel.BFloat16](t33, a, t5, t6) /*line quern_gen.go:5275:1*/
-			}
-			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				if r.Halted() {
-					/*line tensor.go:254*/ r.Halt()
-				}
-				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
-				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
-				/*line tensor.go:74:40000*/ t24 := to2
-				/*line tensor.go:74:40000*/ _ = tiles2[t24]
-				/*line tensor.go:74:40000*/ t34 := tiles2[t24][:]
-				/*line tensor.go:75:40000*/ t52 := at2
-				/*line tensor.go:76:40000*/ t62 := n2
-				/*line tensor.go:74:40000*/ partOf[kernel.BFloat16](t34, b, t52, t62) /*line quern_gen.go:5288:1*/
-			}
-		}
-		/*line tensor.go:258*/ t8 := l
-		/*line tensor.go:259:40000*/ t9 := first5
-		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:261:40000*/ l2 := t8
-		/*line tensor.go:262:40000*/ first6 := t9
-		/*line tensor.go:263:40000*/ count := t10
-//line tensor.go:287:40000
-		*l3 = l2
-		/*line tensor.go:288:40000*/ first7 := first6
-		/*line tensor.go:289:40000*/ count2 := count
-		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:290:40000*/ l4 := l3
-				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
-				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
-					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
-					/*line tensor.go:71*/ t25 := to4
-					/*line tensor.go:71*/ _ = tiles2[t25]
-					/*line tensor.go:72:40000*/ t35 := at3
-					/*line tensor.go:71*/ t43 := a[t35:]
-					/*line tensor.go:71*/ tiles2[t25] = *(*[8]kernel.BFloat16)(t43) /*line quern_gen.go:5312:1*/
-				}
-				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
-					/*line tensor.go:269:40000*/ if r.Halted() {
-						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:5316:1*/
-					}
-					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
-					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
-					/*line tensor.go:72:40000*/ t27 := to5
-					/*line tensor.go:72:40000*/ _ = tiles2[t27]
-					/*line tensor.go:73:40000*/ t36 := at4
-					/*line tensor.go:72:40000*/ t44 := b[t36:]
-					/*line tensor.go:72:40000*/ tiles2[t27] = *(*[8]kernel.BFloat16)(t44) /*line quern_gen.go:5324:1*/
-				}
-				/*line tensor.go:271:40000*/ l4.a += size5
-				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:5327:1*/
-			}
-		}
-//line tensor.go:295:40000
-		*sum = [4][8]kernel.Accumulator[float32]{}
-		/*line tensor.go:298:40000*/ t37 := count2
-		/*line tensor.go:299:40000*/ countRow[threadX] = count2
-		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:5334:1*/
-	}
-}
-
-//go:noinline
-func quernRow4TensorBF16(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][4]kernel.MatrixA[kernel.BFloat16], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][8]kernel.BFloat16, a []kernel.BFloat16, t29 int, rows4 int, ldb int, b []kernel.BFloat16, size5 int) {
-	lRow := (*[256]loading)(ls[first8:])
-	countRow := (*[256]int32)(counts[first8:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
-	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		l3 := &lRow[threadX]
-		count2 := countRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		/*line tensor.go:301:40000*/ if step+2 < count2 {
-			/*line tensor.go:302:40000*/ l5 := l3
-			/*line tensor.go:303:40000*/ step3 := step + 2
-			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
-			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
-				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
-				/*line tensor.go:71*/ t28 := to7
-				/*line tensor.go:71*/ _ = tiles2[t28]
-				/*line tensor.go:72:40000*/ t38 := at5
-				/*line tensor.go:71*/ t45 := a[t38:]
-				/*line tensor.go:71*/ tiles2[t28] = *(*[8]kernel.BFloat16)(t45) /*line quern_gen.go:5361:1*/
-			}
-			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
-				/*line tensor.go:269:40000*/ if r.Halted() {
-					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:5365:1*/
-				}
-				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
-				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
-				/*line tensor.go:72:40000*/ t210 := to8
-				/*line tensor.go:72:40000*/ _ = tiles2[t210]
-				/*line tensor.go:73:40000*/ t39 := at6
-				/*line tensor.go:72:40000*/ t46 := b[t39:]
-				/*line tensor.go:72:40000*/ tiles2[t210] = *(*[8]kernel.BFloat16)(t46) /*line quern_gen.go:5373:1*/
-			}
-			/*line tensor.go:271:40000*/ l5.a += size5
-			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:5376:1*/
-		}
-//line tensor.go:307:40000
-		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
-//line tensor.go:308:40000
-		*fb = [2][4]kernel.MatrixA[kernel.BFloat16]{} /*line quern_gen.go:5381:1*/
-	}
-}
-
-//go:noinline
-func quernRow5TensorBF16(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
-	aRow := (*[256]int)(as[first9:])
-	bRow := (*[256]int)(bs[first9:])
-	for threadX := range 256 {
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		lane := threadX & 31
-		fromA := (t15 + lane%16) * 8
-		t211 := warp % 4 * 32 * wide
-		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:312:40000*/ aRow[threadX] = a2
-		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:5399:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorBF16(r *host.Run, as []int, first10 int, givens []*[8]kernel.BFloat16, start4 int, t47 [][8]kernel.BFloat16) {
-	aRow := (*[256]int)(as[first10:])
-	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first10:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		a2 := aRow[threadX]
-		/*line tensor.go:313:40000*/ t53 := a2 + start4
-		/*line tensor.go:313:40000*/ _ = t47[t53]
-		/*line tensor.go:313:40000*/ given := &t47[t53]
-		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:5413:1*/
-	}
-}
-
-//go:noinline
-func quernRow7TensorBF16(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first11:])
-	wordRow := (*[256]uint32)(words[first11:])
-	wordRow2 := (*[256]uint32)(words2[first11:])
-	wordRow3 := (*[256]uint32)(words3[first11:])
-	wordRow4 := (*[256]uint32)(words4[first11:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fa := &faRow[threadX]
-		word := wordRow[threadX]
-		word2 := wordRow2[threadX]
-		word3 := wordRow3[threadX]
-		word4 := wordRow4[threadX]
-		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4} /*line quern_gen.go:5431:1*/
-	}
-}
-
-//go:noinline
-func quernRow8TensorBF16(r *host.Run, bs []int, first12 int, givens2 []*[8]kernel.BFloat16, start6 int, t11 [][8]kernel.BFloat16) {
-	bRow := (*[256]int)(bs[first12:])
-	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first12:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		b2 := bRow[threadX]
-		/*line tensor.go:316*/ t122 := b2 + start6
-		/*line tensor.go:316*/ _ = t11[t122]
-		/*line tensor.go:316*/ given2 := &t11[t122]
-		givenRow2[threadX] = given2
-	} /*line quern_gen.go:5446:1*/
-}
-
-//go:noinline
-func quernRow9TensorBF16(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.BFloat16], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
-	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first13:])
-	wordRow5 := (*[256]uint32)(words5[first13:])
-	wordRow6 := (*[256]uint32)(words6[first13:])
-	wordRow7 := (*[256]uint32)(words7[first13:])
-	wordRow8 := (*[256]uint32)(words8[first13:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		word5 := wordRow5[threadX]
-		word6 := wordRow6[threadX]
-		word7 := wordRow7[threadX]
-		word8 := wordRow8[threadX]
-		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[kernel.BFloat16]{word5, word6, word7, word8}
-	} /*line quern_gen.go:5464:1*/
-}
-
-//go:noinline
-func quernRow10TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][4]kernel.MatrixA[kernel.BFloat16], t18s []kernel.MatrixA[kernel.BFloat16], t19s []kernel.MatrixB[kernel.BFloat16], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first14:])
-	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first14:])
-	t18Row := (*[256]kernel.MatrixA[kernel.BFloat16])(t18s[first14:])
-	t19Row := (*[256]kernel.MatrixB[kernel.BFloat16])(t19s[first14:])
-	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		t18 := &t18Row[threadX]
-		t19 := &t19Row[threadX]
-		t20 := &t20Row[threadX]
-		/*line tensor.go:320*/ b3 := fb[start8][start9]
-		*t18 = fa[start8][i8]
-//line tensor.go:321
-		*t19 = kernel.MatrixB[kernel.BFloat16]{b3[start10], b3[start11]}
-//line tensor.go:321
-		*t20 = sum[i8][j2]
-	} /*line quern_gen.go:5489:1*/
-}
-
-//go:noinline
-func quernRow11TensorBF16(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
-	sumRow2 := (*[256]float32)(sums2[first15:])
-	sumRow3 := (*[256]float32)(sums3[first15:])
-	sumRow4 := (*[256]float32)(sums4[first15:])
-	sumRow5 := (*[256]float32)(sums5[first15:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		sum2 := sumRow2[threadX]
-		sum3 := sumRow3[threadX]
-		sum4 := sumRow4[threadX]
-		sum5 := sumRow5[threadX]
-		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-	} /*line quern_gen.go:5507:1*/
-}
-
-//go:noinline
-func quernRow12TensorBF16(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first16:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		sum := &sumRow[threadX]
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		t211 := warp % 4 * 32 * wide
-		result03 := threadX&31&3<<1 + 0
-		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:328*/ t252 := x.row + t15
-		t262 := x.column + t211
-		row3 := t252
-		column3 := t262
-		/*line tensor.go:332:40000*/ switch {
-//line tensor.go:333:40000
-		default:
-			/*line tensor.go:329*/ if result {
-				column3 += result03
-				columns5 := x.n - column3
-				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
-						/*line tensor.go:334:40000*/ t282 := 2 * half
-						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
-						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
-						/*line tensor.go:337:40000*/ if row4 < x.m {
-							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
-								/*line tensor.go:337:40000*/ if r.Halted() {
-									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:5542:1*/
-								}
-								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
-									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
-									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
-									/*line tensor.go:78:40000*/ t212 := 2 * pair2
-									/*line tensor.go:78:40000*/ _ = c[t212]
-									/*line tensor.go:79:40000*/ t48 := 2*pair2 + 1
-									/*line tensor.go:78:40000*/ _ = c[t48]
-									/*line tensor.go:79:40000*/ t54 := alpha * v
-									/*line tensor.go:80:40000*/ t63 := alpha * w
-									/*line tensor.go:78:40000*/ c[t212] = t54
-									/*line tensor.go:78:40000*/ c[t48] = t63 /*line quern_gen.go:5555:1*/
-								}
-							}
-						}
-					}
-				}
-				/*line tensor.go:84:40000*/ break /*line quern_gen.go:5561:1*/
-			}
-			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
-				for j4 := 0; j4 < t31; j4++ {
-					if r.Halted() {
-						/*line tensor.go:348*/ r.Halt()
-					}
-					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
-						t322 := e
-						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:353:40000*/ t342 := e
-						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:350*/ v2 := sum[0][j4][e]
-						/*line tensor.go:76:40000*/ t16 := *x
-						/*line tensor.go:77:40000*/ t213 := row5
-						/*line tensor.go:78:40000*/ t310 := column4
-						/*line tensor.go:79:40000*/ t49 := v2
-						/*line tensor.go:76:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:5580:1*/
-					}
-				}
-				/*line tensor.go:354:40000*/ sum[0] = sum[1]
-				/*line tensor.go:355:40000*/ sum[1] = sum[2]
-				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:5585:1*/
-			}
-		}
-	}
-}
-
-func quernPlainTensorBF16Wide(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[kernel.BFloat16](r, 12), host.Slice[kernel.BFloat16](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_tensorBF16Wide(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
-	})
-}
-
-func quernHostTensorBF16Wide(r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	lda := host.Value[int](r, 4)
-	ldb := host.Value[int](r, 5)
-	ldc := host.Value[int](r, 6)
-	stepA := host.Value[int](r, 7)
-	stepB := host.Value[int](r, 8)
-	stepC := host.Value[int](r, 9)
-	alpha := host.Value[float32](r, 10)
-	beta := host.Value[float32](r, 11)
-	a := host.Slice[kernel.BFloat16](r, 12)
-	b := host.Slice[kernel.BFloat16](r, 13)
-	c := host.Slice[float32](r, 14)
-	post := host.Value[int](r, 15)
-	ldr := host.Value[int](r, 16)
-	stepR := host.Value[int](r, 17)
-	bias := host.Slice[float32](r, 18)
-	residual := host.Slice[float32](r, 19)
-	var t3 int
-	size := k + part*8 - 1
-	size2 := part * 8
-	var parts int
-	var t4 int
-	t1 := (m + 128 - 1) / 128
-	t2 := (n + 256 - 1) / 256
-	size3 := t1 * t2
-	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
-	var rest int
-	var first2 int
-	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var tiles [][8]kernel.BFloat16
-	tiles2 := host.Shared[[9216][8]kernel.BFloat16](r, 0)
-	var step int32
-	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
-	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
-	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	elements := 8
-	depth := 8 * elements
-	rows2 := 128
-	wide := 2
-	columns2 := wide * 128
-	across := 32
-	rows3 := 128
-	columns3 := wide * 128
-	size4 := int32((rows3 + columns3) * 8)
-	t13 := rows3 / 32
-	t26 := columns3 / 32
-	size5 := 8 * elements
-	var stage int
-	size6 := (1 + wide) * 128 * 8
-	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 5, r.BlockDim.Count())
-	fbs := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 6, r.BlockDim.Count())
-	rows4 := 128
-	columns4 := wide * 128
-	size7 := int32((rows4 + columns4) * 8)
-	t14 := rows4 / 32
-	t29 := columns4 / 32
-	var i7 int
-	as := host.Scratch[int](r, 7, r.BlockDim.Count())
-	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
-	var t47 [][8]kernel.BFloat16
-	givens := host.Scratch[*[8]kernel.BFloat16](r, 26, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var j int
-	t102 := 2 * wide
-	var t11 [][8]kernel.BFloat16
-	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 27, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
-	var i8 int
-	var j2 int
-	t17 := 4 * wide
-	t18s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 17, r.BlockDim.Count())
-	t19s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 18, r.BlockDim.Count())
-	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
-	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
-	t30 := 4 * wide
-	t31 := 4 * wide
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
-		/*line tensor.go:215:40000*/ parts = t3
-		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:215:40000*/ t4 = blockX % size3
-		/*line tensor.go:216:40000*/ for threadZ := range 1 {
-			/*line tensor.go:217:40000*/ for threadY := range 1 {
-				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:220:40000*/ quernRow1TensorBF16Wide(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:5702:1*/
-			}
-		}
-		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:216:40000*/ rest = blockX / size3
-		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 8
-		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:219:40000*/ for threadZ := range 1 {
-			/*line tensor.go:220:40000*/ for threadY := range 1 {
-				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:223:40000*/ quernRow2TensorBF16Wide(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:5714:1*/
-			}
-		}
-		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:87:40000*/ tiles = tiles2[:]
-		/*line tensor.go:298:40000*/ step = 0
-		/*line tensor.go:299:40000*/ for threadZ := range 1 {
-			/*line tensor.go:300:40000*/ for threadY := range 1 {
-				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:303:40000*/ quernRow3TensorBF16Wide(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:5724:1*/
-			}
-		}
-		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:307:40000*/ if r.Halted() {
-				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:5729:1*/
-			}
-			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
-			/*line tensor.go:309:40000*/ kk = 0
-			/*line tensor.go:310:40000*/ for threadZ := range 1 {
-				/*line tensor.go:311:40000*/ for threadY := range 1 {
-					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:314:40000*/ quernRow4TensorBF16Wide(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:5737:1*/
-				}
-			}
-			/*line tensor.go:317*/ for ; kk < 4; kk++ {
-				if r.Halted() {
-					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:5742:1*/
-				}
-				/*line tensor.go:312:40000*/ i7 = 0
-				/*line tensor.go:313:40000*/ start3 := kk * 2
-				/*line tensor.go:314:40000*/ for threadZ := range 1 {
-					/*line tensor.go:315*/ for threadY := range 1 {
-						first9 := (threadZ*1 + threadY) * 256
-						quernRow5TensorBF16Wide(r, as, first9, bs, stage, start3, wide)
-					}
-				}
-				for ; i7 < 4; i7++ {
-					/*line tensor.go:313:40000*/ t47 = tiles
-					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:315*/ for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first10 := (threadZ*1 + threadY) * 256
-							quernRow6TensorBF16Wide(r, as, first10, givens, start4, t47)
-						}
-					}
-					host.LoadMatrix(words, words2, words3, words4, givens)
-					start5 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first11 := (threadZ*1 + threadY) * 256
-							quernRow7TensorBF16Wide(r, fas, first11, words, words2, words3, words4, start5, i7)
-						}
-					}
-				}
-				/*line tensor.go:315*/ j = 0
-				for ; j < t102; j++ {
-					/*line tensor.go:316*/ t11 = tiles
-					start6 := j * 16 * 8
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first12 := (threadZ*1 + threadY) * 256
-							quernRow8TensorBF16Wide(r, bs, first12, givens2, start6, t11)
-						}
-					}
-					host.LoadMatrix(words5, words6, words7, words8, givens2)
-					start7 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first13 := (threadZ*1 + threadY) * 256
-							quernRow9TensorBF16Wide(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:5789:1*/
-						}
-					}
-				}
-				/*line tensor.go:318*/ i8 = 0
-				for ; i8 < 4; i8++ {
-					if r.Halted() {
-						/*line tensor.go:318*/ r.Halt()
-					}
-					/*line tensor.go:319*/ j2 = 0
-					for ; j2 < t17; j2++ {
-						start8 := kk % 2
-						start9 := j2 / 2
-						start10 := j2 % 2 * 2
-						start11 := j2%2*2 + 1
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first14 := (threadZ*1 + threadY) * 256
-								quernRow10TensorBF16Wide(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
-							}
-						}
-						/*line tensor.go:321*/ host.MMABFloat16(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first15 := (threadZ*1 + threadY) * 256
-								quernRow11TensorBF16Wide(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
-							}
-						}
-					}
-				}
-			} /*line quern_gen.go:5821:1*/
-		}
-		/*line tensor.go:333:40000*/ for threadZ := range 1 {
-			/*line tensor.go:334:40000*/ for threadY := range 1 {
-				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:337:40000*/ quernRow12TensorBF16Wide(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:5827:1*/
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1TensorBF16Wide(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
-	rowRow := (*[256]int)(rows[first:])
-	columnRow := (*[256]int)(columns[first:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:216:40000*/ row2 := row
-		/*line tensor.go:217:40000*/ column2 := column
-		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:5843:1*/
-	}
-}
-
-//go:noinline
-func quernRow2TensorBF16Wide(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
-	xRow := (*[256]tensorTile)(xs[first3:])
-	rowRow := (*[256]int)(rows[first3:])
-	columnRow := (*[256]int)(columns[first3:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		row2 := rowRow[threadX]
-		column2 := columnRow[threadX]
-		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 256, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:86:40000
-		*x = result0 /*line quern_gen.go:5859:1*/
-	}
-}
-
-//go:noinline
-func quernRow3TensorBF16Wide(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[9216][8]kernel.BFloat16, a []kernel.BFloat16, b []kernel.BFloat16, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
-	xRow := (*[256]tensorTile)(xs[first4:])
-	lRow := (*[256]loading)(ls[first4:])
-	countRow := (*[256]int32)(counts[first4:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
-	t3Row := (*[256]int32)(t3s[first4:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		l3 := &lRow[threadX]
-		sum := &sumRow[threadX]
-		t22 := threadX % 8
-		t12 := threadX / 8
-//line tensor.go:233:40000
-		var first5 int32
-		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
-		t42 := min(x.column+t12, x.n-1)
-		rowA := t32
-		rowB := t42
-		result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:246*/ if rest2 > 0 {
-			first5 = 1
-			n2 := rest2 - t22*elements
-			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
-				if r.Halted() {
-					/*line tensor.go:250*/ r.Halt()
-				}
-				/*line tensor.go:251*/ to := int(l.place) + i*8
-				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
-				/*line tensor.go:90:40000*/ t23 := to
-				/*line tensor.go:90:40000*/ _ = tiles2[t23]
-				/*line tensor.go:90:40000*/ t33 := tiles2[t23][:]
-				/*line tensor.go:91:40000*/ t5 := at
-				/*line tensor.go:92:40000*/ t6 := n2
-				/*line tensor.go:90:40000*/ partOf[kernel.BFloat16](t33, a, t5, t6) /*line quern_gen.go:5902:1*/
-			}
-			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				if r.Halted() {
-					/*line tensor.go:254*/ r.Halt()
-				}
-				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
-				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
-				/*line tensor.go:91:40000*/ t24 := to2
-				/*line tensor.go:91:40000*/ _ = tiles2[t24]
-				/*line tensor.go:91:40000*/ t34 := tiles2[t24][:]
-				/*line tensor.go:92:40000*/ t52 := at2
-				/*line tensor.go:93:40000*/ t62 := n2
-				/*line tensor.go:91:40000*/ partOf[kernel.BFloat16](t34, b, t52, t62) /*line quern_gen.go:5915:1*/
-			}
-		}
-		/*line tensor.go:258*/ t8 := l
-		/*line tensor.go:259:40000*/ t9 := first5
-		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:261:40000*/ l2 := t8
-		/*line tensor.go:262:40000*/ first6 := t9
-		/*line tensor.go:263:40000*/ count := t10
-//line tensor.go:287:40000
-		*l3 = l2
-		/*line tensor.go:288:40000*/ first7 := first6
-		/*line tensor.go:289:40000*/ count2 := count
-		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:290:40000*/ l4 := l3
-				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
-				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
-					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
-					/*line tensor.go:88:40000*/ t25 := to4
-					/*line tensor.go:88:40000*/ _ = tiles2[t25]
-					/*line tensor.go:89:40000*/ t35 := at3
-					/*line tensor.go:88:40000*/ t43 := a[t35:]
-					/*line tensor.go:88:40000*/ tiles2[t25] = *(*[8]kernel.BFloat16)(t43) /*line quern_gen.go:5939:1*/
-				}
-				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
-					/*line tensor.go:269:40000*/ if r.Halted() {
-						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:5943:1*/
-					}
-					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
-					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
-					/*line tensor.go:89:40000*/ t27 := to5
-					/*line tensor.go:89:40000*/ _ = tiles2[t27]
-					/*line tensor.go:90:40000*/ t36 := at4
-					/*line tensor.go:89:40000*/ t44 := b[t36:]
-					/*line tensor.go:89:40000*/ tiles2[t27] = *(*[8]kernel.BFloat16)(t44) /*line quern_gen.go:5951:1*/
-				}
-				/*line tensor.go:271:40000*/ l4.a += size5
-				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:5954:1*/
-			}
-		}
-//line tensor.go:295:40000
-		*sum = [4][8]kernel.Accumulator[float32]{}
-		/*line tensor.go:298:40000*/ t37 := count2
-		/*line tensor.go:299:40000*/ countRow[threadX] = count2
-		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:5961:1*/
-	}
-}
-
-//go:noinline
-func quernRow4TensorBF16Wide(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][4]kernel.MatrixA[kernel.BFloat16], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[9216][8]kernel.BFloat16, a []kernel.BFloat16, t29 int, rows4 int, ldb int, b []kernel.BFloat16, size5 int) {
-	lRow := (*[256]loading)(ls[first8:])
-	countRow := (*[256]int32)(counts[first8:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first8:])
-	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		l3 := &lRow[threadX]
-		count2 := countRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		/*line tensor.go:301:40000*/ if step+2 < count2 {
-			/*line tensor.go:302:40000*/ l5 := l3
-			/*line tensor.go:303:40000*/ step3 := step + 2
-			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
-			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
-				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
-				/*line tensor.go:88:40000*/ t28 := to7
-				/*line tensor.go:88:40000*/ _ = tiles2[t28]
-				/*line tensor.go:89:40000*/ t38 := at5
-				/*line tensor.go:88:40000*/ t45 := a[t38:]
-				/*line tensor.go:88:40000*/ tiles2[t28] = *(*[8]kernel.BFloat16)(t45) /*line quern_gen.go:5988:1*/
-			}
-			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
-				/*line tensor.go:269:40000*/ if r.Halted() {
-					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:5992:1*/
-				}
-				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
-				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
-				/*line tensor.go:89:40000*/ t210 := to8
-				/*line tensor.go:89:40000*/ _ = tiles2[t210]
-				/*line tensor.go:90:40000*/ t39 := at6
-				/*line tensor.go:89:40000*/ t46 := b[t39:]
-				/*line tensor.go:89:40000*/ tiles2[t210] = *(*[8]kernel.BFloat16)(t46) /*line quern_gen.go:6000:1*/
-			}
-			/*line tensor.go:271:40000*/ l5.a += size5
-			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:6003:1*/
-		}
-//line tensor.go:307:40000
-		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
-//line tensor.go:308:40000
-		*fb = [2][4]kernel.MatrixA[kernel.BFloat16]{} /*line quern_gen.go:6008:1*/
-	}
-}
-
-//go:noinline
-func quernRow5TensorBF16Wide(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
-	aRow := (*[256]int)(as[first9:])
-	bRow := (*[256]int)(bs[first9:])
-	for threadX := range 256 {
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		lane := threadX & 31
-		fromA := (t15 + lane%16) * 8
-		t211 := warp % 4 * 32 * wide
-		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:312:40000*/ aRow[threadX] = a2
-		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:6026:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorBF16Wide(r *host.Run, as []int, first10 int, givens []*[8]kernel.BFloat16, start4 int, t47 [][8]kernel.BFloat16) {
-	aRow := (*[256]int)(as[first10:])
-	givenRow := (*[256]*[8]kernel.BFloat16)(givens[first10:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		a2 := aRow[threadX]
-		/*line tensor.go:313:40000*/ t53 := a2 + start4
-		/*line tensor.go:313:40000*/ _ = t47[t53]
-		/*line tensor.go:313:40000*/ given := &t47[t53]
-		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:6040:1*/
-	}
-}
-
-//go:noinline
-func quernRow7TensorBF16Wide(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first11:])
-	wordRow := (*[256]uint32)(words[first11:])
-	wordRow2 := (*[256]uint32)(words2[first11:])
-	wordRow3 := (*[256]uint32)(words3[first11:])
-	wordRow4 := (*[256]uint32)(words4[first11:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fa := &faRow[threadX]
-		word := wordRow[threadX]
-		word2 := wordRow2[threadX]
-		word3 := wordRow3[threadX]
-		word4 := wordRow4[threadX]
-		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4} /*line quern_gen.go:6058:1*/
-	}
-}
-
-//go:noinline
-func quernRow8TensorBF16Wide(r *host.Run, bs []int, first12 int, givens2 []*[8]kernel.BFloat16, start6 int, t11 [][8]kernel.BFloat16) {
-	bRow := (*[256]int)(bs[first12:])
-	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first12:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		b2 := bRow[threadX]
-		/*line tensor.go:316*/ t122 := b2 + start6
-		/*line tensor.go:316*/ _ = t11[t122]
-		/*line tensor.go:316*/ given2 := &t11[t122]
-		givenRow2[threadX] = given2
-	} /*line quern_gen.go:6073:1*/
-}
-
-//go:noinline
-func quernRow9TensorBF16Wide(r *host.Run, fbs [][2][4]kernel.MatrixA[kernel.BFloat16], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
-	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first13:])
-	wordRow5 := (*[256]uint32)(words5[first13:])
-	wordRow6 := (*[256]uint32)(words6[first13:])
-	wordRow7 := (*[256]uint32)(words7[first13:])
-	wordRow8 := (*[256]uint32)(words8[first13:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		word5 := wordRow5[threadX]
-		word6 := wordRow6[threadX]
-		word7 := wordRow7[threadX]
-		word8 := wordRow8[threadX]
-		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[kernel.BFloat16]{word5, word6, word7, word8}
-	} /*line quern_gen.go:6091:1*/
-}
-
-//go:noinline
-func quernRow10TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[kernel.BFloat16], fbs [][2][4]kernel.MatrixA[kernel.BFloat16], t18s []kernel.MatrixA[kernel.BFloat16], t19s []kernel.MatrixB[kernel.BFloat16], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
-	faRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fas[first14:])
-	fbRow := (*[256][2][4]kernel.MatrixA[kernel.BFloat16])(fbs[first14:])
-	t18Row := (*[256]kernel.MatrixA[kernel.BFloat16])(t18s[first14:])
-	t19Row := (*[256]kernel.MatrixB[kernel.BFloat16])(t19s[first14:])
-	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		t18 := &t18Row[threadX]
-		t19 := &t19Row[threadX]
-		t20 := &t20Row[threadX]
-		/*line tensor.go:320*/ b3 := fb[start8][start9]
-		*t18 = fa[start8][i8]
-//line tensor.go:321
-		*t19 = kernel.MatrixB[kernel.BFloat16]{b3[start10], b3[start11]}
-//line tensor.go:321
-		*t20 = sum[i8][j2]
-	} /*line quern_gen.go:6116:1*/
-}
-
-//go:noinline
-func quernRow11TensorBF16Wide(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
-	sumRow2 := (*[256]float32)(sums2[first15:])
-	sumRow3 := (*[256]float32)(sums3[first15:])
-	sumRow4 := (*[256]float32)(sums4[first15:])
-	sumRow5 := (*[256]float32)(sums5[first15:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		sum2 := sumRow2[threadX]
-		sum3 := sumRow3[threadX]
-		sum4 := sumRow4[threadX]
-		sum5 := sumRow5[threadX]
-		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-	} /*line quern_gen.go:6134:1*/
-}
-
-//go:noinline
-func quernRow12TensorBF16Wide(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first16:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		sum := &sumRow[threadX]
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		t211 := warp % 4 * 32 * wide
-		result03 := threadX&31&3<<1 + 0
-		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:328*/ t252 := x.row + t15
-		t262 := x.column + t211
-		row3 := t252
-		column3 := t262
-		/*line tensor.go:332:40000*/ switch {
-//line tensor.go:333:40000
-		default:
-			/*line tensor.go:329*/ if result {
-				column3 += result03
-				columns5 := x.n - column3
-				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
-						/*line tensor.go:334:40000*/ t282 := 2 * half
-						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
-						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
-						/*line tensor.go:337:40000*/ if row4 < x.m {
-							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
-								/*line tensor.go:337:40000*/ if r.Halted() {
-									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:6169:1*/
-								}
-								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
-									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
-									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
-									/*line tensor.go:95:40000*/ t212 := 2 * pair2
-									/*line tensor.go:95:40000*/ _ = c[t212]
-									/*line tensor.go:96:40000*/ t48 := 2*pair2 + 1
-									/*line tensor.go:95:40000*/ _ = c[t48]
-									/*line tensor.go:96:40000*/ t54 := alpha * v
-									/*line tensor.go:97:40000*/ t63 := alpha * w
-									/*line tensor.go:95:40000*/ c[t212] = t54
-									/*line tensor.go:95:40000*/ c[t48] = t63 /*line quern_gen.go:6182:1*/
-								}
-							}
-						}
-					}
-				}
-				/*line tensor.go:101:40000*/ break /*line quern_gen.go:6188:1*/
-			}
-			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
-				for j4 := 0; j4 < t31; j4++ {
-					if r.Halted() {
-						/*line tensor.go:348*/ r.Halt()
-					}
-					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
-						t322 := e
-						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:353:40000*/ t342 := e
-						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:350*/ v2 := sum[0][j4][e]
-						/*line tensor.go:93:40000*/ t16 := *x
-						/*line tensor.go:94:40000*/ t213 := row5
-						/*line tensor.go:95:40000*/ t310 := column4
-						/*line tensor.go:96:40000*/ t49 := v2
-						/*line tensor.go:93:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:6207:1*/
-					}
-				}
-				/*line tensor.go:354:40000*/ sum[0] = sum[1]
-				/*line tensor.go:355:40000*/ sum[1] = sum[2]
-				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:6212:1*/
-			}
-		}
-	}
-}
-
-func quernPlainTensorTF32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_tensorTF32(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
-	})
-}
-
-func quernHostTensorTF32(r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	lda := host.Value[int](r, 4)
-	ldb := host.Value[int](r, 5)
-	ldc := host.Value[int](r, 6)
-	stepA := host.Value[int](r, 7)
-	stepB := host.Value[int](r, 8)
-	stepC := host.Value[int](r, 9)
-	alpha := host.Value[float32](r, 10)
-	beta := host.Value[float32](r, 11)
-	a := host.Slice[float32](r, 12)
-	b := host.Slice[float32](r, 13)
-	c := host.Slice[float32](r, 14)
-	post := host.Value[int](r, 15)
-	ldr := host.Value[int](r, 16)
-	stepR := host.Value[int](r, 17)
-	bias := host.Slice[float32](r, 18)
-	residual := host.Slice[float32](r, 19)
-	var t3 int
-	size := k + part*4 - 1
-	size2 := part * 4
-	var parts int
-	var t4 int
-	t1 := (m + 128 - 1) / 128
-	t2 := (n + 128 - 1) / 128
-	size3 := t1 * t2
-	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
-	var rest int
-	var first2 int
-	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var tiles [][4]float32
-	tiles2 := host.Shared[[6144][4]float32](r, 0)
-	var step int32
-	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
-	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
-	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	elements := 4
-	depth := 8 * elements
-	rows2 := 128
-	wide := 1
-	columns2 := wide * 128
-	across := 32
-	rows3 := 128
-	columns3 := wide * 128
-	size4 := int32((rows3 + columns3) * 8)
-	t13 := rows3 / 32
-	t26 := columns3 / 32
-	size5 := 8 * elements
-	var stage int
-	size6 := (1 + wide) * 128 * 8
-	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[float32]](r, 5, r.BlockDim.Count())
-	fbs := host.Scratch[[2][4]kernel.MatrixA[float32]](r, 6, r.BlockDim.Count())
-	rows4 := 128
-	columns4 := wide * 128
-	size7 := int32((rows4 + columns4) * 8)
-	t14 := rows4 / 32
-	t29 := columns4 / 32
-	var i7 int
-	as := host.Scratch[int](r, 7, r.BlockDim.Count())
-	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
-	var t47 [][4]float32
-	givens := host.Scratch[*[4]float32](r, 26, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var j int
-	t102 := 2 * wide
-	var t11 [][4]float32
-	givens2 := host.Scratch[*[4]float32](r, 27, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
-	var i8 int
-	var j2 int
-	t17 := 4 * wide
-	t18s := host.Scratch[kernel.MatrixA[float32]](r, 17, r.BlockDim.Count())
-	t19s := host.Scratch[kernel.MatrixB[float32]](r, 18, r.BlockDim.Count())
-	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
-	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
-	t30 := 4 * wide
-	t31 := 4 * wide
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
-		/*line tensor.go:215:40000*/ parts = t3
-		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:215:40000*/ t4 = blockX % size3
-		/*line tensor.go:216:40000*/ for threadZ := range 1 {
-			/*line tensor.go:217:40000*/ for threadY := range 1 {
-				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:220:40000*/ quernRow1TensorTF32(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:6329:1*/
-			}
-		}
-		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:216:40000*/ rest = blockX / size3
-		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 4
-		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:219:40000*/ for threadZ := range 1 {
-			/*line tensor.go:220:40000*/ for threadY := range 1 {
-				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:223:40000*/ quernRow2TensorTF32(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:6341:1*/
-			}
-		}
-		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:104:40000*/ tiles = tiles2[:]
-		/*line tensor.go:298:40000*/ step = 0
-		/*line tensor.go:299:40000*/ for threadZ := range 1 {
-			/*line tensor.go:300:40000*/ for threadY := range 1 {
-				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:303:40000*/ quernRow3TensorTF32(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:6351:1*/
-			}
-		}
-		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:307:40000*/ if r.Halted() {
-				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:6356:1*/
-			}
-			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
-			/*line tensor.go:309:40000*/ kk = 0
-			/*line tensor.go:310:40000*/ for threadZ := range 1 {
-				/*line tensor.go:311:40000*/ for threadY := range 1 {
-					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:314:40000*/ quernRow4TensorTF32(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:6364:1*/
-				}
-			}
-			/*line tensor.go:317*/ for ; kk < 4; kk++ {
-				if r.Halted() {
-					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:6369:1*/
-				}
-				/*line tensor.go:312:40000*/ i7 = 0
-				/*line tensor.go:313:40000*/ start3 := kk * 2
-				/*line tensor.go:314:40000*/ for threadZ := range 1 {
-					/*line tensor.go:315*/ for threadY := range 1 {
-						first9 := (threadZ*1 + threadY) * 256
-						quernRow5TensorTF32(r, as, first9, bs, stage, start3, wide)
-					}
-				}
-				for ; i7 < 4; i7++ {
-					/*line tensor.go:313:40000*/ t47 = tiles
-					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:315*/ for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first10 := (threadZ*1 + threadY) * 256
-							quernRow6TensorTF32(r, as, first10, givens, start4, t47)
-						}
-					}
-					host.LoadMatrix(words, words2, words3, words4, givens)
-					start5 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first11 := (threadZ*1 + threadY) * 256
-							quernRow7TensorTF32(r, fas, first11, words, words2, words3, words4, start5, i7)
-						}
-					}
-				}
-				/*line tensor.go:315*/ j = 0
-				for ; j < t102; j++ {
-					/*line tensor.go:316*/ t11 = tiles
-					start6 := j * 16 * 8
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first12 := (threadZ*1 + threadY) * 256
-							quernRow8TensorTF32(r, bs, first12, givens2, start6, t11)
-						}
-					}
-					host.LoadMatrix(words5, words6, words7, words8, givens2)
-					start7 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first13 := (threadZ*1 + threadY) * 256
-							quernRow9TensorTF32(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:6416:1*/
-						}
-					}
-				}
-				/*line tensor.go:318*/ i8 = 0
-				for ; i8 < 4; i8++ {
-					if r.Halted() {
-						/*line tensor.go:318*/ r.Halt()
-					}
-					/*line tensor.go:319*/ j2 = 0
-					for ; j2 < t17; j2++ {
-						start8 := kk % 2
-						start9 := j2 / 2
-						start10 := j2 % 2 * 2
-						start11 := j2%2*2 + 1
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first14 := (threadZ*1 + threadY) * 256
-								quernRow10TensorTF32(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
-							}
-						}
-						/*line tensor.go:321*/ host.MMATF32(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first15 := (threadZ*1 + threadY) * 256
-								quernRow11TensorTF32(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
-							}
-						}
-					}
-				}
-			} /*line quern_gen.go:6448:1*/
-		}
-		/*line tensor.go:333:40000*/ for threadZ := range 1 {
-			/*line tensor.go:334:40000*/ for threadY := range 1 {
-				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:337:40000*/ quernRow12TensorTF32(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:6454:1*/
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1TensorTF32(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
-	rowRow := (*[256]int)(rows[first:])
-	columnRow := (*[256]int)(columns[first:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:216:40000*/ row2 := row
-		/*line tensor.go:217:40000*/ column2 := column
-		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:6470:1*/
-	}
-}
-
-//go:noinline
-func quernRow2TensorTF32(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
-	xRow := (*[256]tensorTile)(xs[first3:])
-	rowRow := (*[256]int)(rows[first3:])
-	columnRow := (*[256]int)(columns[first3:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		row2 := rowRow[threadX]
-		column2 := columnRow[threadX]
-		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:103:40000
-		*x = result0 /*line quern_gen.go:6486:1*/
-	}
-}
-
-//go:noinline
-func quernRow3TensorTF32(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][4]float32, a []float32, b []float32, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
-	xRow := (*[256]tensorTile)(xs[first4:])
-	lRow := (*[256]loading)(ls[first4:])
-	countRow := (*[256]int32)(counts[first4:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
-	t3Row := (*[256]int32)(t3s[first4:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		l3 := &lRow[threadX]
-		sum := &sumRow[threadX]
-		t22 := threadX % 8
-		t12 := threadX / 8
-//line tensor.go:233:40000
-		var first5 int32
-		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
-		t42 := min(x.column+t12, x.n-1)
-		rowA := t32
-		rowB := t42
-		result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:246*/ if rest2 > 0 {
-			first5 = 1
-			n2 := rest2 - t22*elements
-			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
-				if r.Halted() {
-					/*line tensor.go:250*/ r.Halt()
-				}
-				/*line tensor.go:251*/ to := int(l.place) + i*8
-				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
-				/*line tensor.go:107:40000*/ t23 := to
-				/*line tensor.go:107:40000*/ _ = tiles2[t23]
-				/*line tensor.go:107:40000*/ t33 := tiles2[t23][:]
-				/*line tensor.go:108:40000*/ t5 := at
-				/*line tensor.go:109:40000*/ t6 := n2
-				/*line tensor.go:107:40000*/ partOf[float32](t33, a, t5, t6) /*line quern_gen.go:6529:1*/
-			}
-			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				if r.Halted() {
-					/*line tensor.go:254*/ r.Halt()
-				}
-				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
-				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
-				/*line tensor.go:108:40000*/ t24 := to2
-				/*line tensor.go:108:40000*/ _ = tiles2[t24]
-				/*line tensor.go:108:40000*/ t34 := tiles2[t24][:]
-				/*line tensor.go:109:40000*/ t52 := at2
-				/*line tensor.go:110:40000*/ t62 := n2
-				/*line tensor.go:108:40000*/ partOf[float32](t34, b, t52, t62) /*line quern_gen.go:6542:1*/
-			}
-		}
-		/*line tensor.go:258*/ t8 := l
-		/*line tensor.go:259:40000*/ t9 := first5
-		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:261:40000*/ l2 := t8
-		/*line tensor.go:262:40000*/ first6 := t9
-		/*line tensor.go:263:40000*/ count := t10
-//line tensor.go:287:40000
-		*l3 = l2
-		/*line tensor.go:288:40000*/ first7 := first6
-		/*line tensor.go:289:40000*/ count2 := count
-		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:290:40000*/ l4 := l3
-				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
-				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
-					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
-					/*line tensor.go:105:40000*/ t25 := to4
-					/*line tensor.go:105:40000*/ _ = tiles2[t25]
-					/*line tensor.go:106:40000*/ t35 := at3
-					/*line tensor.go:105:40000*/ t43 := a[t35:]
-					/*line tensor.go:105:40000*/ tiles2[t25] = *(*[4]float32)(t43) /*line quern_gen.go:6566:1*/
-				}
-				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
-					/*line tensor.go:269:40000*/ if r.Halted() {
-						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:6570:1*/
-					}
-					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
-					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
-					/*line tensor.go:106:40000*/ t27 := to5
-					/*line tensor.go:106:40000*/ _ = tiles2[t27]
-					/*line tensor.go:107:40000*/ t36 := at4
-					/*line tensor.go:106:40000*/ t44 := b[t36:]
-					/*line tensor.go:106:40000*/ tiles2[t27] = *(*[4]float32)(t44) /*line quern_gen.go:6578:1*/
-				}
-				/*line tensor.go:271:40000*/ l4.a += size5
-				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:6581:1*/
-			}
-		}
-//line tensor.go:295:40000
-		*sum = [4][8]kernel.Accumulator[float32]{}
-		/*line tensor.go:298:40000*/ t37 := count2
-		/*line tensor.go:299:40000*/ countRow[threadX] = count2
-		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:6588:1*/
-	}
-}
-
-//go:noinline
-func quernRow4TensorTF32(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[float32], fbs [][2][4]kernel.MatrixA[float32], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][4]float32, a []float32, t29 int, rows4 int, ldb int, b []float32, size5 int) {
-	lRow := (*[256]loading)(ls[first8:])
-	countRow := (*[256]int32)(counts[first8:])
-	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first8:])
-	fbRow := (*[256][2][4]kernel.MatrixA[float32])(fbs[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		l3 := &lRow[threadX]
-		count2 := countRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		/*line tensor.go:301:40000*/ if step+2 < count2 {
-			/*line tensor.go:302:40000*/ l5 := l3
-			/*line tensor.go:303:40000*/ step3 := step + 2
-			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
-			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
-				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
-				/*line tensor.go:105:40000*/ t28 := to7
-				/*line tensor.go:105:40000*/ _ = tiles2[t28]
-				/*line tensor.go:106:40000*/ t38 := at5
-				/*line tensor.go:105:40000*/ t45 := a[t38:]
-				/*line tensor.go:105:40000*/ tiles2[t28] = *(*[4]float32)(t45) /*line quern_gen.go:6615:1*/
-			}
-			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
-				/*line tensor.go:269:40000*/ if r.Halted() {
-					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:6619:1*/
-				}
-				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
-				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
-				/*line tensor.go:106:40000*/ t210 := to8
-				/*line tensor.go:106:40000*/ _ = tiles2[t210]
-				/*line tensor.go:107:40000*/ t39 := at6
-				/*line tensor.go:106:40000*/ t46 := b[t39:]
-				/*line tensor.go:106:40000*/ tiles2[t210] = *(*[4]float32)(t46) /*line quern_gen.go:6627:1*/
-			}
-			/*line tensor.go:271:40000*/ l5.a += size5
-			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:6630:1*/
-		}
-//line tensor.go:307:40000
-		*fa = [2][4]kernel.MatrixA[float32]{}
-//line tensor.go:308:40000
-		*fb = [2][4]kernel.MatrixA[float32]{} /*line quern_gen.go:6635:1*/
-	}
-}
-
-//go:noinline
-func quernRow5TensorTF32(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
-	aRow := (*[256]int)(as[first9:])
-	bRow := (*[256]int)(bs[first9:])
-	for threadX := range 256 {
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		lane := threadX & 31
-		fromA := (t15 + lane%16) * 8
-		t211 := warp % 4 * 32 * wide
-		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:312:40000*/ aRow[threadX] = a2
-		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:6653:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorTF32(r *host.Run, as []int, first10 int, givens []*[4]float32, start4 int, t47 [][4]float32) {
-	aRow := (*[256]int)(as[first10:])
-	givenRow := (*[256]*[4]float32)(givens[first10:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		a2 := aRow[threadX]
-		/*line tensor.go:313:40000*/ t53 := a2 + start4
-		/*line tensor.go:313:40000*/ _ = t47[t53]
-		/*line tensor.go:313:40000*/ given := &t47[t53]
-		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:6667:1*/
-	}
-}
-
-//go:noinline
-func quernRow7TensorTF32(r *host.Run, fas [][2][4]kernel.MatrixA[float32], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first11:])
-	wordRow := (*[256]uint32)(words[first11:])
-	wordRow2 := (*[256]uint32)(words2[first11:])
-	wordRow3 := (*[256]uint32)(words3[first11:])
-	wordRow4 := (*[256]uint32)(words4[first11:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fa := &faRow[threadX]
-		word := wordRow[threadX]
-		word2 := wordRow2[threadX]
-		word3 := wordRow3[threadX]
-		word4 := wordRow4[threadX]
-		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[float32]{word, word2, word3, word4} /*line quern_gen.go:6685:1*/
-	}
-}
-
-//go:noinline
-func quernRow8TensorTF32(r *host.Run, bs []int, first12 int, givens2 []*[4]float32, start6 int, t11 [][4]float32) {
-	bRow := (*[256]int)(bs[first12:])
-	givenRow2 := (*[256]*[4]float32)(givens2[first12:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		b2 := bRow[threadX]
-		/*line tensor.go:316*/ t122 := b2 + start6
-		/*line tensor.go:316*/ _ = t11[t122]
-		/*line tensor.go:316*/ given2 := &t11[t122]
-		givenRow2[threadX] = given2
-	} /*line quern_gen.go:6700:1*/
-}
-
-//go:noinline
-func quernRow9TensorTF32(r *host.Run, fbs [][2][4]kernel.MatrixA[float32], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
-	fbRow := (*[256][2][4]kernel.MatrixA[float32])(fbs[first13:])
-	wordRow5 := (*[256]uint32)(words5[first13:])
-	wordRow6 := (*[256]uint32)(words6[first13:])
-	wordRow7 := (*[256]uint32)(words7[first13:])
-	wordRow8 := (*[256]uint32)(words8[first13:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		word5 := wordRow5[threadX]
-		word6 := wordRow6[threadX]
-		word7 := wordRow7[threadX]
-		word8 := wordRow8[threadX]
-		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[float32]{word5, word6, word7, word8}
-	} /*line quern_gen.go:6718:1*/
-}
-
-//go:noinline
-func quernRow10TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[float32], fbs [][2][4]kernel.MatrixA[float32], t18s []kernel.MatrixA[float32], t19s []kernel.MatrixB[float32], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
-	faRow := (*[256][2][4]kernel.MatrixA[float32])(fas[first14:])
-	fbRow := (*[256][2][4]kernel.MatrixA[float32])(fbs[first14:])
-	t18Row := (*[256]kernel.MatrixA[float32])(t18s[first14:])
-	t19Row := (*[256]kernel.MatrixB[float32])(t19s[first14:])
-	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		t18 := &t18Row[threadX]
-		t19 := &t19Row[threadX]
-		t20 := &t20Row[threadX]
-		/*line tensor.go:320*/ b3 := fb[start8][start9]
-		*t18 = fa[start8][i8]
-//line tensor.go:321
-		*t19 = kernel.MatrixB[float32]{b3[start10], b3[start11]}
-//line tensor.go:321
-		*t20 = sum[i8][j2]
-	} /*line quern_gen.go:6743:1*/
-}
-
-//go:noinline
-func quernRow11TensorTF32(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
-	sumRow2 := (*[256]float32)(sums2[first15:])
-	sumRow3 := (*[256]float32)(sums3[first15:])
-	sumRow4 := (*[256]float32)(sums4[first15:])
-	sumRow5 := (*[256]float32)(sums5[first15:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		sum2 := sumRow2[threadX]
-		sum3 := sumRow3[threadX]
-		sum4 := sumRow4[threadX]
-		sum5 := sumRow5[threadX]
-		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-	} /*line quern_gen.go:6761:1*/
-}
-
-//go:noinline
-func quernRow12TensorTF32(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first16:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		sum := &sumRow[threadX]
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		t211 := warp % 4 * 32 * wide
-		result03 := threadX&31&3<<1 + 0
-		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:328*/ t252 := x.row + t15
-		t262 := x.column + t211
-		row3 := t252
-		column3 := t262
-		/*line tensor.go:332:40000*/ switch {
-//line tensor.go:333:40000
-		default:
-			/*line tensor.go:329*/ if result {
-				column3 += result03
-				columns5 := x.n - column3
-				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
-						/*line tensor.go:334:40000*/ t282 := 2 * half
-						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
-						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
-						/*line tensor.go:337:40000*/ if row4 < x.m {
-							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
-								/*line tensor.go:337:40000*/ if r.Halted() {
-									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:6796:1*/
-								}
-								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
-									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
-									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
-									/*line tensor.go:112:40000*/ t212 := 2 * pair2
-									/*line tensor.go:112:40000*/ _ = c[t212]
-									/*line tensor.go:113:40000*/ t48 := 2*pair2 + 1
-									/*line tensor.go:112:40000*/ _ = c[t48]
-									/*line tensor.go:113:40000*/ t54 := alpha * v
-									/*line tensor.go:114:40000*/ t63 := alpha * w
-									/*line tensor.go:112:40000*/ c[t212] = t54
-									/*line tensor.go:112:40000*/ c[t48] = t63 /*line quern_gen.go:6809:1*/
-								}
-							}
-						}
-					}
-				}
-				/*line tensor.go:118:40000*/ break /*line quern_gen.go:6815:1*/
-			}
-			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
-				for j4 := 0; j4 < t31; j4++ {
-					if r.Halted() {
-						/*line tensor.go:348*/ r.Halt()
-					}
-					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
-						t322 := e
-						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:353:40000*/ t342 := e
-						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:350*/ v2 := sum[0][j4][e]
-						/*line tensor.go:110:40000*/ t16 := *x
-						/*line tensor.go:111:40000*/ t213 := row5
-						/*line tensor.go:112:40000*/ t310 := column4
-						/*line tensor.go:113:40000*/ t49 := v2
-						/*line tensor.go:110:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:6834:1*/
-					}
-				}
-				/*line tensor.go:354:40000*/ sum[0] = sum[1]
-				/*line tensor.go:355:40000*/ sum[1] = sum[2]
-				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:6839:1*/
-			}
-		}
-	}
-}
-
-func quernPlainTensorS8(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int32](r, 10), host.Value[int32](r, 11), host.Slice[int8](r, 12), host.Slice[int8](r, 13), host.Slice[int32](r, 14)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_tensorS8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14)
-	})
-}
-
-func quernHostTensorS8(r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	lda := host.Value[int](r, 4)
-	ldb := host.Value[int](r, 5)
-	ldc := host.Value[int](r, 6)
-	stepA := host.Value[int](r, 7)
-	stepB := host.Value[int](r, 8)
-	stepC := host.Value[int](r, 9)
-	alpha := host.Value[int32](r, 10)
-	beta := host.Value[int32](r, 11)
-	a := host.Slice[int8](r, 12)
-	b := host.Slice[int8](r, 13)
-	c := host.Slice[int32](r, 14)
-	var t3 int
-	size := k + part*16 - 1
-	size2 := part * 16
-	var parts int
-	var t4 int
-	t1 := (m + 128 - 1) / 128
-	t2 := (n + 128 - 1) / 128
-	size3 := t1 * t2
-	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
-	var rest int
-	var first2 int
-	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var tiles [][16]int8
-	tiles2 := host.Shared[[6144][16]int8](r, 0)
-	var step int32
-	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
-	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[int32]](r, 3, r.BlockDim.Count())
-	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	elements := 16
-	depth := 8 * elements
-	rows2 := 128
-	wide := 1
-	columns2 := wide * 128
-	across := 32
-	rows3 := 128
-	columns3 := wide * 128
-	size4 := int32((rows3 + columns3) * 8)
-	t13 := rows3 / 32
-	t26 := columns3 / 32
-	size5 := 8 * elements
-	var stage int
-	size6 := (1 + wide) * 128 * 8
-	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[int8]](r, 5, r.BlockDim.Count())
-	fbs := host.Scratch[[2][4]kernel.MatrixA[int8]](r, 6, r.BlockDim.Count())
-	rows4 := 128
-	columns4 := wide * 128
-	size7 := int32((rows4 + columns4) * 8)
-	t14 := rows4 / 32
-	t29 := columns4 / 32
-	var i7 int
-	as := host.Scratch[int](r, 7, r.BlockDim.Count())
-	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
-	var t47 [][16]int8
-	givens := host.Scratch[*[16]int8](r, 26, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var j int
-	t102 := 2 * wide
-	var t11 [][16]int8
-	givens2 := host.Scratch[*[16]int8](r, 27, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
-	var i8 int
-	var j2 int
-	t17 := 4 * wide
-	t18s := host.Scratch[kernel.MatrixA[int8]](r, 17, r.BlockDim.Count())
-	t19s := host.Scratch[kernel.MatrixB[int8]](r, 18, r.BlockDim.Count())
-	t20s := host.Scratch[kernel.Accumulator[int32]](r, 19, r.BlockDim.Count())
-	sums2 := host.Scratch[int32](r, 20, r.BlockDim.Count())
-	sums3 := host.Scratch[int32](r, 21, r.BlockDim.Count())
-	sums4 := host.Scratch[int32](r, 22, r.BlockDim.Count())
-	sums5 := host.Scratch[int32](r, 23, r.BlockDim.Count())
-	result := beta == 0 && n%2+ldc%2+stepC%2 == 0
-	t30 := 4 * wide
-	t31 := 4 * wide
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
-		/*line tensor.go:215:40000*/ parts = t3
-		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:215:40000*/ t4 = blockX % size3
-		/*line tensor.go:216:40000*/ for threadZ := range 1 {
-			/*line tensor.go:217:40000*/ for threadY := range 1 {
-				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:220:40000*/ quernRow1TensorS8(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:6951:1*/
-			}
-		}
-		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:216:40000*/ rest = blockX / size3
-		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 16
-		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:219:40000*/ for threadZ := range 1 {
-			/*line tensor.go:220:40000*/ for threadY := range 1 {
-				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:223:40000*/ quernRow2TensorS8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:6963:1*/
-			}
-		}
-		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:121:40000*/ tiles = tiles2[:]
-		/*line tensor.go:298:40000*/ step = 0
-		/*line tensor.go:299:40000*/ for threadZ := range 1 {
-			/*line tensor.go:300:40000*/ for threadY := range 1 {
-				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:303:40000*/ quernRow3TensorS8(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:6973:1*/
-			}
-		}
-		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:307:40000*/ if r.Halted() {
-				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:6978:1*/
-			}
-			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
-			/*line tensor.go:309:40000*/ kk = 0
-			/*line tensor.go:310:40000*/ for threadZ := range 1 {
-				/*line tensor.go:311:40000*/ for threadY := range 1 {
-					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:314:40000*/ quernRow4TensorS8(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:6986:1*/
-				}
-			}
-			/*line tensor.go:317*/ for ; kk < 4; kk++ {
-				if r.Halted() {
-					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:6991:1*/
-				}
-				/*line tensor.go:312:40000*/ i7 = 0
-				/*line tensor.go:313:40000*/ start3 := kk * 2
-				/*line tensor.go:314:40000*/ for threadZ := range 1 {
-					/*line tensor.go:315*/ for threadY := range 1 {
-						first9 := (threadZ*1 + threadY) * 256
-						quernRow5TensorS8(r, as, first9, bs, stage, start3, wide)
-					}
-				}
-				for ; i7 < 4; i7++ {
-					/*line tensor.go:313:40000*/ t47 = tiles
-					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:315*/ for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first10 := (threadZ*1 + threadY) * 256
-							quernRow6TensorS8(r, as, first10, givens, start4, t47)
-						}
-					}
-					host.LoadMatrix(words, words2, words3, words4, givens)
-					start5 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first11 := (threadZ*1 + threadY) * 256
-							quernRow7TensorS8(r, fas, first11, words, words2, words3, words4, start5, i7)
-						}
-					}
-				}
-				/*line tensor.go:315*/ j = 0
-				for ; j < t102; j++ {
-					/*line tensor.go:316*/ t11 = tiles
-					start6 := j * 16 * 8
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first12 := (threadZ*1 + threadY) * 256
-							quernRow8TensorS8(r, bs, first12, givens2, start6, t11)
-						}
-					}
-					host.LoadMatrix(words5, words6, words7, words8, givens2)
-					start7 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first13 := (threadZ*1 + threadY) * 256
-							quernRow9TensorS8(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:7038:1*/
-						}
-					}
-				}
-				/*line tensor.go:318*/ i8 = 0
-				for ; i8 < 4; i8++ {
-					if r.Halted() {
-						/*line tensor.go:318*/ r.Halt()
-					}
-					/*line tensor.go:319*/ j2 = 0
-					for ; j2 < t17; j2++ {
-						start8 := kk % 2
-						start9 := j2 / 2
-						start10 := j2 % 2 * 2
-						start11 := j2%2*2 + 1
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first14 := (threadZ*1 + threadY) * 256
-								quernRow10TensorS8(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
-							}
-						}
-						/*line tensor.go:321*/ host.MMAInt8(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first15 := (threadZ*1 + threadY) * 256
-								quernRow11TensorS8(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
-							}
-						}
-					}
-				}
-			} /*line quern_gen.go:7070:1*/
-		}
-		/*line tensor.go:333:40000*/ for threadZ := range 1 {
-			/*line tensor.go:334:40000*/ for threadY := range 1 {
-				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:337:40000*/ quernRow12TensorS8(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta) /*line quern_gen.go:7076:1*/
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1TensorS8(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
-	rowRow := (*[256]int)(rows[first:])
-	columnRow := (*[256]int)(columns[first:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:216:40000*/ row2 := row
-		/*line tensor.go:217:40000*/ column2 := column
-		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:7092:1*/
-	}
-}
-
-//go:noinline
-func quernRow2TensorS8(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
-	xRow := (*[256]tensorTile)(xs[first3:])
-	rowRow := (*[256]int)(rows[first3:])
-	columnRow := (*[256]int)(columns[first3:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		row2 := rowRow[threadX]
-		column2 := columnRow[threadX]
-		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:120:40000
-		*x = result0 /*line quern_gen.go:7108:1*/
-	}
-}
-
-//go:noinline
-func quernRow3TensorS8(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[int32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]int8, a []int8, b []int8, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
-	xRow := (*[256]tensorTile)(xs[first4:])
-	lRow := (*[256]loading)(ls[first4:])
-	countRow := (*[256]int32)(counts[first4:])
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first4:])
-	t3Row := (*[256]int32)(t3s[first4:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		l3 := &lRow[threadX]
-		sum := &sumRow[threadX]
-		t22 := threadX % 8
-		t12 := threadX / 8
-//line tensor.go:233:40000
-		var first5 int32
-		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
-		t42 := min(x.column+t12, x.n-1)
-		rowA := t32
-		rowB := t42
-		result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:246*/ if rest2 > 0 {
-			first5 = 1
-			n2 := rest2 - t22*elements
-			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
-				if r.Halted() {
-					/*line tensor.go:250*/ r.Halt()
-				}
-				/*line tensor.go:251*/ to := int(l.place) + i*8
-				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
-				/*line tensor.go:124:40000*/ t23 := to
-				/*line tensor.go:124:40000*/ _ = tiles2[t23]
-				/*line tensor.go:124:40000*/ t33 := tiles2[t23][:]
-				/*line tensor.go:125:40000*/ t5 := at
-				/*line tensor.go:126:40000*/ t6 := n2
-				/*line tensor.go:124:40000*/ partOf[int8](t33, a, t5, t6) /*line quern_gen.go:7151:1*/
-			}
-			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				if r.Halted() {
-					/*line tensor.go:254*/ r.Halt()
-				}
-				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
-				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
-				/*line tensor.go:125:40000*/ t24 := to2
-				/*line tensor.go:125:40000*/ _ = tiles2[t24]
-				/*line tensor.go:125:40000*/ t34 := tiles2[t24][:]
-				/*line tensor.go:126:40000*/ t52 := at2
-				/*line tensor.go:127:40000*/ t62 := n2
-				/*line tensor.go:125:40000*/ partOf[int8](t34, b, t52, t62) /*line quern_gen.go:7164:1*/
-			}
-		}
-		/*line tensor.go:258*/ t8 := l
-		/*line tensor.go:259:40000*/ t9 := first5
-		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:261:40000*/ l2 := t8
-		/*line tensor.go:262:40000*/ first6 := t9
-		/*line tensor.go:263:40000*/ count := t10
-//line tensor.go:287:40000
-		*l3 = l2
-		/*line tensor.go:288:40000*/ first7 := first6
-		/*line tensor.go:289:40000*/ count2 := count
-		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:290:40000*/ l4 := l3
-				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
-				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
-					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
-					/*line tensor.go:122:40000*/ t25 := to4
-					/*line tensor.go:122:40000*/ _ = tiles2[t25]
-					/*line tensor.go:123:40000*/ t35 := at3
-					/*line tensor.go:122:40000*/ t43 := a[t35:]
-					/*line tensor.go:122:40000*/ tiles2[t25] = *(*[16]int8)(t43) /*line quern_gen.go:7188:1*/
-				}
-				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
-					/*line tensor.go:269:40000*/ if r.Halted() {
-						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:7192:1*/
-					}
-					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
-					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
-					/*line tensor.go:123:40000*/ t27 := to5
-					/*line tensor.go:123:40000*/ _ = tiles2[t27]
-					/*line tensor.go:124:40000*/ t36 := at4
-					/*line tensor.go:123:40000*/ t44 := b[t36:]
-					/*line tensor.go:123:40000*/ tiles2[t27] = *(*[16]int8)(t44) /*line quern_gen.go:7200:1*/
-				}
-				/*line tensor.go:271:40000*/ l4.a += size5
-				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:7203:1*/
-			}
-		}
-//line tensor.go:295:40000
-		*sum = [4][8]kernel.Accumulator[int32]{}
-		/*line tensor.go:298:40000*/ t37 := count2
-		/*line tensor.go:299:40000*/ countRow[threadX] = count2
-		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:7210:1*/
-	}
-}
-
-//go:noinline
-func quernRow4TensorS8(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[int8], fbs [][2][4]kernel.MatrixA[int8], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][16]int8, a []int8, t29 int, rows4 int, ldb int, b []int8, size5 int) {
-	lRow := (*[256]loading)(ls[first8:])
-	countRow := (*[256]int32)(counts[first8:])
-	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first8:])
-	fbRow := (*[256][2][4]kernel.MatrixA[int8])(fbs[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		l3 := &lRow[threadX]
-		count2 := countRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		/*line tensor.go:301:40000*/ if step+2 < count2 {
-			/*line tensor.go:302:40000*/ l5 := l3
-			/*line tensor.go:303:40000*/ step3 := step + 2
-			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
-			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
-				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
-				/*line tensor.go:122:40000*/ t28 := to7
-				/*line tensor.go:122:40000*/ _ = tiles2[t28]
-				/*line tensor.go:123:40000*/ t38 := at5
-				/*line tensor.go:122:40000*/ t45 := a[t38:]
-				/*line tensor.go:122:40000*/ tiles2[t28] = *(*[16]int8)(t45) /*line quern_gen.go:7237:1*/
-			}
-			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
-				/*line tensor.go:269:40000*/ if r.Halted() {
-					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:7241:1*/
-				}
-				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
-				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
-				/*line tensor.go:123:40000*/ t210 := to8
-				/*line tensor.go:123:40000*/ _ = tiles2[t210]
-				/*line tensor.go:124:40000*/ t39 := at6
-				/*line tensor.go:123:40000*/ t46 := b[t39:]
-				/*line tensor.go:123:40000*/ tiles2[t210] = *(*[16]int8)(t46) /*line quern_gen.go:7249:1*/
-			}
-			/*line tensor.go:271:40000*/ l5.a += size5
-			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:7252:1*/
-		}
-//line tensor.go:307:40000
-		*fa = [2][4]kernel.MatrixA[int8]{}
-//line tensor.go:308:40000
-		*fb = [2][4]kernel.MatrixA[int8]{} /*line quern_gen.go:7257:1*/
-	}
-}
-
-//go:noinline
-func quernRow5TensorS8(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
-	aRow := (*[256]int)(as[first9:])
-	bRow := (*[256]int)(bs[first9:])
-	for threadX := range 256 {
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		lane := threadX & 31
-		fromA := (t15 + lane%16) * 8
-		t211 := warp % 4 * 32 * wide
-		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:312:40000*/ aRow[threadX] = a2
-		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:7275:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorS8(r *host.Run, as []int, first10 int, givens []*[16]int8, start4 int, t47 [][16]int8) {
-	aRow := (*[256]int)(as[first10:])
-	givenRow := (*[256]*[16]int8)(givens[first10:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		a2 := aRow[threadX]
-		/*line tensor.go:313:40000*/ t53 := a2 + start4
-		/*line tensor.go:313:40000*/ _ = t47[t53]
-		/*line tensor.go:313:40000*/ given := &t47[t53]
-		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:7289:1*/
-	}
-}
-
-//go:noinline
-func quernRow7TensorS8(r *host.Run, fas [][2][4]kernel.MatrixA[int8], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first11:])
-	wordRow := (*[256]uint32)(words[first11:])
-	wordRow2 := (*[256]uint32)(words2[first11:])
-	wordRow3 := (*[256]uint32)(words3[first11:])
-	wordRow4 := (*[256]uint32)(words4[first11:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fa := &faRow[threadX]
-		word := wordRow[threadX]
-		word2 := wordRow2[threadX]
-		word3 := wordRow3[threadX]
-		word4 := wordRow4[threadX]
-		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[int8]{word, word2, word3, word4} /*line quern_gen.go:7307:1*/
-	}
-}
-
-//go:noinline
-func quernRow8TensorS8(r *host.Run, bs []int, first12 int, givens2 []*[16]int8, start6 int, t11 [][16]int8) {
-	bRow := (*[256]int)(bs[first12:])
-	givenRow2 := (*[256]*[16]int8)(givens2[first12:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		b2 := bRow[threadX]
-		/*line tensor.go:316*/ t122 := b2 + start6
-		/*line tensor.go:316*/ _ = t11[t122]
-		/*line tensor.go:316*/ given2 := &t11[t122]
-		givenRow2[threadX] = given2
-	} /*line quern_gen.go:7322:1*/
-}
-
-//go:noinline
-func quernRow9TensorS8(r *host.Run, fbs [][2][4]kernel.MatrixA[int8], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
-	fbRow := (*[256][2][4]kernel.MatrixA[int8])(fbs[first13:])
-	wordRow5 := (*[256]uint32)(words5[first13:])
-	wordRow6 := (*[256]uint32)(words6[first13:])
-	wordRow7 := (*[256]uint32)(words7[first13:])
-	wordRow8 := (*[256]uint32)(words8[first13:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		word5 := wordRow5[threadX]
-		word6 := wordRow6[threadX]
-		word7 := wordRow7[threadX]
-		word8 := wordRow8[threadX]
-		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[int8]{word5, word6, word7, word8}
-	} /*line quern_gen.go:7340:1*/
-}
-
-//go:noinline
-func quernRow10TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first14 int, fas [][2][4]kernel.MatrixA[int8], fbs [][2][4]kernel.MatrixA[int8], t18s []kernel.MatrixA[int8], t19s []kernel.MatrixB[int8], t20s []kernel.Accumulator[int32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first14:])
-	faRow := (*[256][2][4]kernel.MatrixA[int8])(fas[first14:])
-	fbRow := (*[256][2][4]kernel.MatrixA[int8])(fbs[first14:])
-	t18Row := (*[256]kernel.MatrixA[int8])(t18s[first14:])
-	t19Row := (*[256]kernel.MatrixB[int8])(t19s[first14:])
-	t20Row := (*[256]kernel.Accumulator[int32])(t20s[first14:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		t18 := &t18Row[threadX]
-		t19 := &t19Row[threadX]
-		t20 := &t20Row[threadX]
-		/*line tensor.go:320*/ b3 := fb[start8][start9]
-		*t18 = fa[start8][i8]
-//line tensor.go:321
-		*t19 = kernel.MatrixB[int8]{b3[start10], b3[start11]}
-//line tensor.go:321
-		*t20 = sum[i8][j2]
-	} /*line quern_gen.go:7365:1*/
-}
-
-//go:noinline
-func quernRow11TensorS8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first15 int, sums2 []int32, sums3 []int32, sums4 []int32, sums5 []int32, i8 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first15:])
-	sumRow2 := (*[256]int32)(sums2[first15:])
-	sumRow3 := (*[256]int32)(sums3[first15:])
-	sumRow4 := (*[256]int32)(sums4[first15:])
-	sumRow5 := (*[256]int32)(sums5[first15:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		sum2 := sumRow2[threadX]
-		sum3 := sumRow3[threadX]
-		sum4 := sumRow4[threadX]
-		sum5 := sumRow5[threadX]
-		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5}
-	} /*line quern_gen.go:7383:1*/
-}
-
-//go:noinline
-func quernRow12TensorS8(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[int32], wide int, result bool, stepC int, ldc int, t30 int, c []int32, alpha int32, t31 int, beta int32) {
-	xRow := (*[256]tensorTile)(xs[first16:])
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first16:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		sum := &sumRow[threadX]
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		t211 := warp % 4 * 32 * wide
-		result03 := threadX&31&3<<1 + 0
-		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:328*/ t252 := x.row + t15
-		t262 := x.column + t211
-		row3 := t252
-		column3 := t262
-		/*line tensor.go:332:40000*/ switch {
-//line tensor.go:333:40000
-		default:
-			/*line tensor.go:329*/ if result {
-				column3 += result03
-				columns5 := x.n - column3
-				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
-						/*line tensor.go:334:40000*/ t282 := 2 * half
-						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
-						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
-						/*line tensor.go:337:40000*/ if row4 < x.m {
-							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
-								/*line tensor.go:337:40000*/ if r.Halted() {
-									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:7418:1*/
-								}
-								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
-									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
-									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
-									/*line tensor.go:127:40000*/ t212 := 2 * pair2
-									/*line tensor.go:127:40000*/ _ = c[t212]
-									/*line tensor.go:128:40000*/ t48 := 2*pair2 + 1
-									/*line tensor.go:127:40000*/ _ = c[t48]
-									/*line tensor.go:128:40000*/ t54 := alpha * v
-									/*line tensor.go:129:40000*/ t63 := alpha * w
-									/*line tensor.go:127:40000*/ c[t212] = t54
-									/*line tensor.go:127:40000*/ c[t48] = t63 /*line quern_gen.go:7431:1*/
-								}
-							}
-						}
-					}
-				}
-				/*line tensor.go:133*/ break
-			}
-			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
-				for j4 := 0; j4 < t31; j4++ {
-					if r.Halted() {
-						/*line tensor.go:348*/ r.Halt()
-					}
-					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
-						t322 := e
-						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:353:40000*/ t342 := e
-						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:350*/ v2 := sum[0][j4][e]
-						/*line tensor.go:126:40000*/ t16 := *x
-						/*line tensor.go:127:40000*/ t213 := row5
-						/*line tensor.go:128:40000*/ t310 := column4
-						/*line tensor.go:129:40000*/ t49 := v2
-						/*line tensor.go:126:40000*/ putInteger(t16, t213, t310, t49, ldc, stepC, alpha, beta, c) /*line quern_gen.go:7456:1*/
-					}
-				}
-				/*line tensor.go:354:40000*/ sum[0] = sum[1]
-				/*line tensor.go:355:40000*/ sum[1] = sum[2]
-				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:7461:1*/
-			}
-		}
-	}
-}
-
-func quernPlainTensorU8(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int32](r, 10), host.Value[int32](r, 11), host.Slice[uint8](r, 12), host.Slice[uint8](r, 13), host.Slice[int32](r, 14)
-	host.Plain(r, func(t kernel.Thread) {
-		quern_tensorU8(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14)
-	})
-}
-
-func quernHostTensorU8(r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	lda := host.Value[int](r, 4)
-	ldb := host.Value[int](r, 5)
-	ldc := host.Value[int](r, 6)
-	stepA := host.Value[int](r, 7)
-	stepB := host.Value[int](r, 8)
-	stepC := host.Value[int](r, 9)
-	alpha := host.Value[int32](r, 10)
-	beta := host.Value[int32](r, 11)
-	a := host.Slice[uint8](r, 12)
-	b := host.Slice[uint8](r, 13)
-	c := host.Slice[int32](r, 14)
-	var t3 int
-	size := k + part*16 - 1
-	size2 := part * 16
-	var parts int
-	var t4 int
-	t1 := (m + 128 - 1) / 128
-	t2 := (n + 128 - 1) / 128
-	size3 := t1 * t2
-	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
-	var rest int
-	var first2 int
-	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var tiles [][16]uint8
-	tiles2 := host.Shared[[6144][16]uint8](r, 0)
-	var step int32
-	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
-	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[int32]](r, 3, r.BlockDim.Count())
-	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	elements := 16
-	depth := 8 * elements
-	rows2 := 128
-	wide := 1
-	columns2 := wide * 128
-	across := 32
-	rows3 := 128
-	columns3 := wide * 128
-	size4 := int32((rows3 + columns3) * 8)
-	t13 := rows3 / 32
-	t26 := columns3 / 32
-	size5 := 8 * elements
-	var stage int
-	size6 := (1 + wide) * 128 * 8
-	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 5, r.BlockDim.Count())
-	fbs := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 6, r.BlockDim.Count())
-	rows4 := 128
-	columns4 := wide * 128
-	size7 := int32((rows4 + columns4) * 8)
-	t14 := rows4 / 32
-	t29 := columns4 / 32
-	var i7 int
-	as := host.Scratch[int](r, 7, r.BlockDim.Count())
-	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
-	var t47 [][16]uint8
-	givens := host.Scratch[*[16]uint8](r, 26, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var j int
-	t102 := 2 * wide
-	var t11 [][16]uint8
-	givens2 := host.Scratch[*[16]uint8](r, 27, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
-	var i8 int
-	var j2 int
-	t17 := 4 * wide
-	t18s := host.Scratch[kernel.MatrixA[uint8]](r, 17, r.BlockDim.Count())
-	t19s := host.Scratch[kernel.MatrixB[uint8]](r, 18, r.BlockDim.Count())
-	t20s := host.Scratch[kernel.Accumulator[int32]](r, 19, r.BlockDim.Count())
-	sums2 := host.Scratch[int32](r, 20, r.BlockDim.Count())
-	sums3 := host.Scratch[int32](r, 21, r.BlockDim.Count())
-	sums4 := host.Scratch[int32](r, 22, r.BlockDim.Count())
-	sums5 := host.Scratch[int32](r, 23, r.BlockDim.Count())
-	result := beta == 0 && n%2+ldc%2+stepC%2 == 0
-	t30 := 4 * wide
-	t31 := 4 * wide
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
-		/*line tensor.go:215:40000*/ parts = t3
-		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:215:40000*/ t4 = blockX % size3
-		/*line tensor.go:216:40000*/ for threadZ := range 1 {
-			/*line tensor.go:217:40000*/ for threadY := range 1 {
-				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:220:40000*/ quernRow1TensorU8(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:7573:1*/
-			}
-		}
-		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:216:40000*/ rest = blockX / size3
-		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 16
-		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:219:40000*/ for threadZ := range 1 {
-			/*line tensor.go:220:40000*/ for threadY := range 1 {
-				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:223:40000*/ quernRow2TensorU8(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:7585:1*/
-			}
-		}
-		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:136*/ tiles = tiles2[:]
-		/*line tensor.go:298:40000*/ step = 0
-		/*line tensor.go:299:40000*/ for threadZ := range 1 {
-			/*line tensor.go:300:40000*/ for threadY := range 1 {
-				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:303:40000*/ quernRow3TensorU8(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:7595:1*/
-			}
-		}
-		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:307:40000*/ if r.Halted() {
-				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:7600:1*/
-			}
-			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
-			/*line tensor.go:309:40000*/ kk = 0
-			/*line tensor.go:310:40000*/ for threadZ := range 1 {
-				/*line tensor.go:311:40000*/ for threadY := range 1 {
-					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:314:40000*/ quernRow4TensorU8(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:7608:1*/
-				}
-			}
-			/*line tensor.go:317*/ for ; kk < 4; kk++ {
-				if r.Halted() {
-					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:7613:1*/
-				}
-				/*line tensor.go:312:40000*/ i7 = 0
-				/*line tensor.go:313:40000*/ start3 := kk * 2
-				/*line tensor.go:314:40000*/ for threadZ := range 1 {
-					/*line tensor.go:315*/ for threadY := range 1 {
-						first9 := (threadZ*1 + threadY) * 256
-						quernRow5TensorU8(r, as, first9, bs, stage, start3, wide)
-					}
-				}
-				for ; i7 < 4; i7++ {
-					/*line tensor.go:313:40000*/ t47 = tiles
-					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:315*/ for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first10 := (threadZ*1 + threadY) * 256
-							quernRow6TensorU8(r, as, first10, givens, start4, t47)
-						}
-					}
-					host.LoadMatrix(words, words2, words3, words4, givens)
-					start5 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first11 := (threadZ*1 + threadY) * 256
-							quernRow7TensorU8(r, fas, first11, words, words2, words3, words4, start5, i7)
-						}
-					}
-				}
-				/*line tensor.go:315*/ j = 0
-				for ; j < t102; j++ {
-					/*line tensor.go:316*/ t11 = tiles
-					start6 := j * 16 * 8
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first12 := (threadZ*1 + threadY) * 256
-							quernRow8TensorU8(r, bs, first12, givens2, start6, t11)
-						}
-					}
-					host.LoadMatrix(words5, words6, words7, words8, givens2)
-					start7 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first13 := (threadZ*1 + threadY) * 256
-							quernRow9TensorU8(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:7660:1*/
-						}
-					}
-				}
-				/*line tensor.go:318*/ i8 = 0
-				for ; i8 < 4; i8++ {
-					if r.Halted() {
-						/*line tensor.go:318*/ r.Halt()
-					}
-					/*line tensor.go:319*/ j2 = 0
-					for ; j2 < t17; j2++ {
-						start8 := kk % 2
-						start9 := j2 / 2
-						start10 := j2 % 2 * 2
-						start11 := j2%2*2 + 1
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first14 := (threadZ*1 + threadY) * 256
-								quernRow10TensorU8(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
-							}
-						}
-						/*line tensor.go:321*/ host.MMAUint8(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first15 := (threadZ*1 + threadY) * 256
-								quernRow11TensorU8(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
-							}
-						}
-					}
-				}
-			} /*line quern_gen.go:7692:1*/
-		}
-		/*line tensor.go:333:40000*/ for threadZ := range 1 {
-			/*line tensor.go:334:40000*/ for threadY := range 1 {
-				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:337:40000*/ quernRow12TensorU8(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta) /*line quern_gen.go:7698:1*/
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1TensorU8(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
-	rowRow := (*[256]int)(rows[first:])
-	columnRow := (*[256]int)(columns[first:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:216:40000*/ row2 := row
-		/*line tensor.go:217:40000*/ column2 := column
-		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:7714:1*/
-	}
-}
-
-//go:noinline
-func quernRow2TensorU8(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
-	xRow := (*[256]tensorTile)(xs[first3:])
-	rowRow := (*[256]int)(rows[first3:])
-	columnRow := (*[256]int)(columns[first3:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		row2 := rowRow[threadX]
-		column2 := columnRow[threadX]
-		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:135
-		*x = result0
-	} /*line quern_gen.go:7731:1*/
-}
-
-//go:noinline
-func quernRow3TensorU8(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[int32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]uint8, a []uint8, b []uint8, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
-	xRow := (*[256]tensorTile)(xs[first4:])
-	lRow := (*[256]loading)(ls[first4:])
-	countRow := (*[256]int32)(counts[first4:])
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first4:])
-	t3Row := (*[256]int32)(t3s[first4:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		l3 := &lRow[threadX]
-		sum := &sumRow[threadX]
-		t22 := threadX % 8
-		t12 := threadX / 8
-//line tensor.go:233:40000
-		var first5 int32
-		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
-		t42 := min(x.column+t12, x.n-1)
-		rowA := t32
-		rowB := t42
-		result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:246*/ if rest2 > 0 {
-			first5 = 1
-			n2 := rest2 - t22*elements
-			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
-				if r.Halted() {
-					/*line tensor.go:250*/ r.Halt()
-				}
-				/*line tensor.go:251*/ to := int(l.place) + i*8
-				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
-				/*line tensor.go:139:40000*/ t23 := to
-				/*line tensor.go:139:40000*/ _ = tiles2[t23]
-				/*line tensor.go:139:40000*/ t33 := tiles2[t23][:]
-				/*line tensor.go:140:40000*/ t5 := at
-				/*line tensor.go:141:40000*/ t6 := n2
-				/*line tensor.go:139:40000*/ partOf[uint8](t33, a, t5, t6) /*line quern_gen.go:7773:1*/
-			}
-			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				if r.Halted() {
-					/*line tensor.go:254*/ r.Halt()
-				}
-				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
-				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
-				/*line tensor.go:140:40000*/ t24 := to2
-				/*line tensor.go:140:40000*/ _ = tiles2[t24]
-				/*line tensor.go:140:40000*/ t34 := tiles2[t24][:]
-				/*line tensor.go:141:40000*/ t52 := at2
-				/*line tensor.go:142:40000*/ t62 := n2
-				/*line tensor.go:140:40000*/ partOf[uint8](t34, b, t52, t62) /*line quern_gen.go:7786:1*/
-			}
-		}
-		/*line tensor.go:258*/ t8 := l
-		/*line tensor.go:259:40000*/ t9 := first5
-		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:261:40000*/ l2 := t8
-		/*line tensor.go:262:40000*/ first6 := t9
-		/*line tensor.go:263:40000*/ count := t10
-//line tensor.go:287:40000
-		*l3 = l2
-		/*line tensor.go:288:40000*/ first7 := first6
-		/*line tensor.go:289:40000*/ count2 := count
-		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:290:40000*/ l4 := l3
-				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
-				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
-					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
-					/*line tensor.go:137*/ t25 := to4
-					/*line tensor.go:137*/ _ = tiles2[t25]
-					/*line tensor.go:138:40000*/ t35 := at3
-					/*line tensor.go:137*/ t43 := a[t35:]
-					/*line tensor.go:137*/ tiles2[t25] = *(*[16]uint8)(t43) /*line quern_gen.go:7810:1*/
-				}
-				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
-					/*line tensor.go:269:40000*/ if r.Halted() {
-						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:7814:1*/
-					}
-					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
-					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
-					/*line tensor.go:138:40000*/ t27 := to5
-					/*line tensor.go:138:40000*/ _ = tiles2[t27]
-					/*line tensor.go:139:40000*/ t36 := at4
-					/*line tensor.go:138:40000*/ t44 := b[t36:]
-					/*line tensor.go:138:40000*/ tiles2[t27] = *(*[16]uint8)(t44) /*line quern_gen.go:7822:1*/
-				}
-				/*line tensor.go:271:40000*/ l4.a += size5
-				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:7825:1*/
-			}
-		}
-//line tensor.go:295:40000
-		*sum = [4][8]kernel.Accumulator[int32]{}
-		/*line tensor.go:298:40000*/ t37 := count2
-		/*line tensor.go:299:40000*/ countRow[threadX] = count2
-		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:7832:1*/
-	}
-}
-
-//go:noinline
-func quernRow4TensorU8(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][16]uint8, a []uint8, t29 int, rows4 int, ldb int, b []uint8, size5 int) {
-	lRow := (*[256]loading)(ls[first8:])
-	countRow := (*[256]int32)(counts[first8:])
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
-	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		l3 := &lRow[threadX]
-		count2 := countRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		/*line tensor.go:301:40000*/ if step+2 < count2 {
-			/*line tensor.go:302:40000*/ l5 := l3
-			/*line tensor.go:303:40000*/ step3 := step + 2
-			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
-			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
-				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
-				/*line tensor.go:137*/ t28 := to7
-				/*line tensor.go:137*/ _ = tiles2[t28]
-				/*line tensor.go:138:40000*/ t38 := at5
-				/*line tensor.go:137*/ t45 := a[t38:]
-				/*line tensor.go:137*/ tiles2[t28] = *(*[16]uint8)(t45) /*line quern_gen.go:7859:1*/
-			}
-			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
-				/*line tensor.go:269:40000*/ if r.Halted() {
-					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:7863:1*/
-				}
-				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
-				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
-				/*line tensor.go:138:40000*/ t210 := to8
-				/*line tensor.go:138:40000*/ _ = tiles2[t210]
-				/*line tensor.go:139:40000*/ t39 := at6
-				/*line tensor.go:138:40000*/ t46 := b[t39:]
-				/*line tensor.go:138:40000*/ tiles2[t210] = *(*[16]uint8)(t46) /*line quern_gen.go:7871:1*/
-			}
-			/*line tensor.go:271:40000*/ l5.a += size5
-			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:7874:1*/
-		}
-//line tensor.go:307:40000
-		*fa = [2][4]kernel.MatrixA[uint8]{}
-//line tensor.go:308:40000
-		*fb = [2][4]kernel.MatrixA[uint8]{} /*line quern_gen.go:7879:1*/
-	}
-}
-
-//go:noinline
-func quernRow5TensorU8(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
-	aRow := (*[256]int)(as[first9:])
-	bRow := (*[256]int)(bs[first9:])
-	for threadX := range 256 {
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		lane := threadX & 31
-		fromA := (t15 + lane%16) * 8
-		t211 := warp % 4 * 32 * wide
-		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:312:40000*/ aRow[threadX] = a2
-		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:7897:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorU8(r *host.Run, as []int, first10 int, givens []*[16]uint8, start4 int, t47 [][16]uint8) {
-	aRow := (*[256]int)(as[first10:])
-	givenRow := (*[256]*[16]uint8)(givens[first10:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		a2 := aRow[threadX]
-		/*line tensor.go:313:40000*/ t53 := a2 + start4
-		/*line tensor.go:313:40000*/ _ = t47[t53]
-		/*line tensor.go:313:40000*/ given := &t47[t53]
-		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:7911:1*/
-	}
-}
-
-//go:noinline
-func quernRow7TensorU8(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first11:])
-	wordRow := (*[256]uint32)(words[first11:])
-	wordRow2 := (*[256]uint32)(words2[first11:])
-	wordRow3 := (*[256]uint32)(words3[first11:])
-	wordRow4 := (*[256]uint32)(words4[first11:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fa := &faRow[threadX]
-		word := wordRow[threadX]
-		word2 := wordRow2[threadX]
-		word3 := wordRow3[threadX]
-		word4 := wordRow4[threadX]
-		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[uint8]{word, word2, word3, word4} /*line quern_gen.go:7929:1*/
-	}
-}
-
-//go:noinline
-func quernRow8TensorU8(r *host.Run, bs []int, first12 int, givens2 []*[16]uint8, start6 int, t11 [][16]uint8) {
-	bRow := (*[256]int)(bs[first12:])
-	givenRow2 := (*[256]*[16]uint8)(givens2[first12:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		b2 := bRow[threadX]
-		/*line tensor.go:316*/ t122 := b2 + start6
-		/*line tensor.go:316*/ _ = t11[t122]
-		/*line tensor.go:316*/ given2 := &t11[t122]
-		givenRow2[threadX] = given2
-	} /*line quern_gen.go:7944:1*/
-}
-
-//go:noinline
-func quernRow9TensorU8(r *host.Run, fbs [][2][4]kernel.MatrixA[uint8], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
-	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first13:])
-	wordRow5 := (*[256]uint32)(words5[first13:])
-	wordRow6 := (*[256]uint32)(words6[first13:])
-	wordRow7 := (*[256]uint32)(words7[first13:])
-	wordRow8 := (*[256]uint32)(words8[first13:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		word5 := wordRow5[threadX]
-		word6 := wordRow6[threadX]
-		word7 := wordRow7[threadX]
-		word8 := wordRow8[threadX]
-		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[uint8]{word5, word6, word7, word8}
-	} /*line quern_gen.go:7962:1*/
-}
-
-//go:noinline
-func quernRow10TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first14 int, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], t18s []kernel.MatrixA[uint8], t19s []kernel.MatrixB[uint8], t20s []kernel.Accumulator[int32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first14:])
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first14:])
-	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first14:])
-	t18Row := (*[256]kernel.MatrixA[uint8])(t18s[first14:])
-	t19Row := (*[256]kernel.MatrixB[uint8])(t19s[first14:])
-	t20Row := (*[256]kernel.Accumulator[int32])(t20s[first14:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		t18 := &t18Row[threadX]
-		t19 := &t19Row[threadX]
-		t20 := &t20Row[threadX]
-		/*line tensor.go:320*/ b3 := fb[start8][start9]
-		*t18 = fa[start8][i8]
-//line tensor.go:321
-		*t19 = kernel.MatrixB[uint8]{b3[start10], b3[start11]}
-//line tensor.go:321
-		*t20 = sum[i8][j2]
-	} /*line quern_gen.go:7987:1*/
-}
-
-//go:noinline
-func quernRow11TensorU8(r *host.Run, sums [][4][8]kernel.Accumulator[int32], first15 int, sums2 []int32, sums3 []int32, sums4 []int32, sums5 []int32, i8 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first15:])
-	sumRow2 := (*[256]int32)(sums2[first15:])
-	sumRow3 := (*[256]int32)(sums3[first15:])
-	sumRow4 := (*[256]int32)(sums4[first15:])
-	sumRow5 := (*[256]int32)(sums5[first15:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		sum2 := sumRow2[threadX]
-		sum3 := sumRow3[threadX]
-		sum4 := sumRow4[threadX]
-		sum5 := sumRow5[threadX]
-		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[int32]{sum2, sum3, sum4, sum5}
-	} /*line quern_gen.go:8005:1*/
-}
-
-//go:noinline
-func quernRow12TensorU8(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[int32], wide int, result bool, stepC int, ldc int, t30 int, c []int32, alpha int32, t31 int, beta int32) {
-	xRow := (*[256]tensorTile)(xs[first16:])
-	sumRow := (*[256][4][8]kernel.Accumulator[int32])(sums[first16:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		sum := &sumRow[threadX]
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		t211 := warp % 4 * 32 * wide
-		result03 := threadX&31&3<<1 + 0
-		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:328*/ t252 := x.row + t15
-		t262 := x.column + t211
-		row3 := t252
-		column3 := t262
-		/*line tensor.go:332:40000*/ switch {
-//line tensor.go:333:40000
-		default:
-			/*line tensor.go:329*/ if result {
-				column3 += result03
-				columns5 := x.n - column3
-				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
-						/*line tensor.go:334:40000*/ t282 := 2 * half
-						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
-						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
-						/*line tensor.go:337:40000*/ if row4 < x.m {
-							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
-								/*line tensor.go:337:40000*/ if r.Halted() {
-									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:8040:1*/
-								}
-								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
-									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
-									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
-									/*line tensor.go:142:40000*/ t212 := 2 * pair2
-									/*line tensor.go:142:40000*/ _ = c[t212]
-									/*line tensor.go:143:40000*/ t48 := 2*pair2 + 1
-									/*line tensor.go:142:40000*/ _ = c[t48]
-									/*line tensor.go:143:40000*/ t54 := alpha * v
-									/*line tensor.go:144:40000*/ t63 := alpha * w
-									/*line tensor.go:142:40000*/ c[t212] = t54
-									/*line tensor.go:142:40000*/ c[t48] = t63 /*line quern_gen.go:8053:1*/
-								}
-							}
-						}
-					}
-				}
-				/*line tensor.go:148:40000*/ break /*line quern_gen.go:8059:1*/
-			}
-			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
-				for j4 := 0; j4 < t31; j4++ {
-					if r.Halted() {
-						/*line tensor.go:348*/ r.Halt()
-					}
-					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
-						t322 := e
-						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:353:40000*/ t342 := e
-						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:350*/ v2 := sum[0][j4][e]
-						/*line tensor.go:141:40000*/ t16 := *x
-						/*line tensor.go:142:40000*/ t213 := row5
-						/*line tensor.go:143:40000*/ t310 := column4
-						/*line tensor.go:144:40000*/ t49 := v2
-						/*line tensor.go:141:40000*/ putInteger(t16, t213, t310, t49, ldc, stepC, alpha, beta, c) /*line quern_gen.go:8078:1*/
-					}
-				}
-				/*line tensor.go:354:40000*/ sum[0] = sum[1]
-				/*line tensor.go:355:40000*/ sum[1] = sum[2]
-				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:8083:1*/
-			}
-		}
-	}
-}
-
-func quernPlainTensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[uint8](r, 12), host.Slice[uint8](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
-	host.Plain(r, func(t kernel.Thread) {
-		tensorFloat8[kernel.Float8E4M3, kernel.Float8E4M3](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
-	})
-}
-
-func quernHostTensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	lda := host.Value[int](r, 4)
-	ldb := host.Value[int](r, 5)
-	ldc := host.Value[int](r, 6)
-	stepA := host.Value[int](r, 7)
-	stepB := host.Value[int](r, 8)
-	stepC := host.Value[int](r, 9)
-	alpha := host.Value[float32](r, 10)
-	beta := host.Value[float32](r, 11)
-	a := host.Slice[uint8](r, 12)
-	b := host.Slice[uint8](r, 13)
-	c := host.Slice[float32](r, 14)
-	post := host.Value[int](r, 15)
-	ldr := host.Value[int](r, 16)
-	stepR := host.Value[int](r, 17)
-	bias := host.Slice[float32](r, 18)
-	residual := host.Slice[float32](r, 19)
-	var t3 int
-	size := k + part*16 - 1
-	size2 := part * 16
-	var parts int
-	var t4 int
-	t1 := (m + 128 - 1) / 128
-	t2 := (n + 128 - 1) / 128
-	size3 := t1 * t2
-	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
-	var rest int
-	var first2 int
-	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var tiles [][16]uint8
-	tiles2 := host.Shared[[6144][16]uint8](r, 0)
-	var step int32
-	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
-	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
-	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	elements := 16
-	depth := 8 * elements
-	rows2 := 128
-	wide := 1
-	columns2 := wide * 128
-	across := 32
-	rows3 := 128
-	columns3 := wide * 128
-	size4 := int32((rows3 + columns3) * 8)
-	t13 := rows3 / 32
-	t26 := columns3 / 32
-	size5 := 8 * elements
-	var stage int
-	size6 := (1 + wide) * 128 * 8
-	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 5, r.BlockDim.Count())
-	fbs := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 6, r.BlockDim.Count())
-	rows4 := 128
-	columns4 := wide * 128
-	size7 := int32((rows4 + columns4) * 8)
-	t14 := rows4 / 32
-	t29 := columns4 / 32
-	var i7 int
-	as := host.Scratch[int](r, 7, r.BlockDim.Count())
-	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
-	var t47 [][16]uint8
-	givens := host.Scratch[*[16]uint8](r, 26, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var j int
-	t102 := 2 * wide
-	var t11 [][16]uint8
-	givens2 := host.Scratch[*[16]uint8](r, 27, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
-	var i8 int
-	var j2 int
-	t17 := 4 * wide
-	t18s := host.Scratch[kernel.MatrixA[kernel.Float8E4M3]](r, 17, r.BlockDim.Count())
-	t19s := host.Scratch[kernel.MatrixB[kernel.Float8E4M3]](r, 18, r.BlockDim.Count())
-	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
-	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
-	t30 := 4 * wide
-	t31 := 4 * wide
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
-		/*line tensor.go:215:40000*/ parts = t3
-		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:215:40000*/ t4 = blockX % size3
-		/*line tensor.go:216:40000*/ for threadZ := range 1 {
-			/*line tensor.go:217:40000*/ for threadY := range 1 {
-				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:220:40000*/ quernRow1TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:8200:1*/
-			}
-		}
-		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:216:40000*/ rest = blockX / size3
-		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 16
-		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:219:40000*/ for threadZ := range 1 {
-			/*line tensor.go:220:40000*/ for threadY := range 1 {
-				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:223:40000*/ quernRow2TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:8212:1*/
-			}
-		}
-		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:156*/ tiles = tiles2[:]
-		/*line tensor.go:298:40000*/ step = 0
-		/*line tensor.go:299:40000*/ for threadZ := range 1 {
-			/*line tensor.go:300:40000*/ for threadY := range 1 {
-				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:303:40000*/ quernRow3TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:8222:1*/
-			}
-		}
-		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:307:40000*/ if r.Halted() {
-				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:8227:1*/
-			}
-			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
-			/*line tensor.go:309:40000*/ kk = 0
-			/*line tensor.go:310:40000*/ for threadZ := range 1 {
-				/*line tensor.go:311:40000*/ for threadY := range 1 {
-					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:314:40000*/ quernRow4TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:8235:1*/
-				}
-			}
-			/*line tensor.go:317*/ for ; kk < 4; kk++ {
-				if r.Halted() {
-					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:8240:1*/
-				}
-				/*line tensor.go:312:40000*/ i7 = 0
-				/*line tensor.go:313:40000*/ start3 := kk * 2
-				/*line tensor.go:314:40000*/ for threadZ := range 1 {
-					/*line tensor.go:315*/ for threadY := range 1 {
-						first9 := (threadZ*1 + threadY) * 256
-						quernRow5TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, as, first9, bs, stage, start3, wide)
-					}
-				}
-				for ; i7 < 4; i7++ {
-					/*line tensor.go:313:40000*/ t47 = tiles
-					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:315*/ for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first10 := (threadZ*1 + threadY) * 256
-							quernRow6TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, as, first10, givens, start4, t47)
-						}
-					}
-					host.LoadMatrix(words, words2, words3, words4, givens)
-					start5 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first11 := (threadZ*1 + threadY) * 256
-							quernRow7TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, fas, first11, words, words2, words3, words4, start5, i7)
-						}
-					}
-				}
-				/*line tensor.go:315*/ j = 0
-				for ; j < t102; j++ {
-					/*line tensor.go:316*/ t11 = tiles
-					start6 := j * 16 * 8
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first12 := (threadZ*1 + threadY) * 256
-							quernRow8TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, bs, first12, givens2, start6, t11)
-						}
-					}
-					host.LoadMatrix(words5, words6, words7, words8, givens2)
-					start7 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first13 := (threadZ*1 + threadY) * 256
-							quernRow9TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:8287:1*/
-						}
-					}
-				}
-				/*line tensor.go:318*/ i8 = 0
-				for ; i8 < 4; i8++ {
-					if r.Halted() {
-						/*line tensor.go:318*/ r.Halt()
-					}
-					/*line tensor.go:319*/ j2 = 0
-					for ; j2 < t17; j2++ {
-						start8 := kk % 2
-						start9 := j2 / 2
-						start10 := j2 % 2 * 2
-						start11 := j2%2*2 + 1
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first14 := (threadZ*1 + threadY) * 256
-								quernRow10TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
-							}
-						}
-						/*line tensor.go:321*/ host.MMAE4M3(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first15 := (threadZ*1 + threadY) * 256
-								quernRow11TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
-							}
-						}
-					}
-				}
-			} /*line quern_gen.go:8319:1*/
-		}
-		/*line tensor.go:333:40000*/ for threadZ := range 1 {
-			/*line tensor.go:334:40000*/ for threadY := range 1 {
-				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:337:40000*/ quernRow12TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:8325:1*/
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
-	rowRow := (*[256]int)(rows[first:])
-	columnRow := (*[256]int)(columns[first:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:216:40000*/ row2 := row
-		/*line tensor.go:217:40000*/ column2 := column
-		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:8341:1*/
-	}
-}
-
-//go:noinline
-func quernRow2TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
-	xRow := (*[256]tensorTile)(xs[first3:])
-	rowRow := (*[256]int)(rows[first3:])
-	columnRow := (*[256]int)(columns[first3:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		row2 := rowRow[threadX]
-		column2 := columnRow[threadX]
-		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:155
-		*x = result0
-	} /*line quern_gen.go:8358:1*/
-}
-
-//go:noinline
-func quernRow3TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]uint8, a []uint8, b []uint8, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
-	xRow := (*[256]tensorTile)(xs[first4:])
-	lRow := (*[256]loading)(ls[first4:])
-	countRow := (*[256]int32)(counts[first4:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
-	t3Row := (*[256]int32)(t3s[first4:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		l3 := &lRow[threadX]
-		sum := &sumRow[threadX]
-		t22 := threadX % 8
-		t12 := threadX / 8
-//line tensor.go:233:40000
-		var first5 int32
-		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
-		t42 := min(x.column+t12, x.n-1)
-		rowA := t32
-		rowB := t42
-		result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:246*/ if rest2 > 0 {
-			first5 = 1
-			n2 := rest2 - t22*elements
-			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
-				if r.Halted() {
-					/*line tensor.go:250*/ r.Halt()
-				}
-				/*line tensor.go:251*/ to := int(l.place) + i*8
-				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
-				/*line tensor.go:159:40000*/ t23 := to
-				/*line tensor.go:159:40000*/ _ = tiles2[t23]
-				/*line tensor.go:159:40000*/ t33 := tiles2[t23][:]
-				/*line tensor.go:160:40000*/ t5 := at
-				/*line tensor.go:161:40000*/ t6 := n2
-				/*line tensor.go:159:40000*/ partOf[uint8](t33, a, t5, t6) /*line quern_gen.go:8400:1*/
-			}
-			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				if r.Halted() {
-					/*line tensor.go:254*/ r.Halt()
-				}
-				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
-				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
-				/*line tensor.go:160:40000*/ t24 := to2
-				/*line tensor.go:160:40000*/ _ = tiles2[t24]
-				/*line tensor.go:160:40000*/ t34 := tiles2[t24][:]
-				/*line tensor.go:161:40000*/ t52 := at2
-				/*line tensor.go:162:40000*/ t62 := n2
-				/*line tensor.go:160:40000*/ partOf[uint8](t34, b, t52, t62) /*line quern_gen.go:8413:1*/
-			}
-		}
-		/*line tensor.go:258*/ t8 := l
-		/*line tensor.go:259:40000*/ t9 := first5
-		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:261:40000*/ l2 := t8
-		/*line tensor.go:262:40000*/ first6 := t9
-		/*line tensor.go:263:40000*/ count := t10
-//line tensor.go:287:40000
-		*l3 = l2
-		/*line tensor.go:288:40000*/ first7 := first6
-		/*line tensor.go:289:40000*/ count2 := count
-		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:290:40000*/ l4 := l3
-				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
-				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
-					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
-					/*line tensor.go:157*/ t25 := to4
-					/*line tensor.go:157*/ _ = tiles2[t25]
-					t35 := at3
-					/*line tensor.go:157*/ t43 := a[t35:]
-					/*line tensor.go:157*/ tiles2[t25] = *(*[16]uint8)(t43)
-				}
-				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
-					/*line tensor.go:269:40000*/ if r.Halted() {
-						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:8441:1*/
-					}
-					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
-					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
-					/*line tensor.go:158*/ t27 := to5
-					/*line tensor.go:158*/ _ = tiles2[t27]
-					/*line tensor.go:159:40000*/ t36 := at4
-					/*line tensor.go:158*/ t44 := b[t36:]
-					/*line tensor.go:158*/ tiles2[t27] = *(*[16]uint8)(t44) /*line quern_gen.go:8449:1*/
-				}
-				/*line tensor.go:271:40000*/ l4.a += size5
-				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:8452:1*/
-			}
-		}
-//line tensor.go:295:40000
-		*sum = [4][8]kernel.Accumulator[float32]{}
-		/*line tensor.go:298:40000*/ t37 := count2
-		/*line tensor.go:299:40000*/ countRow[threadX] = count2
-		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:8459:1*/
-	}
-}
-
-//go:noinline
-func quernRow4TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][16]uint8, a []uint8, t29 int, rows4 int, ldb int, b []uint8, size5 int) {
-	lRow := (*[256]loading)(ls[first8:])
-	countRow := (*[256]int32)(counts[first8:])
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
-	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		l3 := &lRow[threadX]
-		count2 := countRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		/*line tensor.go:301:40000*/ if step+2 < count2 {
-			/*line tensor.go:302:40000*/ l5 := l3
-			/*line tensor.go:303:40000*/ step3 := step + 2
-			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
-			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
-				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
-				/*line tensor.go:157*/ t28 := to7
-				/*line tensor.go:157*/ _ = tiles2[t28]
-				t38 := at5
-				/*line tensor.go:157*/ t45 := a[t38:]
-				/*line tensor.go:157*/ tiles2[t28] = *(*[16]uint8)(t45)
-			}
-			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
-				/*line tensor.go:269:40000*/ if r.Halted() {
-					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:8490:1*/
-				}
-				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
-				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
-				/*line tensor.go:158*/ t210 := to8
-				/*line tensor.go:158*/ _ = tiles2[t210]
-				/*line tensor.go:159:40000*/ t39 := at6
-				/*line tensor.go:158*/ t46 := b[t39:]
-				/*line tensor.go:158*/ tiles2[t210] = *(*[16]uint8)(t46) /*line quern_gen.go:8498:1*/
-			}
-			/*line tensor.go:271:40000*/ l5.a += size5
-			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:8501:1*/
-		}
-//line tensor.go:307:40000
-		*fa = [2][4]kernel.MatrixA[uint8]{}
-//line tensor.go:308:40000
-		*fb = [2][4]kernel.MatrixA[uint8]{} /*line quern_gen.go:8506:1*/
-	}
-}
-
-//go:noinline
-func quernRow5TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
-	aRow := (*[256]int)(as[first9:])
-	bRow := (*[256]int)(bs[first9:])
-	for threadX := range 256 {
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		lane := threadX & 31
-		fromA := (t15 + lane%16) * 8
-		t211 := warp % 4 * 32 * wide
-		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:312:40000*/ aRow[threadX] = a2
-		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:8524:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, as []int, first10 int, givens []*[16]uint8, start4 int, t47 [][16]uint8) {
-	aRow := (*[256]int)(as[first10:])
-	givenRow := (*[256]*[16]uint8)(givens[first10:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		a2 := aRow[threadX]
-		/*line tensor.go:313:40000*/ t53 := a2 + start4
-		/*line tensor.go:313:40000*/ _ = t47[t53]
-		/*line tensor.go:313:40000*/ given := &t47[t53]
-		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:8538:1*/
-	}
-}
-
-//go:noinline
-func quernRow7TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first11:])
-	wordRow := (*[256]uint32)(words[first11:])
-	wordRow2 := (*[256]uint32)(words2[first11:])
-	wordRow3 := (*[256]uint32)(words3[first11:])
-	wordRow4 := (*[256]uint32)(words4[first11:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fa := &faRow[threadX]
-		word := wordRow[threadX]
-		word2 := wordRow2[threadX]
-		word3 := wordRow3[threadX]
-		word4 := wordRow4[threadX]
-		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[uint8]{word, word2, word3, word4} /*line quern_gen.go:8556:1*/
-	}
-}
-
-//go:noinline
-func quernRow8TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, bs []int, first12 int, givens2 []*[16]uint8, start6 int, t11 [][16]uint8) {
-	bRow := (*[256]int)(bs[first12:])
-	givenRow2 := (*[256]*[16]uint8)(givens2[first12:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		b2 := bRow[threadX]
-		/*line tensor.go:316*/ t122 := b2 + start6
-		/*line tensor.go:316*/ _ = t11[t122]
-		/*line tensor.go:316*/ given2 := &t11[t122]
-		givenRow2[threadX] = given2
-	} /*line quern_gen.go:8571:1*/
-}
-
-//go:noinline
-func quernRow9TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, fbs [][2][4]kernel.MatrixA[uint8], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
-	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first13:])
-	wordRow5 := (*[256]uint32)(words5[first13:])
-	wordRow6 := (*[256]uint32)(words6[first13:])
-	wordRow7 := (*[256]uint32)(words7[first13:])
-	wordRow8 := (*[256]uint32)(words8[first13:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		word5 := wordRow5[threadX]
-		word6 := wordRow6[threadX]
-		word7 := wordRow7[threadX]
-		word8 := wordRow8[threadX]
-		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[uint8]{word5, word6, word7, word8}
-	} /*line quern_gen.go:8589:1*/
-}
-
-//go:noinline
-func quernRow10TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], t18s []kernel.MatrixA[kernel.Float8E4M3], t19s []kernel.MatrixB[kernel.Float8E4M3], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first14:])
-	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first14:])
-	t18Row := (*[256]kernel.MatrixA[kernel.Float8E4M3])(t18s[first14:])
-	t19Row := (*[256]kernel.MatrixB[kernel.Float8E4M3])(t19s[first14:])
-	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		t18 := &t18Row[threadX]
-		t19 := &t19Row[threadX]
-		t20 := &t20Row[threadX]
-		/*line tensor.go:320*/ b3 := fb[start8][start9]
-		*t18 = kernel.MatrixA[kernel.Float8E4M3](fa[start8][i8])
-//line tensor.go:321
-		*t19 = kernel.MatrixB[kernel.Float8E4M3]{b3[start10], b3[start11]}
-//line tensor.go:321
-		*t20 = sum[i8][j2]
-	} /*line quern_gen.go:8614:1*/
-}
-
-//go:noinline
-func quernRow11TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
-	sumRow2 := (*[256]float32)(sums2[first15:])
-	sumRow3 := (*[256]float32)(sums3[first15:])
-	sumRow4 := (*[256]float32)(sums4[first15:])
-	sumRow5 := (*[256]float32)(sums5[first15:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		sum2 := sumRow2[threadX]
-		sum3 := sumRow3[threadX]
-		sum4 := sumRow4[threadX]
-		sum5 := sumRow5[threadX]
-		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-	} /*line quern_gen.go:8632:1*/
-}
-
-//go:noinline
-func quernRow12TensorFloat8_kernel_Float8E4M3_kernel_Float8E4M3(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first16:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		sum := &sumRow[threadX]
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		t211 := warp % 4 * 32 * wide
-		result03 := threadX&31&3<<1 + 0
-		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:328*/ t252 := x.row + t15
-		t262 := x.column + t211
-		row3 := t252
-		column3 := t262
-		/*line tensor.go:332:40000*/ switch {
-//line tensor.go:333:40000
-		default:
-			/*line tensor.go:329*/ if result {
-				column3 += result03
-				columns5 := x.n - column3
-				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
-						/*line tensor.go:334:40000*/ t282 := 2 * half
-						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
-						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
-						/*line tensor.go:337:40000*/ if row4 < x.m {
-							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
-								/*line tensor.go:337:40000*/ if r.Halted() {
-									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:8667:1*/
-								}
-								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
-									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
-									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
-									/*line tensor.go:164:40000*/ t212 := 2 * pair2
-									/*line tensor.go:164:40000*/ _ = c[t212]
-									/*line tensor.go:165:40000*/ t48 := 2*pair2 + 1
-									/*line tensor.go:164:40000*/ _ = c[t48]
-									/*line tensor.go:165:40000*/ t54 := alpha * v
-									/*line tensor.go:166:40000*/ t63 := alpha * w
-									/*line tensor.go:164:40000*/ c[t212] = t54
-									/*line tensor.go:164:40000*/ c[t48] = t63 /*line quern_gen.go:8680:1*/
-								}
-							}
-						}
-					}
-				}
-				/*line tensor.go:170:40000*/ break /*line quern_gen.go:8686:1*/
-			}
-			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
-				for j4 := 0; j4 < t31; j4++ {
-					if r.Halted() {
-						/*line tensor.go:348*/ r.Halt()
-					}
-					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
-						t322 := e
-						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:353:40000*/ t342 := e
-						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:350*/ v2 := sum[0][j4][e]
-						/*line tensor.go:162:40000*/ t16 := *x
-						/*line tensor.go:163:40000*/ t213 := row5
-						/*line tensor.go:164:40000*/ t310 := column4
-						/*line tensor.go:165:40000*/ t49 := v2
-						/*line tensor.go:162:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:8705:1*/
-					}
-				}
-				/*line tensor.go:354:40000*/ sum[0] = sum[1]
-				/*line tensor.go:355:40000*/ sum[1] = sum[2]
-				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:8710:1*/
-			}
-		}
-	}
-}
-
-func quernPlainTensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[uint8](r, 12), host.Slice[uint8](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
-	host.Plain(r, func(t kernel.Thread) {
-		tensorFloat8[kernel.Float8E4M3, kernel.Float8E5M2](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
-	})
-}
-
-func quernHostTensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	lda := host.Value[int](r, 4)
-	ldb := host.Value[int](r, 5)
-	ldc := host.Value[int](r, 6)
-	stepA := host.Value[int](r, 7)
-	stepB := host.Value[int](r, 8)
-	stepC := host.Value[int](r, 9)
-	alpha := host.Value[float32](r, 10)
-	beta := host.Value[float32](r, 11)
-	a := host.Slice[uint8](r, 12)
-	b := host.Slice[uint8](r, 13)
-	c := host.Slice[float32](r, 14)
-	post := host.Value[int](r, 15)
-	ldr := host.Value[int](r, 16)
-	stepR := host.Value[int](r, 17)
-	bias := host.Slice[float32](r, 18)
-	residual := host.Slice[float32](r, 19)
-	var t3 int
-	size := k + part*16 - 1
-	size2 := part * 16
-	var parts int
-	var t4 int
-	t1 := (m + 128 - 1) / 128
-	t2 := (n + 128 - 1) / 128
-	size3 := t1 * t2
-	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
-	var rest int
-	var first2 int
-	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var tiles [][16]uint8
-	tiles2 := host.Shared[[6144][16]uint8](r, 0)
-	var step int32
-	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
-	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
-	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	elements := 16
-	depth := 8 * elements
-	rows2 := 128
-	wide := 1
-	columns2 := wide * 128
-	across := 32
-	rows3 := 128
-	columns3 := wide * 128
-	size4 := int32((rows3 + columns3) * 8)
-	t13 := rows3 / 32
-	t26 := columns3 / 32
-	size5 := 8 * elements
-	var stage int
-	size6 := (1 + wide) * 128 * 8
-	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 5, r.BlockDim.Count())
-	fbs := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 6, r.BlockDim.Count())
-	rows4 := 128
-	columns4 := wide * 128
-	size7 := int32((rows4 + columns4) * 8)
-	t14 := rows4 / 32
-	t29 := columns4 / 32
-	var i7 int
-	as := host.Scratch[int](r, 7, r.BlockDim.Count())
-	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
-	var t47 [][16]uint8
-	givens := host.Scratch[*[16]uint8](r, 26, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var j int
-	t102 := 2 * wide
-	var t11 [][16]uint8
-	givens2 := host.Scratch[*[16]uint8](r, 27, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
-	var i8 int
-	var j2 int
-	t17 := 4 * wide
-	t18s := host.Scratch[kernel.MatrixA[kernel.Float8E4M3]](r, 17, r.BlockDim.Count())
-	t19s := host.Scratch[kernel.MatrixB[kernel.Float8E5M2]](r, 18, r.BlockDim.Count())
-	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
-	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
-	t30 := 4 * wide
-	t31 := 4 * wide
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
-		/*line tensor.go:215:40000*/ parts = t3
-		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:215:40000*/ t4 = blockX % size3
-		/*line tensor.go:216:40000*/ for threadZ := range 1 {
-			/*line tensor.go:217:40000*/ for threadY := range 1 {
-				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:220:40000*/ quernRow1TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:8827:1*/
-			}
-		}
-		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:216:40000*/ rest = blockX / size3
-		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 16
-		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:219:40000*/ for threadZ := range 1 {
-			/*line tensor.go:220:40000*/ for threadY := range 1 {
-				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:223:40000*/ quernRow2TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:8839:1*/
-			}
-		}
-		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:156*/ tiles = tiles2[:]
-		/*line tensor.go:298:40000*/ step = 0
-		/*line tensor.go:299:40000*/ for threadZ := range 1 {
-			/*line tensor.go:300:40000*/ for threadY := range 1 {
-				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:303:40000*/ quernRow3TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:8849:1*/
-			}
-		}
-		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:307:40000*/ if r.Halted() {
-				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:8854:1*/
-			}
-			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
-			/*line tensor.go:309:40000*/ kk = 0
-			/*line tensor.go:310:40000*/ for threadZ := range 1 {
-				/*line tensor.go:311:40000*/ for threadY := range 1 {
-					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:314:40000*/ quernRow4TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:8862:1*/
-				}
-			}
-			/*line tensor.go:317*/ for ; kk < 4; kk++ {
-				if r.Halted() {
-					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:8867:1*/
-				}
-				/*line tensor.go:312:40000*/ i7 = 0
-				/*line tensor.go:313:40000*/ start3 := kk * 2
-				/*line tensor.go:314:40000*/ for threadZ := range 1 {
-					/*line tensor.go:315*/ for threadY := range 1 {
-						first9 := (threadZ*1 + threadY) * 256
-						quernRow5TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, as, first9, bs, stage, start3, wide)
-					}
-				}
-				for ; i7 < 4; i7++ {
-					/*line tensor.go:313:40000*/ t47 = tiles
-					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:315*/ for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first10 := (threadZ*1 + threadY) * 256
-							quernRow6TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, as, first10, givens, start4, t47)
-						}
-					}
-					host.LoadMatrix(words, words2, words3, words4, givens)
-					start5 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first11 := (threadZ*1 + threadY) * 256
-							quernRow7TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, fas, first11, words, words2, words3, words4, start5, i7)
-						}
-					}
-				}
-				/*line tensor.go:315*/ j = 0
-				for ; j < t102; j++ {
-					/*line tensor.go:316*/ t11 = tiles
-					start6 := j * 16 * 8
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first12 := (threadZ*1 + threadY) * 256
-							quernRow8TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, bs, first12, givens2, start6, t11)
-						}
-					}
-					host.LoadMatrix(words5, words6, words7, words8, givens2)
-					start7 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first13 := (threadZ*1 + threadY) * 256
-							quernRow9TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:8914:1*/
-						}
-					}
-				}
-				/*line tensor.go:318*/ i8 = 0
-				for ; i8 < 4; i8++ {
-					if r.Halted() {
-						/*line tensor.go:318*/ r.Halt()
-					}
-					/*line tensor.go:319*/ j2 = 0
-					for ; j2 < t17; j2++ {
-						start8 := kk % 2
-						start9 := j2 / 2
-						start10 := j2 % 2 * 2
-						start11 := j2%2*2 + 1
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first14 := (threadZ*1 + threadY) * 256
-								quernRow10TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
-							}
-						}
-						/*line tensor.go:321*/ host.MMAE4M3E5M2(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first15 := (threadZ*1 + threadY) * 256
-								quernRow11TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
-							}
-						}
-					}
-				}
-			} /*line quern_gen.go:8946:1*/
-		}
-		/*line tensor.go:333:40000*/ for threadZ := range 1 {
-			/*line tensor.go:334:40000*/ for threadY := range 1 {
-				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:337:40000*/ quernRow12TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:8952:1*/
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
-	rowRow := (*[256]int)(rows[first:])
-	columnRow := (*[256]int)(columns[first:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:216:40000*/ row2 := row
-		/*line tensor.go:217:40000*/ column2 := column
-		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:8968:1*/
-	}
-}
-
-//go:noinline
-func quernRow2TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
-	xRow := (*[256]tensorTile)(xs[first3:])
-	rowRow := (*[256]int)(rows[first3:])
-	columnRow := (*[256]int)(columns[first3:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		row2 := rowRow[threadX]
-		column2 := columnRow[threadX]
-		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:155
-		*x = result0
-	} /*line quern_gen.go:8985:1*/
-}
-
-//go:noinline
-func quernRow3TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]uint8, a []uint8, b []uint8, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
-	xRow := (*[256]tensorTile)(xs[first4:])
-	lRow := (*[256]loading)(ls[first4:])
-	countRow := (*[256]int32)(counts[first4:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
-	t3Row := (*[256]int32)(t3s[first4:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		l3 := &lRow[threadX]
-		sum := &sumRow[threadX]
-		t22 := threadX % 8
-		t12 := threadX / 8
-//line tensor.go:233:40000
-		var first5 int32
-		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
-		t42 := min(x.column+t12, x.n-1)
-		rowA := t32
-		rowB := t42
-		result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:246*/ if rest2 > 0 {
-			first5 = 1
-			n2 := rest2 - t22*elements
-			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
-				if r.Halted() {
-					/*line tensor.go:250*/ r.Halt()
-				}
-				/*line tensor.go:251*/ to := int(l.place) + i*8
-				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
-				/*line tensor.go:159:40000*/ t23 := to
-				/*line tensor.go:159:40000*/ _ = tiles2[t23]
-				/*line tensor.go:159:40000*/ t33 := tiles2[t23][:]
-				/*line tensor.go:160:40000*/ t5 := at
-				/*line tensor.go:161:40000*/ t6 := n2
-				/*line tensor.go:159:40000*/ partOf[uint8](t33, a, t5, t6) /*line quern_gen.go:9027:1*/
-			}
-			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				if r.Halted() {
-					/*line tensor.go:254*/ r.Halt()
-				}
-				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
-				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
-				/*line tensor.go:160:40000*/ t24 := to2
-				/*line tensor.go:160:40000*/ _ = tiles2[t24]
-				/*line tensor.go:160:40000*/ t34 := tiles2[t24][:]
-				/*line tensor.go:161:40000*/ t52 := at2
-				/*line tensor.go:162:40000*/ t62 := n2
-				/*line tensor.go:160:40000*/ partOf[uint8](t34, b, t52, t62) /*line quern_gen.go:9040:1*/
-			}
-		}
-		/*line tensor.go:258*/ t8 := l
-		/*line tensor.go:259:40000*/ t9 := first5
-		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:261:40000*/ l2 := t8
-		/*line tensor.go:262:40000*/ first6 := t9
-		/*line tensor.go:263:40000*/ count := t10
-//line tensor.go:287:40000
-		*l3 = l2
-		/*line tensor.go:288:40000*/ first7 := first6
-		/*line tensor.go:289:40000*/ count2 := count
-		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:290:40000*/ l4 := l3
-				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
-				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
-					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
-					/*line tensor.go:157*/ t25 := to4
-					/*line tensor.go:157*/ _ = tiles2[t25]
-					t35 := at3
-					/*line tensor.go:157*/ t43 := a[t35:]
-					/*line tensor.go:157*/ tiles2[t25] = *(*[16]uint8)(t43)
-				}
-				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
-					/*line tensor.go:269:40000*/ if r.Halted() {
-						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:9068:1*/
-					}
-					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
-					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
-					/*line tensor.go:158*/ t27 := to5
-					/*line tensor.go:158*/ _ = tiles2[t27]
-					/*line tensor.go:159:40000*/ t36 := at4
-					/*line tensor.go:158*/ t44 := b[t36:]
-					/*line tensor.go:158*/ tiles2[t27] = *(*[16]uint8)(t44) /*line quern_gen.go:9076:1*/
-				}
-				/*line tensor.go:271:40000*/ l4.a += size5
-				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:9079:1*/
-			}
-		}
-//line tensor.go:295:40000
-		*sum = [4][8]kernel.Accumulator[float32]{}
-		/*line tensor.go:298:40000*/ t37 := count2
-		/*line tensor.go:299:40000*/ countRow[threadX] = count2
-		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:9086:1*/
-	}
-}
-
-//go:noinline
-func quernRow4TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][16]uint8, a []uint8, t29 int, rows4 int, ldb int, b []uint8, size5 int) {
-	lRow := (*[256]loading)(ls[first8:])
-	countRow := (*[256]int32)(counts[first8:])
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
-	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		l3 := &lRow[threadX]
-		count2 := countRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		/*line tensor.go:301:40000*/ if step+2 < count2 {
-			/*line tensor.go:302:40000*/ l5 := l3
-			/*line tensor.go:303:40000*/ step3 := step + 2
-			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
-			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
-				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
-				/*line tensor.go:157*/ t28 := to7
-				/*line tensor.go:157*/ _ = tiles2[t28]
-				t38 := at5
-				/*line tensor.go:157*/ t45 := a[t38:]
-				/*line tensor.go:157*/ tiles2[t28] = *(*[16]uint8)(t45)
-			}
-			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
-				/*line tensor.go:269:40000*/ if r.Halted() {
-					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:9117:1*/
-				}
-				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
-				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
-				/*line tensor.go:158*/ t210 := to8
-				/*line tensor.go:158*/ _ = tiles2[t210]
-				/*line tensor.go:159:40000*/ t39 := at6
-				/*line tensor.go:158*/ t46 := b[t39:]
-				/*line tensor.go:158*/ tiles2[t210] = *(*[16]uint8)(t46) /*line quern_gen.go:9125:1*/
-			}
-			/*line tensor.go:271:40000*/ l5.a += size5
-			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:9128:1*/
-		}
-//line tensor.go:307:40000
-		*fa = [2][4]kernel.MatrixA[uint8]{}
-//line tensor.go:308:40000
-		*fb = [2][4]kernel.MatrixA[uint8]{} /*line quern_gen.go:9133:1*/
-	}
-}
-
-//go:noinline
-func quernRow5TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
-	aRow := (*[256]int)(as[first9:])
-	bRow := (*[256]int)(bs[first9:])
-	for threadX := range 256 {
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		lane := threadX & 31
-		fromA := (t15 + lane%16) * 8
-		t211 := warp % 4 * 32 * wide
-		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:312:40000*/ aRow[threadX] = a2
-		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:9151:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, as []int, first10 int, givens []*[16]uint8, start4 int, t47 [][16]uint8) {
-	aRow := (*[256]int)(as[first10:])
-	givenRow := (*[256]*[16]uint8)(givens[first10:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		a2 := aRow[threadX]
-		/*line tensor.go:313:40000*/ t53 := a2 + start4
-		/*line tensor.go:313:40000*/ _ = t47[t53]
-		/*line tensor.go:313:40000*/ given := &t47[t53]
-		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:9165:1*/
-	}
-}
-
-//go:noinline
-func quernRow7TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first11:])
-	wordRow := (*[256]uint32)(words[first11:])
-	wordRow2 := (*[256]uint32)(words2[first11:])
-	wordRow3 := (*[256]uint32)(words3[first11:])
-	wordRow4 := (*[256]uint32)(words4[first11:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fa := &faRow[threadX]
-		word := wordRow[threadX]
-		word2 := wordRow2[threadX]
-		word3 := wordRow3[threadX]
-		word4 := wordRow4[threadX]
-		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[uint8]{word, word2, word3, word4} /*line quern_gen.go:9183:1*/
-	}
-}
-
-//go:noinline
-func quernRow8TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, bs []int, first12 int, givens2 []*[16]uint8, start6 int, t11 [][16]uint8) {
-	bRow := (*[256]int)(bs[first12:])
-	givenRow2 := (*[256]*[16]uint8)(givens2[first12:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		b2 := bRow[threadX]
-		/*line tensor.go:316*/ t122 := b2 + start6
-		/*line tensor.go:316*/ _ = t11[t122]
-		/*line tensor.go:316*/ given2 := &t11[t122]
-		givenRow2[threadX] = given2
-	} /*line quern_gen.go:9198:1*/
-}
-
-//go:noinline
-func quernRow9TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, fbs [][2][4]kernel.MatrixA[uint8], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
-	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first13:])
-	wordRow5 := (*[256]uint32)(words5[first13:])
-	wordRow6 := (*[256]uint32)(words6[first13:])
-	wordRow7 := (*[256]uint32)(words7[first13:])
-	wordRow8 := (*[256]uint32)(words8[first13:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		word5 := wordRow5[threadX]
-		word6 := wordRow6[threadX]
-		word7 := wordRow7[threadX]
-		word8 := wordRow8[threadX]
-		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[uint8]{word5, word6, word7, word8}
-	} /*line quern_gen.go:9216:1*/
-}
-
-//go:noinline
-func quernRow10TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], t18s []kernel.MatrixA[kernel.Float8E4M3], t19s []kernel.MatrixB[kernel.Float8E5M2], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first14:])
-	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first14:])
-	t18Row := (*[256]kernel.MatrixA[kernel.Float8E4M3])(t18s[first14:])
-	t19Row := (*[256]kernel.MatrixB[kernel.Float8E5M2])(t19s[first14:])
-	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		t18 := &t18Row[threadX]
-		t19 := &t19Row[threadX]
-		t20 := &t20Row[threadX]
-		/*line tensor.go:320*/ b3 := fb[start8][start9]
-		*t18 = kernel.MatrixA[kernel.Float8E4M3](fa[start8][i8])
-//line tensor.go:321
-		*t19 = kernel.MatrixB[kernel.Float8E5M2]{b3[start10], b3[start11]}
-//line tensor.go:321
-		*t20 = sum[i8][j2]
-	} /*line quern_gen.go:9241:1*/
-}
-
-//go:noinline
-func quernRow11TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
-	sumRow2 := (*[256]float32)(sums2[first15:])
-	sumRow3 := (*[256]float32)(sums3[first15:])
-	sumRow4 := (*[256]float32)(sums4[first15:])
-	sumRow5 := (*[256]float32)(sums5[first15:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		sum2 := sumRow2[threadX]
-		sum3 := sumRow3[threadX]
-		sum4 := sumRow4[threadX]
-		sum5 := sumRow5[threadX]
-		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-	} /*line quern_gen.go:9259:1*/
-}
-
-//go:noinline
-func quernRow12TensorFloat8_kernel_Float8E4M3_kernel_Float8E5M2(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first16:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		sum := &sumRow[threadX]
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		t211 := warp % 4 * 32 * wide
-		result03 := threadX&31&3<<1 + 0
-		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:328*/ t252 := x.row + t15
-		t262 := x.column + t211
-		row3 := t252
-		column3 := t262
-		/*line tensor.go:332:40000*/ switch {
-//line tensor.go:333:40000
-		default:
-			/*line tensor.go:329*/ if result {
-				column3 += result03
-				columns5 := x.n - column3
-				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
-						/*line tensor.go:334:40000*/ t282 := 2 * half
-						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
-						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
-						/*line tensor.go:337:40000*/ if row4 < x.m {
-							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
-								/*line tensor.go:337:40000*/ if r.Halted() {
-									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:9294:1*/
-								}
-								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
-									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
-									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
-									/*line tensor.go:164:40000*/ t212 := 2 * pair2
-									/*line tensor.go:164:40000*/ _ = c[t212]
-									/*line tensor.go:165:40000*/ t48 := 2*pair2 + 1
-									/*line tensor.go:164:40000*/ _ = c[t48]
-									/*line tensor.go:165:40000*/ t54 := alpha * v
-									/*line tensor.go:166:40000*/ t63 := alpha * w
-									/*line tensor.go:164:40000*/ c[t212] = t54
-									/*line tensor.go:164:40000*/ c[t48] = t63 /*line quern_gen.go:9307:1*/
-								}
-							}
-						}
-					}
-				}
-				/*line tensor.go:170:40000*/ break /*line quern_gen.go:9313:1*/
-			}
-			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
-				for j4 := 0; j4 < t31; j4++ {
-					if r.Halted() {
-						/*line tensor.go:348*/ r.Halt()
-					}
-					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
-						t322 := e
-						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:353:40000*/ t342 := e
-						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:350*/ v2 := sum[0][j4][e]
-						/*line tensor.go:162:40000*/ t16 := *x
-						/*line tensor.go:163:40000*/ t213 := row5
-						/*line tensor.go:164:40000*/ t310 := column4
-						/*line tensor.go:165:40000*/ t49 := v2
-						/*line tensor.go:162:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:9332:1*/
-					}
-				}
-				/*line tensor.go:354:40000*/ sum[0] = sum[1]
-				/*line tensor.go:355:40000*/ sum[1] = sum[2]
-				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:9337:1*/
-			}
-		}
-	}
-}
-
-func quernPlainTensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[uint8](r, 12), host.Slice[uint8](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
-	host.Plain(r, func(t kernel.Thread) {
-		tensorFloat8[kernel.Float8E5M2, kernel.Float8E4M3](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
-	})
-}
-
-func quernHostTensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	lda := host.Value[int](r, 4)
-	ldb := host.Value[int](r, 5)
-	ldc := host.Value[int](r, 6)
-	stepA := host.Value[int](r, 7)
-	stepB := host.Value[int](r, 8)
-	stepC := host.Value[int](r, 9)
-	alpha := host.Value[float32](r, 10)
-	beta := host.Value[float32](r, 11)
-	a := host.Slice[uint8](r, 12)
-	b := host.Slice[uint8](r, 13)
-	c := host.Slice[float32](r, 14)
-	post := host.Value[int](r, 15)
-	ldr := host.Value[int](r, 16)
-	stepR := host.Value[int](r, 17)
-	bias := host.Slice[float32](r, 18)
-	residual := host.Slice[float32](r, 19)
-	var t3 int
-	size := k + part*16 - 1
-	size2 := part * 16
-	var parts int
-	var t4 int
-	t1 := (m + 128 - 1) / 128
-	t2 := (n + 128 - 1) / 128
-	size3 := t1 * t2
-	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
-	var rest int
-	var first2 int
-	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var tiles [][16]uint8
-	tiles2 := host.Shared[[6144][16]uint8](r, 0)
-	var step int32
-	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
-	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
-	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	elements := 16
-	depth := 8 * elements
-	rows2 := 128
-	wide := 1
-	columns2 := wide * 128
-	across := 32
-	rows3 := 128
-	columns3 := wide * 128
-	size4 := int32((rows3 + columns3) * 8)
-	t13 := rows3 / 32
-	t26 := columns3 / 32
-	size5 := 8 * elements
-	var stage int
-	size6 := (1 + wide) * 128 * 8
-	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 5, r.BlockDim.Count())
-	fbs := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 6, r.BlockDim.Count())
-	rows4 := 128
-	columns4 := wide * 128
-	size7 := int32((rows4 + columns4) * 8)
-	t14 := rows4 / 32
-	t29 := columns4 / 32
-	var i7 int
-	as := host.Scratch[int](r, 7, r.BlockDim.Count())
-	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
-	var t47 [][16]uint8
-	givens := host.Scratch[*[16]uint8](r, 26, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var j int
-	t102 := 2 * wide
-	var t11 [][16]uint8
-	givens2 := host.Scratch[*[16]uint8](r, 27, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
-	var i8 int
-	var j2 int
-	t17 := 4 * wide
-	t18s := host.Scratch[kernel.MatrixA[kernel.Float8E5M2]](r, 17, r.BlockDim.Count())
-	t19s := host.Scratch[kernel.MatrixB[kernel.Float8E4M3]](r, 18, r.BlockDim.Count())
-	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
-	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
-	t30 := 4 * wide
-	t31 := 4 * wide
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
-		/*line tensor.go:215:40000*/ parts = t3
-		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:215:40000*/ t4 = blockX % size3
-		/*line tensor.go:216:40000*/ for threadZ := range 1 {
-			/*line tensor.go:217:40000*/ for threadY := range 1 {
-				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:220:40000*/ quernRow1TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:9454:1*/
-			}
-		}
-		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:216:40000*/ rest = blockX / size3
-		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 16
-		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:219:40000*/ for threadZ := range 1 {
-			/*line tensor.go:220:40000*/ for threadY := range 1 {
-				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:223:40000*/ quernRow2TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:9466:1*/
-			}
-		}
-		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:156*/ tiles = tiles2[:]
-		/*line tensor.go:298:40000*/ step = 0
-		/*line tensor.go:299:40000*/ for threadZ := range 1 {
-			/*line tensor.go:300:40000*/ for threadY := range 1 {
-				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:303:40000*/ quernRow3TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:9476:1*/
-			}
-		}
-		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:307:40000*/ if r.Halted() {
-				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:9481:1*/
-			}
-			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
-			/*line tensor.go:309:40000*/ kk = 0
-			/*line tensor.go:310:40000*/ for threadZ := range 1 {
-				/*line tensor.go:311:40000*/ for threadY := range 1 {
-					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:314:40000*/ quernRow4TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:9489:1*/
-				}
-			}
-			/*line tensor.go:317*/ for ; kk < 4; kk++ {
-				if r.Halted() {
-					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:9494:1*/
-				}
-				/*line tensor.go:312:40000*/ i7 = 0
-				/*line tensor.go:313:40000*/ start3 := kk * 2
-				/*line tensor.go:314:40000*/ for threadZ := range 1 {
-					/*line tensor.go:315*/ for threadY := range 1 {
-						first9 := (threadZ*1 + threadY) * 256
-						quernRow5TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, as, first9, bs, stage, start3, wide)
-					}
-				}
-				for ; i7 < 4; i7++ {
-					/*line tensor.go:313:40000*/ t47 = tiles
-					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:315*/ for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first10 := (threadZ*1 + threadY) * 256
-							quernRow6TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, as, first10, givens, start4, t47)
-						}
-					}
-					host.LoadMatrix(words, words2, words3, words4, givens)
-					start5 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first11 := (threadZ*1 + threadY) * 256
-							quernRow7TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, fas, first11, words, words2, words3, words4, start5, i7)
-						}
-					}
-				}
-				/*line tensor.go:315*/ j = 0
-				for ; j < t102; j++ {
-					/*line tensor.go:316*/ t11 = tiles
-					start6 := j * 16 * 8
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first12 := (threadZ*1 + threadY) * 256
-							quernRow8TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, bs, first12, givens2, start6, t11)
-						}
-					}
-					host.LoadMatrix(words5, words6, words7, words8, givens2)
-					start7 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first13 := (threadZ*1 + threadY) * 256
-							quernRow9TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:9541:1*/
-						}
-					}
-				}
-				/*line tensor.go:318*/ i8 = 0
-				for ; i8 < 4; i8++ {
-					if r.Halted() {
-						/*line tensor.go:318*/ r.Halt()
-					}
-					/*line tensor.go:319*/ j2 = 0
-					for ; j2 < t17; j2++ {
-						start8 := kk % 2
-						start9 := j2 / 2
-						start10 := j2 % 2 * 2
-						start11 := j2%2*2 + 1
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first14 := (threadZ*1 + threadY) * 256
-								quernRow10TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
-							}
-						}
-						/*line tensor.go:321*/ host.MMAE5M2E4M3(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first15 := (threadZ*1 + threadY) * 256
-								quernRow11TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
-							}
-						}
-					}
-				}
-			} /*line quern_gen.go:9573:1*/
-		}
-		/*line tensor.go:333:40000*/ for threadZ := range 1 {
-			/*line tensor.go:334:40000*/ for threadY := range 1 {
-				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:337:40000*/ quernRow12TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:9579:1*/
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
-	rowRow := (*[256]int)(rows[first:])
-	columnRow := (*[256]int)(columns[first:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:216:40000*/ row2 := row
-		/*line tensor.go:217:40000*/ column2 := column
-		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:9595:1*/
-	}
-}
-
-//go:noinline
-func quernRow2TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
-	xRow := (*[256]tensorTile)(xs[first3:])
-	rowRow := (*[256]int)(rows[first3:])
-	columnRow := (*[256]int)(columns[first3:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		row2 := rowRow[threadX]
-		column2 := columnRow[threadX]
-		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:155
-		*x = result0
-	} /*line quern_gen.go:9612:1*/
-}
-
-//go:noinline
-func quernRow3TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]uint8, a []uint8, b []uint8, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
-	xRow := (*[256]tensorTile)(xs[first4:])
-	lRow := (*[256]loading)(ls[first4:])
-	countRow := (*[256]int32)(counts[first4:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
-	t3Row := (*[256]int32)(t3s[first4:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		l3 := &lRow[threadX]
-		sum := &sumRow[threadX]
-		t22 := threadX % 8
-		t12 := threadX / 8
-//line tensor.go:233:40000
-		var first5 int32
-		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
-		t42 := min(x.column+t12, x.n-1)
-		rowA := t32
-		rowB := t42
-		result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:246*/ if rest2 > 0 {
-			first5 = 1
-			n2 := rest2 - t22*elements
-			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
-				if r.Halted() {
-					/*line tensor.go:250*/ r.Halt()
-				}
-				/*line tensor.go:251*/ to := int(l.place) + i*8
-				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
-				/*line tensor.go:159:40000*/ t23 := to
-				/*line tensor.go:159:40000*/ _ = tiles2[t23]
-				/*line tensor.go:159:40000*/ t33 := tiles2[t23][:]
-				/*line tensor.go:160:40000*/ t5 := at
-				/*line tensor.go:161:40000*/ t6 := n2
-				/*line tensor.go:159:40000*/ partOf[uint8](t33, a, t5, t6) /*line quern_gen.go:9654:1*/
-			}
-			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				if r.Halted() {
-					/*line tensor.go:254*/ r.Halt()
-				}
-				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
-				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
-				/*line tensor.go:160:40000*/ t24 := to2
-				/*line tensor.go:160:40000*/ _ = tiles2[t24]
-				/*line tensor.go:160:40000*/ t34 := tiles2[t24][:]
-				/*line tensor.go:161:40000*/ t52 := at2
-				/*line tensor.go:162:40000*/ t62 := n2
-				/*line tensor.go:160:40000*/ partOf[uint8](t34, b, t52, t62) /*line quern_gen.go:9667:1*/
-			}
-		}
-		/*line tensor.go:258*/ t8 := l
-		/*line tensor.go:259:40000*/ t9 := first5
-		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:261:40000*/ l2 := t8
-		/*line tensor.go:262:40000*/ first6 := t9
-		/*line tensor.go:263:40000*/ count := t10
-//line tensor.go:287:40000
-		*l3 = l2
-		/*line tensor.go:288:40000*/ first7 := first6
-		/*line tensor.go:289:40000*/ count2 := count
-		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:290:40000*/ l4 := l3
-				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
-				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
-					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
-					/*line tensor.go:157*/ t25 := to4
-					/*line tensor.go:157*/ _ = tiles2[t25]
-					t35 := at3
-					/*line tensor.go:157*/ t43 := a[t35:]
-					/*line tensor.go:157*/ tiles2[t25] = *(*[16]uint8)(t43)
-				}
-				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
-					/*line tensor.go:269:40000*/ if r.Halted() {
-						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:9695:1*/
-					}
-					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
-					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
-					/*line tensor.go:158*/ t27 := to5
-					/*line tensor.go:158*/ _ = tiles2[t27]
-					/*line tensor.go:159:40000*/ t36 := at4
-					/*line tensor.go:158*/ t44 := b[t36:]
-					/*line tensor.go:158*/ tiles2[t27] = *(*[16]uint8)(t44) /*line quern_gen.go:9703:1*/
-				}
-				/*line tensor.go:271:40000*/ l4.a += size5
-				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:9706:1*/
-			}
-		}
-//line tensor.go:295:40000
-		*sum = [4][8]kernel.Accumulator[float32]{}
-		/*line tensor.go:298:40000*/ t37 := count2
-		/*line tensor.go:299:40000*/ countRow[threadX] = count2
-		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:9713:1*/
-	}
-}
-
-//go:noinline
-func quernRow4TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][16]uint8, a []uint8, t29 int, rows4 int, ldb int, b []uint8, size5 int) {
-	lRow := (*[256]loading)(ls[first8:])
-	countRow := (*[256]int32)(counts[first8:])
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
-	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		l3 := &lRow[threadX]
-		count2 := countRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		/*line tensor.go:301:40000*/ if step+2 < count2 {
-			/*line tensor.go:302:40000*/ l5 := l3
-			/*line tensor.go:303:40000*/ step3 := step + 2
-			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
-			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
-				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
-				/*line tensor.go:157*/ t28 := to7
-				/*line tensor.go:157*/ _ = tiles2[t28]
-				t38 := at5
-				/*line tensor.go:157*/ t45 := a[t38:]
-				/*line tensor.go:157*/ tiles2[t28] = *(*[16]uint8)(t45)
-			}
-			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
-				/*line tensor.go:269:40000*/ if r.Halted() {
-					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:9744:1*/
-				}
-				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
-				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
-				/*line tensor.go:158*/ t210 := to8
-				/*line tensor.go:158*/ _ = tiles2[t210]
-				/*line tensor.go:159:40000*/ t39 := at6
-				/*line tensor.go:158*/ t46 := b[t39:]
-				/*line tensor.go:158*/ tiles2[t210] = *(*[16]uint8)(t46) /*line quern_gen.go:9752:1*/
-			}
-			/*line tensor.go:271:40000*/ l5.a += size5
-			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:9755:1*/
-		}
-//line tensor.go:307:40000
-		*fa = [2][4]kernel.MatrixA[uint8]{}
-//line tensor.go:308:40000
-		*fb = [2][4]kernel.MatrixA[uint8]{} /*line quern_gen.go:9760:1*/
-	}
-}
-
-//go:noinline
-func quernRow5TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
-	aRow := (*[256]int)(as[first9:])
-	bRow := (*[256]int)(bs[first9:])
-	for threadX := range 256 {
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		lane := threadX & 31
-		fromA := (t15 + lane%16) * 8
-		t211 := warp % 4 * 32 * wide
-		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:312:40000*/ aRow[threadX] = a2
-		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:9778:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, as []int, first10 int, givens []*[16]uint8, start4 int, t47 [][16]uint8) {
-	aRow := (*[256]int)(as[first10:])
-	givenRow := (*[256]*[16]uint8)(givens[first10:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		a2 := aRow[threadX]
-		/*line tensor.go:313:40000*/ t53 := a2 + start4
-		/*line tensor.go:313:40000*/ _ = t47[t53]
-		/*line tensor.go:313:40000*/ given := &t47[t53]
-		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:9792:1*/
-	}
-}
-
-//go:noinline
-func quernRow7TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first11:])
-	wordRow := (*[256]uint32)(words[first11:])
-	wordRow2 := (*[256]uint32)(words2[first11:])
-	wordRow3 := (*[256]uint32)(words3[first11:])
-	wordRow4 := (*[256]uint32)(words4[first11:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fa := &faRow[threadX]
-		word := wordRow[threadX]
-		word2 := wordRow2[threadX]
-		word3 := wordRow3[threadX]
-		word4 := wordRow4[threadX]
-		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[uint8]{word, word2, word3, word4} /*line quern_gen.go:9810:1*/
-	}
-}
-
-//go:noinline
-func quernRow8TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, bs []int, first12 int, givens2 []*[16]uint8, start6 int, t11 [][16]uint8) {
-	bRow := (*[256]int)(bs[first12:])
-	givenRow2 := (*[256]*[16]uint8)(givens2[first12:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		b2 := bRow[threadX]
-		/*line tensor.go:316*/ t122 := b2 + start6
-		/*line tensor.go:316*/ _ = t11[t122]
-		/*line tensor.go:316*/ given2 := &t11[t122]
-		givenRow2[threadX] = given2
-	} /*line quern_gen.go:9825:1*/
-}
-
-//go:noinline
-func quernRow9TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, fbs [][2][4]kernel.MatrixA[uint8], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
-	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first13:])
-	wordRow5 := (*[256]uint32)(words5[first13:])
-	wordRow6 := (*[256]uint32)(words6[first13:])
-	wordRow7 := (*[256]uint32)(words7[first13:])
-	wordRow8 := (*[256]uint32)(words8[first13:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		word5 := wordRow5[threadX]
-		word6 := wordRow6[threadX]
-		word7 := wordRow7[threadX]
-		word8 := wordRow8[threadX]
-		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[uint8]{word5, word6, word7, word8}
-	} /*line quern_gen.go:9843:1*/
-}
-
-//go:noinline
-func quernRow10TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], t18s []kernel.MatrixA[kernel.Float8E5M2], t19s []kernel.MatrixB[kernel.Float8E4M3], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first14:])
-	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first14:])
-	t18Row := (*[256]kernel.MatrixA[kernel.Float8E5M2])(t18s[first14:])
-	t19Row := (*[256]kernel.MatrixB[kernel.Float8E4M3])(t19s[first14:])
-	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		t18 := &t18Row[threadX]
-		t19 := &t19Row[threadX]
-		t20 := &t20Row[threadX]
-		/*line tensor.go:320*/ b3 := fb[start8][start9]
-		*t18 = kernel.MatrixA[kernel.Float8E5M2](fa[start8][i8])
-//line tensor.go:321
-		*t19 = kernel.MatrixB[kernel.Float8E4M3]{b3[start10], b3[start11]}
-//line tensor.go:321
-		*t20 = sum[i8][j2]
-	} /*line quern_gen.go:9868:1*/
-}
-
-//go:noinline
-func quernRow11TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
-	sumRow2 := (*[256]float32)(sums2[first15:])
-	sumRow3 := (*[256]float32)(sums3[first15:])
-	sumRow4 := (*[256]float32)(sums4[first15:])
-	sumRow5 := (*[256]float32)(sums5[first15:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		sum2 := sumRow2[threadX]
-		sum3 := sumRow3[threadX]
-		sum4 := sumRow4[threadX]
-		sum5 := sumRow5[threadX]
-		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-	} /*line quern_gen.go:9886:1*/
-}
-
-//go:noinline
-func quernRow12TensorFloat8_kernel_Float8E5M2_kernel_Float8E4M3(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first16:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		sum := &sumRow[threadX]
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		t211 := warp % 4 * 32 * wide
-		result03 := threadX&31&3<<1 + 0
-		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:328*/ t252 := x.row + t15
-		t262 := x.column + t211
-		row3 := t252
-		column3 := t262
-		/*line tensor.go:332:40000*/ switch {
-//line tensor.go:333:40000
-		default:
-			/*line tensor.go:329*/ if result {
-				column3 += result03
-				columns5 := x.n - column3
-				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
-						/*line tensor.go:334:40000*/ t282 := 2 * half
-						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
-						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
-						/*line tensor.go:337:40000*/ if row4 < x.m {
-							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
-								/*line tensor.go:337:40000*/ if r.Halted() {
-									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:9921:1*/
-								}
-								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
-									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
-									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
-									/*line tensor.go:164:40000*/ t212 := 2 * pair2
-									/*line tensor.go:164:40000*/ _ = c[t212]
-									/*line tensor.go:165:40000*/ t48 := 2*pair2 + 1
-									/*line tensor.go:164:40000*/ _ = c[t48]
-									/*line tensor.go:165:40000*/ t54 := alpha * v
-									/*line tensor.go:166:40000*/ t63 := alpha * w
-									/*line tensor.go:164:40000*/ c[t212] = t54
-									/*line tensor.go:164:40000*/ c[t48] = t63 /*line quern_gen.go:9934:1*/
-								}
-							}
-						}
-					}
-				}
-				/*line tensor.go:170:40000*/ break /*line quern_gen.go:9940:1*/
-			}
-			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
-				for j4 := 0; j4 < t31; j4++ {
-					if r.Halted() {
-						/*line tensor.go:348*/ r.Halt()
-					}
-					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
-						t322 := e
-						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:353:40000*/ t342 := e
-						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:350*/ v2 := sum[0][j4][e]
-						/*line tensor.go:162:40000*/ t16 := *x
-						/*line tensor.go:163:40000*/ t213 := row5
-						/*line tensor.go:164:40000*/ t310 := column4
-						/*line tensor.go:165:40000*/ t49 := v2
-						/*line tensor.go:162:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:9959:1*/
-					}
-				}
-				/*line tensor.go:354:40000*/ sum[0] = sum[1]
-				/*line tensor.go:355:40000*/ sum[1] = sum[2]
-				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:9964:1*/
-			}
-		}
-	}
-}
-
-func quernPlainTensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[float32](r, 10), host.Value[float32](r, 11), host.Slice[uint8](r, 12), host.Slice[uint8](r, 13), host.Slice[float32](r, 14), host.Value[int](r, 15), host.Value[int](r, 16), host.Value[int](r, 17), host.Slice[float32](r, 18), host.Slice[float32](r, 19)
-	host.Plain(r, func(t kernel.Thread) {
-		tensorFloat8[kernel.Float8E5M2, kernel.Float8E5M2](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18, v19)
-	})
-}
-
-func quernHostTensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run) {
-	m := host.Value[int](r, 0)
-	n := host.Value[int](r, 1)
-	k := host.Value[int](r, 2)
-	part := host.Value[int](r, 3)
-	lda := host.Value[int](r, 4)
-	ldb := host.Value[int](r, 5)
-	ldc := host.Value[int](r, 6)
-	stepA := host.Value[int](r, 7)
-	stepB := host.Value[int](r, 8)
-	stepC := host.Value[int](r, 9)
-	alpha := host.Value[float32](r, 10)
-	beta := host.Value[float32](r, 11)
-	a := host.Slice[uint8](r, 12)
-	b := host.Slice[uint8](r, 13)
-	c := host.Slice[float32](r, 14)
-	post := host.Value[int](r, 15)
-	ldr := host.Value[int](r, 16)
-	stepR := host.Value[int](r, 17)
-	bias := host.Slice[float32](r, 18)
-	residual := host.Slice[float32](r, 19)
-	var t3 int
-	size := k + part*16 - 1
-	size2 := part * 16
-	var parts int
-	var t4 int
-	t1 := (m + 128 - 1) / 128
-	t2 := (n + 128 - 1) / 128
-	size3 := t1 * t2
-	rows := host.Scratch[int](r, 24, r.BlockDim.Count())
-	columns := host.Scratch[int](r, 25, r.BlockDim.Count())
-	var rest int
-	var first2 int
-	xs := host.Scratch[tensorTile](r, 0, r.BlockDim.Count())
-	var tiles [][16]uint8
-	tiles2 := host.Shared[[6144][16]uint8](r, 0)
-	var step int32
-	ls := host.Scratch[loading](r, 1, r.BlockDim.Count())
-	counts := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 3, r.BlockDim.Count())
-	t3s := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	elements := 16
-	depth := 8 * elements
-	rows2 := 128
-	wide := 1
-	columns2 := wide * 128
-	across := 32
-	rows3 := 128
-	columns3 := wide * 128
-	size4 := int32((rows3 + columns3) * 8)
-	t13 := rows3 / 32
-	t26 := columns3 / 32
-	size5 := 8 * elements
-	var stage int
-	size6 := (1 + wide) * 128 * 8
-	var kk int
-	fas := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 5, r.BlockDim.Count())
-	fbs := host.Scratch[[2][4]kernel.MatrixA[uint8]](r, 6, r.BlockDim.Count())
-	rows4 := 128
-	columns4 := wide * 128
-	size7 := int32((rows4 + columns4) * 8)
-	t14 := rows4 / 32
-	t29 := columns4 / 32
-	var i7 int
-	as := host.Scratch[int](r, 7, r.BlockDim.Count())
-	bs := host.Scratch[int](r, 8, r.BlockDim.Count())
-	var t47 [][16]uint8
-	givens := host.Scratch[*[16]uint8](r, 26, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	var j int
-	t102 := 2 * wide
-	var t11 [][16]uint8
-	givens2 := host.Scratch[*[16]uint8](r, 27, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
-	var i8 int
-	var j2 int
-	t17 := 4 * wide
-	t18s := host.Scratch[kernel.MatrixA[kernel.Float8E5M2]](r, 17, r.BlockDim.Count())
-	t19s := host.Scratch[kernel.MatrixB[kernel.Float8E5M2]](r, 18, r.BlockDim.Count())
-	t20s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 20, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 21, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 22, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
-	result := beta == 0 && post == 0 && n%2+ldc%2+stepC%2 == 0
-	t30 := 4 * wide
-	t31 := 4 * wide
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:214:40000*/ t3 = max(size/size2, 1)
-		/*line tensor.go:215:40000*/ parts = t3
-		/*line tensor.go:216:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:215:40000*/ t4 = blockX % size3
-		/*line tensor.go:216:40000*/ for threadZ := range 1 {
-			/*line tensor.go:217:40000*/ for threadY := range 1 {
-				/*line tensor.go:218:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:219:40000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:220:40000*/ quernRow1TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, rows, first, columns, t4, t1, t2) /*line quern_gen.go:10081:1*/
-			}
-		}
-		/*line tensor.go:223:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:216:40000*/ rest = blockX / size3
-		/*line tensor.go:217:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:217:40000*/ first2 = rest % parts * part * 16
-		/*line tensor.go:218:40000*/ start := min(first2+size2, k)
-		/*line tensor.go:219:40000*/ for threadZ := range 1 {
-			/*line tensor.go:220:40000*/ for threadY := range 1 {
-				/*line tensor.go:221:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:222:40000*/ first3 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:223:40000*/ quernRow2TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, xs, first3, rows, columns, m, n, start, first2, rest, parts) /*line quern_gen.go:10093:1*/
-			}
-		}
-		/*line tensor.go:226:40000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:156*/ tiles = tiles2[:]
-		/*line tensor.go:298:40000*/ step = 0
-		/*line tensor.go:299:40000*/ for threadZ := range 1 {
-			/*line tensor.go:300:40000*/ for threadY := range 1 {
-				/*line tensor.go:301:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:302:40000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:303:40000*/ quernRow3TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, xs, first4, ls, counts, sums, t3s, depth, elements, stepA, lda, stepB, ldb, rows2, columns2, across, tiles2, a, b, size4, t13, t26, rows3, size5) /*line quern_gen.go:10103:1*/
-			}
-		}
-		/*line tensor.go:306:40000*/ for ; step < t3s[0]; step++ {
-			/*line tensor.go:307:40000*/ if r.Halted() {
-				/*line tensor.go:298:40000*/ r.Halt() /*line quern_gen.go:10108:1*/
-			}
-			/*line tensor.go:308:40000*/ stage = int(step%3) * size6
-			/*line tensor.go:309:40000*/ kk = 0
-			/*line tensor.go:310:40000*/ for threadZ := range 1 {
-				/*line tensor.go:311:40000*/ for threadY := range 1 {
-					/*line tensor.go:312:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:313:40000*/ first8 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:314:40000*/ quernRow4TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, ls, first8, counts, fas, fbs, step, size7, t14, lda, elements, tiles2, a, t29, rows4, ldb, b, size5) /*line quern_gen.go:10116:1*/
-				}
-			}
-			/*line tensor.go:317*/ for ; kk < 4; kk++ {
-				if r.Halted() {
-					/*line tensor.go:309:40000*/ r.Halt() /*line quern_gen.go:10121:1*/
-				}
-				/*line tensor.go:312:40000*/ i7 = 0
-				/*line tensor.go:313:40000*/ start3 := kk * 2
-				/*line tensor.go:314:40000*/ for threadZ := range 1 {
-					/*line tensor.go:315*/ for threadY := range 1 {
-						first9 := (threadZ*1 + threadY) * 256
-						quernRow5TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, as, first9, bs, stage, start3, wide)
-					}
-				}
-				for ; i7 < 4; i7++ {
-					/*line tensor.go:313:40000*/ t47 = tiles
-					/*line tensor.go:314:40000*/ start4 := i7 * 16 * 8
-					/*line tensor.go:315*/ for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first10 := (threadZ*1 + threadY) * 256
-							quernRow6TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, as, first10, givens, start4, t47)
-						}
-					}
-					host.LoadMatrix(words, words2, words3, words4, givens)
-					start5 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first11 := (threadZ*1 + threadY) * 256
-							quernRow7TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, fas, first11, words, words2, words3, words4, start5, i7)
-						}
-					}
-				}
-				/*line tensor.go:315*/ j = 0
-				for ; j < t102; j++ {
-					/*line tensor.go:316*/ t11 = tiles
-					start6 := j * 16 * 8
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first12 := (threadZ*1 + threadY) * 256
-							quernRow8TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, bs, first12, givens2, start6, t11)
-						}
-					}
-					host.LoadMatrix(words5, words6, words7, words8, givens2)
-					start7 := kk % 2
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first13 := (threadZ*1 + threadY) * 256
-							quernRow9TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, fbs, first13, words5, words6, words7, words8, start7, j) /*line quern_gen.go:10168:1*/
-						}
-					}
-				}
-				/*line tensor.go:318*/ i8 = 0
-				for ; i8 < 4; i8++ {
-					if r.Halted() {
-						/*line tensor.go:318*/ r.Halt()
-					}
-					/*line tensor.go:319*/ j2 = 0
-					for ; j2 < t17; j2++ {
-						start8 := kk % 2
-						start9 := j2 / 2
-						start10 := j2 % 2 * 2
-						start11 := j2%2*2 + 1
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first14 := (threadZ*1 + threadY) * 256
-								quernRow10TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, sums, first14, fas, fbs, t18s, t19s, t20s, start8, start9, i8, start10, start11, j2)
-							}
-						}
-						/*line tensor.go:321*/ host.MMAE5M2(sums2, sums3, sums4, sums5, t18s, t19s, t20s)
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								first15 := (threadZ*1 + threadY) * 256
-								quernRow11TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, sums, first15, sums2, sums3, sums4, sums5, i8, j2)
-							}
-						}
-					}
-				}
-			} /*line quern_gen.go:10200:1*/
-		}
-		/*line tensor.go:333:40000*/ for threadZ := range 1 {
-			/*line tensor.go:334:40000*/ for threadY := range 1 {
-				/*line tensor.go:335:40000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:336:40000*/ first16 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:337:40000*/ quernRow12TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r, xs, first16, sums, wide, result, stepC, ldc, t30, c, alpha, t31, beta, post, ldr, stepR, bias, residual) /*line quern_gen.go:10206:1*/
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, rows []int, first int, columns []int, t4 int, t1 int, t2 int) {
-	rowRow := (*[256]int)(rows[first:])
-	columnRow := (*[256]int)(columns[first:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		/*line tensor.go:215:40000*/ row, column := tileOf(t4, t1, t2)
-		/*line tensor.go:216:40000*/ row2 := row
-		/*line tensor.go:217:40000*/ column2 := column
-		/*line tensor.go:218:40000*/ rowRow[threadX] = row2
-		/*line tensor.go:219:40000*/ columnRow[threadX] = column2 /*line quern_gen.go:10222:1*/
-	}
-}
-
-//go:noinline
-func quernRow2TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, xs []tensorTile, first3 int, rows []int, columns []int, m int, n int, start int, first2 int, rest int, parts int) {
-	xRow := (*[256]tensorTile)(xs[first3:])
-	rowRow := (*[256]int)(rows[first3:])
-	columnRow := (*[256]int)(columns[first3:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		row2 := rowRow[threadX]
-		column2 := columnRow[threadX]
-		/*line tensor.go:218:40000*/ result0 := tensorTile{m: m, n: n, end: start, row: row2 * 128, column: column2 * 128, first: first2, batch: rest / parts, matrix: rest}
-//line tensor.go:155
-		*x = result0
-	} /*line quern_gen.go:10239:1*/
-}
-
-//go:noinline
-func quernRow3TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, xs []tensorTile, first4 int, ls []loading, counts []int32, sums [][4][8]kernel.Accumulator[float32], t3s []int32, depth int, elements int, stepA int, lda int, stepB int, ldb int, rows2 int, columns2 int, across int, tiles2 *[6144][16]uint8, a []uint8, b []uint8, size4 int32, t13 int, t26 int, rows3 int, size5 int) {
-	xRow := (*[256]tensorTile)(xs[first4:])
-	lRow := (*[256]loading)(ls[first4:])
-	countRow := (*[256]int32)(counts[first4:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first4:])
-	t3Row := (*[256]int32)(t3s[first4:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		l3 := &lRow[threadX]
-		sum := &sumRow[threadX]
-		t22 := threadX % 8
-		t12 := threadX / 8
-//line tensor.go:233:40000
-		var first5 int32
-		/*line tensor.go:237:40000*/ whole := (x.end - x.first) / depth
-		/*line tensor.go:238:40000*/ rest2 := x.end - x.first - whole*depth
-		/*line tensor.go:239:40000*/ start2 := x.first + t22*elements
-		/*line tensor.go:240*/ t32 := min(x.row+t12, x.m-1)
-		t42 := min(x.column+t12, x.n-1)
-		rowA := t32
-		rowB := t42
-		result02 := t12*8 + (t22 ^ t12&7)
-		/*line tensor.go:241*/ l := loading{a: (x.batch*stepA+rowA*lda)*elements + start2, b: (x.batch*stepB+rowB*ldb)*elements + start2, lastA: int32(min(x.m-1-rowA, rows2)), lastB: int32(min(x.n-1-rowB, columns2)), line: int32(t12), place: int32(result02)}
-		/*line tensor.go:246*/ if rest2 > 0 {
-			first5 = 1
-			n2 := rest2 - t22*elements
-			/*line tensor.go:250*/ for i := 0; t12+i < rows2; i += across {
-				if r.Halted() {
-					/*line tensor.go:250*/ r.Halt()
-				}
-				/*line tensor.go:251*/ to := int(l.place) + i*8
-				at := l.a + min(i, int(l.lastA))*lda*elements + whole*depth
-				/*line tensor.go:159:40000*/ t23 := to
-				/*line tensor.go:159:40000*/ _ = tiles2[t23]
-				/*line tensor.go:159:40000*/ t33 := tiles2[t23][:]
-				/*line tensor.go:160:40000*/ t5 := at
-				/*line tensor.go:161:40000*/ t6 := n2
-				/*line tensor.go:159:40000*/ partOf[uint8](t33, a, t5, t6) /*line quern_gen.go:10281:1*/
-			}
-			/*line tensor.go:254*/ for i2 := 0; t12+i2 < columns2; i2 += across {
-				if r.Halted() {
-					/*line tensor.go:254*/ r.Halt()
-				}
-				/*line tensor.go:255*/ to2 := int(l.place) + (rows2+i2)*8
-				at2 := l.b + min(i2, int(l.lastB))*ldb*elements + whole*depth
-				/*line tensor.go:160:40000*/ t24 := to2
-				/*line tensor.go:160:40000*/ _ = tiles2[t24]
-				/*line tensor.go:160:40000*/ t34 := tiles2[t24][:]
-				/*line tensor.go:161:40000*/ t52 := at2
-				/*line tensor.go:162:40000*/ t62 := n2
-				/*line tensor.go:160:40000*/ partOf[uint8](t34, b, t52, t62) /*line quern_gen.go:10294:1*/
-			}
-		}
-		/*line tensor.go:258*/ t8 := l
-		/*line tensor.go:259:40000*/ t9 := first5
-		/*line tensor.go:260:40000*/ t10 := first5 + int32(whole)
-		/*line tensor.go:261:40000*/ l2 := t8
-		/*line tensor.go:262:40000*/ first6 := t9
-		/*line tensor.go:263:40000*/ count := t10
-//line tensor.go:287:40000
-		*l3 = l2
-		/*line tensor.go:288:40000*/ first7 := first6
-		/*line tensor.go:289:40000*/ count2 := count
-		/*line tensor.go:288:40000*/ for step2 := int32(0); step2 < 2; step2++ {
-			/*line tensor.go:289:40000*/ if step2 >= first7 && step2 < count2 {
-				/*line tensor.go:290:40000*/ l4 := l3
-				/*line tensor.go:263:40000*/ to3 := int(step2%3*size4 + l4.place)
-				/*line tensor.go:265:40000*/ for i3 := 0; i3 < t13; i3++ {
-					/*line tensor.go:266:40000*/ to4 := to3 + i3*32*8
-					/*line tensor.go:267:40000*/ at3 := l4.a + int(min(int32(i3*32), l4.lastA))*lda*elements
-					/*line tensor.go:157*/ t25 := to4
-					/*line tensor.go:157*/ _ = tiles2[t25]
-					t35 := at3
-					/*line tensor.go:157*/ t43 := a[t35:]
-					/*line tensor.go:157*/ tiles2[t25] = *(*[16]uint8)(t43)
-				}
-				/*line tensor.go:268:40000*/ for i4 := 0; i4 < t26; i4++ {
-					/*line tensor.go:269:40000*/ if r.Halted() {
-						/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:10322:1*/
-					}
-					/*line tensor.go:269:40000*/ to5 := to3 + (rows3+i4*32)*8
-					/*line tensor.go:270:40000*/ at4 := l4.b + int(min(int32(i4*32), l4.lastB))*ldb*elements
-					/*line tensor.go:158*/ t27 := to5
-					/*line tensor.go:158*/ _ = tiles2[t27]
-					/*line tensor.go:159:40000*/ t36 := at4
-					/*line tensor.go:158*/ t44 := b[t36:]
-					/*line tensor.go:158*/ tiles2[t27] = *(*[16]uint8)(t44) /*line quern_gen.go:10330:1*/
-				}
-				/*line tensor.go:271:40000*/ l4.a += size5
-				/*line tensor.go:272:40000*/ l4.b += size5 /*line quern_gen.go:10333:1*/
-			}
-		}
-//line tensor.go:295:40000
-		*sum = [4][8]kernel.Accumulator[float32]{}
-		/*line tensor.go:298:40000*/ t37 := count2
-		/*line tensor.go:299:40000*/ countRow[threadX] = count2
-		/*line tensor.go:300:40000*/ t3Row[threadX] = t37 /*line quern_gen.go:10340:1*/
-	}
-}
-
-//go:noinline
-func quernRow4TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, ls []loading, first8 int, counts []int32, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], step int32, size7 int32, t14 int, lda int, elements int, tiles2 *[6144][16]uint8, a []uint8, t29 int, rows4 int, ldb int, b []uint8, size5 int) {
-	lRow := (*[256]loading)(ls[first8:])
-	countRow := (*[256]int32)(counts[first8:])
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first8:])
-	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		l3 := &lRow[threadX]
-		count2 := countRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		/*line tensor.go:301:40000*/ if step+2 < count2 {
-			/*line tensor.go:302:40000*/ l5 := l3
-			/*line tensor.go:303:40000*/ step3 := step + 2
-			/*line tensor.go:263:40000*/ to6 := int(step3%3*size7 + l5.place)
-			/*line tensor.go:265:40000*/ for i5 := 0; i5 < t14; i5++ {
-				/*line tensor.go:266:40000*/ to7 := to6 + i5*32*8
-				/*line tensor.go:267:40000*/ at5 := l5.a + int(min(int32(i5*32), l5.lastA))*lda*elements
-				/*line tensor.go:157*/ t28 := to7
-				/*line tensor.go:157*/ _ = tiles2[t28]
-				t38 := at5
-				/*line tensor.go:157*/ t45 := a[t38:]
-				/*line tensor.go:157*/ tiles2[t28] = *(*[16]uint8)(t45)
-			}
-			/*line tensor.go:268:40000*/ for i6 := 0; i6 < t29; i6++ {
-				/*line tensor.go:269:40000*/ if r.Halted() {
-					/*line tensor.go:268:40000*/ r.Halt() /*line quern_gen.go:10371:1*/
-				}
-				/*line tensor.go:269:40000*/ to8 := to6 + (rows4+i6*32)*8
-				/*line tensor.go:270:40000*/ at6 := l5.b + int(min(int32(i6*32), l5.lastB))*ldb*elements
-				/*line tensor.go:158*/ t210 := to8
-				/*line tensor.go:158*/ _ = tiles2[t210]
-				/*line tensor.go:159:40000*/ t39 := at6
-				/*line tensor.go:158*/ t46 := b[t39:]
-				/*line tensor.go:158*/ tiles2[t210] = *(*[16]uint8)(t46) /*line quern_gen.go:10379:1*/
-			}
-			/*line tensor.go:271:40000*/ l5.a += size5
-			/*line tensor.go:272:40000*/ l5.b += size5 /*line quern_gen.go:10382:1*/
-		}
-//line tensor.go:307:40000
-		*fa = [2][4]kernel.MatrixA[uint8]{}
-//line tensor.go:308:40000
-		*fb = [2][4]kernel.MatrixA[uint8]{} /*line quern_gen.go:10387:1*/
-	}
-}
-
-//go:noinline
-func quernRow5TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, as []int, first9 int, bs []int, stage int, start3 int, wide int) {
-	aRow := (*[256]int)(as[first9:])
-	bRow := (*[256]int)(bs[first9:])
-	for threadX := range 256 {
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		lane := threadX & 31
-		fromA := (t15 + lane%16) * 8
-		t211 := warp % 4 * 32 * wide
-		fromB := (128 + t211 + lane/16*8 + lane%8) * 8
-		/*line tensor.go:310:40000*/ a2 := stage + fromA + (start3 + lane/16 ^ lane%8)
-		/*line tensor.go:311:40000*/ b2 := stage + fromB + (start3 + lane/8%2 ^ lane%8)
-		/*line tensor.go:312:40000*/ aRow[threadX] = a2
-		/*line tensor.go:313:40000*/ bRow[threadX] = b2 /*line quern_gen.go:10405:1*/
-	}
-}
-
-//go:noinline
-func quernRow6TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, as []int, first10 int, givens []*[16]uint8, start4 int, t47 [][16]uint8) {
-	aRow := (*[256]int)(as[first10:])
-	givenRow := (*[256]*[16]uint8)(givens[first10:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		a2 := aRow[threadX]
-		/*line tensor.go:313:40000*/ t53 := a2 + start4
-		/*line tensor.go:313:40000*/ _ = t47[t53]
-		/*line tensor.go:313:40000*/ given := &t47[t53]
-		/*line tensor.go:314:40000*/ givenRow[threadX] = given /*line quern_gen.go:10419:1*/
-	}
-}
-
-//go:noinline
-func quernRow7TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, fas [][2][4]kernel.MatrixA[uint8], first11 int, words []uint32, words2 []uint32, words3 []uint32, words4 []uint32, start5 int, i7 int) {
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first11:])
-	wordRow := (*[256]uint32)(words[first11:])
-	wordRow2 := (*[256]uint32)(words2[first11:])
-	wordRow3 := (*[256]uint32)(words3[first11:])
-	wordRow4 := (*[256]uint32)(words4[first11:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fa := &faRow[threadX]
-		word := wordRow[threadX]
-		word2 := wordRow2[threadX]
-		word3 := wordRow3[threadX]
-		word4 := wordRow4[threadX]
-		/*line tensor.go:313:40000*/ fa[start5][i7] = kernel.MatrixA[uint8]{word, word2, word3, word4} /*line quern_gen.go:10437:1*/
-	}
-}
-
-//go:noinline
-func quernRow8TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, bs []int, first12 int, givens2 []*[16]uint8, start6 int, t11 [][16]uint8) {
-	bRow := (*[256]int)(bs[first12:])
-	givenRow2 := (*[256]*[16]uint8)(givens2[first12:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		b2 := bRow[threadX]
-		/*line tensor.go:316*/ t122 := b2 + start6
-		/*line tensor.go:316*/ _ = t11[t122]
-		/*line tensor.go:316*/ given2 := &t11[t122]
-		givenRow2[threadX] = given2
-	} /*line quern_gen.go:10452:1*/
-}
-
-//go:noinline
-func quernRow9TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, fbs [][2][4]kernel.MatrixA[uint8], first13 int, words5 []uint32, words6 []uint32, words7 []uint32, words8 []uint32, start7 int, j int) {
-	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first13:])
-	wordRow5 := (*[256]uint32)(words5[first13:])
-	wordRow6 := (*[256]uint32)(words6[first13:])
-	wordRow7 := (*[256]uint32)(words7[first13:])
-	wordRow8 := (*[256]uint32)(words8[first13:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		fb := &fbRow[threadX]
-		word5 := wordRow5[threadX]
-		word6 := wordRow6[threadX]
-		word7 := wordRow7[threadX]
-		word8 := wordRow8[threadX]
-		/*line tensor.go:316*/ fb[start7][j] = kernel.MatrixA[uint8]{word5, word6, word7, word8}
-	} /*line quern_gen.go:10470:1*/
-}
-
-//go:noinline
-func quernRow10TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first14 int, fas [][2][4]kernel.MatrixA[uint8], fbs [][2][4]kernel.MatrixA[uint8], t18s []kernel.MatrixA[kernel.Float8E5M2], t19s []kernel.MatrixB[kernel.Float8E5M2], t20s []kernel.Accumulator[float32], start8 int, start9 int, i8 int, start10 int, start11 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first14:])
-	faRow := (*[256][2][4]kernel.MatrixA[uint8])(fas[first14:])
-	fbRow := (*[256][2][4]kernel.MatrixA[uint8])(fbs[first14:])
-	t18Row := (*[256]kernel.MatrixA[kernel.Float8E5M2])(t18s[first14:])
-	t19Row := (*[256]kernel.MatrixB[kernel.Float8E5M2])(t19s[first14:])
-	t20Row := (*[256]kernel.Accumulator[float32])(t20s[first14:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		fa := &faRow[threadX]
-		fb := &fbRow[threadX]
-		t18 := &t18Row[threadX]
-		t19 := &t19Row[threadX]
-		t20 := &t20Row[threadX]
-		/*line tensor.go:320*/ b3 := fb[start8][start9]
-		*t18 = kernel.MatrixA[kernel.Float8E5M2](fa[start8][i8])
-//line tensor.go:321
-		*t19 = kernel.MatrixB[kernel.Float8E5M2]{b3[start10], b3[start11]}
-//line tensor.go:321
-		*t20 = sum[i8][j2]
-	} /*line quern_gen.go:10495:1*/
-}
-
-//go:noinline
-func quernRow11TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first15 int, sums2 []float32, sums3 []float32, sums4 []float32, sums5 []float32, i8 int, j2 int) {
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first15:])
-	sumRow2 := (*[256]float32)(sums2[first15:])
-	sumRow3 := (*[256]float32)(sums3[first15:])
-	sumRow4 := (*[256]float32)(sums4[first15:])
-	sumRow5 := (*[256]float32)(sums5[first15:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		sum2 := sumRow2[threadX]
-		sum3 := sumRow3[threadX]
-		sum4 := sumRow4[threadX]
-		sum5 := sumRow5[threadX]
-		/*line tensor.go:321*/ sum[i8][j2] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-	} /*line quern_gen.go:10513:1*/
-}
-
-//go:noinline
-func quernRow12TensorFloat8_kernel_Float8E5M2_kernel_Float8E5M2(r *host.Run, xs []tensorTile, first16 int, sums [][4][8]kernel.Accumulator[float32], wide int, result bool, stepC int, ldc int, t30 int, c []float32, alpha float32, t31 int, beta float32, post int, ldr int, stepR int, bias []float32, residual []float32) {
-	xRow := (*[256]tensorTile)(xs[first16:])
-	sumRow := (*[256][4][8]kernel.Accumulator[float32])(sums[first16:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		x := &xRow[threadX]
-		sum := &sumRow[threadX]
-		warp := threadX >> 5
-		t15 := warp / 4 * 64
-		t211 := warp % 4 * 32 * wide
-		result03 := threadX&31&3<<1 + 0
-		at7 := threadX & 31 & 3 << 1
-		/*line tensor.go:328*/ t252 := x.row + t15
-		t262 := x.column + t211
-		row3 := t252
-		column3 := t262
-		/*line tensor.go:332:40000*/ switch {
-//line tensor.go:333:40000
-		default:
-			/*line tensor.go:329*/ if result {
-				column3 += result03
-				columns5 := x.n - column3
-				/*line tensor.go:332:40000*/ for i9 := 0; i9 < 4; i9++ {
-					/*line tensor.go:333:40000*/ for half := 0; half < 2; half++ {
-						/*line tensor.go:334:40000*/ t282 := 2 * half
-						/*line tensor.go:335:40000*/ result04 := threadX&31>>2 + t282>>1<<3
-						/*line tensor.go:336:40000*/ row4 := row3 + i9*16 + result04
-						/*line tensor.go:337:40000*/ if row4 < x.m {
-							/*line tensor.go:335:40000*/ pair := (x.matrix*stepC + row4*ldc + column3) / 2
-							/*line tensor.go:336:40000*/ for j3 := 0; j3 < t30; j3++ {
-								/*line tensor.go:337:40000*/ if r.Halted() {
-									/*line tensor.go:336:40000*/ r.Halt() /*line quern_gen.go:10548:1*/
-								}
-								/*line tensor.go:337:40000*/ if j3*8 < columns5 {
-									/*line tensor.go:338:40000*/ pair2 := pair + j3*4
-									/*line tensor.go:338:40000*/ v := sum[i9][j3][2*half]
-									/*line tensor.go:338:40000*/ w := sum[i9][j3][2*half+1]
-									/*line tensor.go:164:40000*/ t212 := 2 * pair2
-									/*line tensor.go:164:40000*/ _ = c[t212]
-									/*line tensor.go:165:40000*/ t48 := 2*pair2 + 1
-									/*line tensor.go:164:40000*/ _ = c[t48]
-									/*line tensor.go:165:40000*/ t54 := alpha * v
-									/*line tensor.go:166:40000*/ t63 := alpha * w
-									/*line tensor.go:164:40000*/ c[t212] = t54
-									/*line tensor.go:164:40000*/ c[t48] = t63 /*line quern_gen.go:10561:1*/
-								}
-							}
-						}
-					}
-				}
-				/*line tensor.go:170:40000*/ break /*line quern_gen.go:10567:1*/
-			}
-			/*line tensor.go:347*/ for i10 := 0; i10 < 4; i10++ {
-				for j4 := 0; j4 < t31; j4++ {
-					if r.Halted() {
-						/*line tensor.go:348*/ r.Halt()
-					}
-					/*line tensor.go:349*/ for e := 0; e < 4; e++ {
-						t322 := e
-						/*line tensor.go:351:40000*/ result05 := threadX&31>>2 + t322>>1<<3
-						/*line tensor.go:352*/ row5 := row3 + i10*16 + result05
-						/*line tensor.go:353:40000*/ t342 := e
-						/*line tensor.go:354:40000*/ result06 := at7 + t342&1
-						/*line tensor.go:355:40000*/ column4 := column3 + j4*8 + result06
-						/*line tensor.go:350*/ v2 := sum[0][j4][e]
-						/*line tensor.go:162:40000*/ t16 := *x
-						/*line tensor.go:163:40000*/ t213 := row5
-						/*line tensor.go:164:40000*/ t310 := column4
-						/*line tensor.go:165:40000*/ t49 := v2
-						/*line tensor.go:162:40000*/ putFloat(t16, t213, t310, t49, ldc, stepC, alpha, beta, c, post, ldr, stepR, bias, residual) /*line quern_gen.go:10586:1*/
-					}
-				}
-				/*line tensor.go:354:40000*/ sum[0] = sum[1]
-				/*line tensor.go:355:40000*/ sum[1] = sum[2]
-				/*line tensor.go:356:40000*/ sum[2] = sum[3] /*line quern_gen.go:10591:1*/
-			}
-		}
-	}
+	} /*line quern_gen.go:3791:1*/
 }
 
 func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
@@ -10635,11 +3832,11 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line tensor.go:367*/ t1 := i / columns
-			/*line tensor.go:367*/ t2 := i % columns
+			/*line tensor.go:367*/ t1 := host.Div(i, columns)
+			/*line tensor.go:367*/ t2 := host.Rem(i, columns)
 			row := t1
 			column := t2
-			/*line tensor.go:368*/ to[row/rows*stepTo+row%rows*strideTo+column] = from[row/rows*stepFrom+row%rows*strideFrom+column]
+			/*line tensor.go:368*/ to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
 		}
 		return
 	}
@@ -10649,12 +3846,429 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 		/*line tensor.go:364*/ if i >= size {
 			continue
 		}
-		t1 := i / columns
-		/*line tensor.go:367*/ t2 := i % columns
+		t1 := host.Div(i, columns)
+		/*line tensor.go:367*/ t2 := host.Rem(i, columns)
 		row := t1
 		column := t2
-		/*line tensor.go:368*/ to[row/rows*stepTo+row%rows*strideTo+column] = from[row/rows*stepFrom+row%rows*strideFrom+column]
-	} /*line quern_gen.go:10657:1*/
+		/*line tensor.go:368*/ to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
+	} /*line quern_gen.go:3854:1*/
+}
+
+func quernPlainWiden_kernel_Float16(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[kernel.Float16](r, 5), host.Slice[float32](r, 6)
+	host.Plain(r, func(t kernel.Thread) { widen[kernel.Float16](t, v0, v1, v2, v3, v4, v5, v6) })
+}
+
+func quernHostWiden_kernel_Float16(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	columns := host.Value[int](r, 1)
+	stride := host.Value[int](r, 2)
+	step := host.Value[int](r, 3)
+	matrices := host.Value[int](r, 4)
+	from := host.Slice[kernel.Float16](r, 5)
+	to := host.Slice[float32](r, 6)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := matrices * rows
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Widen_kernel_Float16(r, base, size, rows, step, stride, to, columns, from, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Widen_kernel_Float16(r *host.Run, base int, size int, rows int, step int, stride int, to []float32, columns int, from []kernel.Float16, width int) {
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(size-base, width)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			row := base + threadX
+			t1 := row * columns
+			t2 := (row + 1) * columns
+			/*line tensor_cpu.go:20*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+			out := to[t1:t2]
+			t3 := at
+			t4 := at + columns
+			/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+			for i := 0; i < len(t5); i++ {
+				/*line tensor_cpu.go:22*/ v := t5[i]
+				out[i] = v.Float32()
+			}
+		}
+		return
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+		t1 := row * columns
+		t2 := (row + 1) * columns
+		/*line tensor_cpu.go:17*/ if row >= size {
+			continue
+		}
+		at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		out := to[t1:t2]
+		t3 := at
+		t4 := at + columns
+		/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+		for i := 0; i < len(t5); i++ {
+			/*line tensor_cpu.go:22*/ v := t5[i]
+			out[i] = v.Float32()
+		}
+	} /*line quern_gen.go:3927:1*/
+}
+
+func quernPlainWiden_kernel_BFloat16(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[kernel.BFloat16](r, 5), host.Slice[float32](r, 6)
+	host.Plain(r, func(t kernel.Thread) { widen[kernel.BFloat16](t, v0, v1, v2, v3, v4, v5, v6) })
+}
+
+func quernHostWiden_kernel_BFloat16(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	columns := host.Value[int](r, 1)
+	stride := host.Value[int](r, 2)
+	step := host.Value[int](r, 3)
+	matrices := host.Value[int](r, 4)
+	from := host.Slice[kernel.BFloat16](r, 5)
+	to := host.Slice[float32](r, 6)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := matrices * rows
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Widen_kernel_BFloat16(r, base, size, rows, step, stride, to, columns, from, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Widen_kernel_BFloat16(r *host.Run, base int, size int, rows int, step int, stride int, to []float32, columns int, from []kernel.BFloat16, width int) {
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(size-base, width)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			row := base + threadX
+			t1 := row * columns
+			t2 := (row + 1) * columns
+			/*line tensor_cpu.go:20*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+			out := to[t1:t2]
+			t3 := at
+			t4 := at + columns
+			/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+			for i := 0; i < len(t5); i++ {
+				/*line tensor_cpu.go:22*/ v := t5[i]
+				out[i] = v.Float32()
+			}
+		}
+		return
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+		t1 := row * columns
+		t2 := (row + 1) * columns
+		/*line tensor_cpu.go:17*/ if row >= size {
+			continue
+		}
+		at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		out := to[t1:t2]
+		t3 := at
+		t4 := at + columns
+		/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+		for i := 0; i < len(t5); i++ {
+			/*line tensor_cpu.go:22*/ v := t5[i]
+			out[i] = v.Float32()
+		}
+	} /*line quern_gen.go:4000:1*/
+}
+
+func quernPlainWiden_kernel_Float8E4M3(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[kernel.Float8E4M3](r, 5), host.Slice[float32](r, 6)
+	host.Plain(r, func(t kernel.Thread) { widen[kernel.Float8E4M3](t, v0, v1, v2, v3, v4, v5, v6) })
+}
+
+func quernHostWiden_kernel_Float8E4M3(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	columns := host.Value[int](r, 1)
+	stride := host.Value[int](r, 2)
+	step := host.Value[int](r, 3)
+	matrices := host.Value[int](r, 4)
+	from := host.Slice[kernel.Float8E4M3](r, 5)
+	to := host.Slice[float32](r, 6)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := matrices * rows
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Widen_kernel_Float8E4M3(r, base, size, rows, step, stride, to, columns, from, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base int, size int, rows int, step int, stride int, to []float32, columns int, from []kernel.Float8E4M3, width int) {
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(size-base, width)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			row := base + threadX
+			t1 := row * columns
+			t2 := (row + 1) * columns
+			/*line tensor_cpu.go:20*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+			out := to[t1:t2]
+			t3 := at
+			t4 := at + columns
+			/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+			for i := 0; i < len(t5); i++ {
+				/*line tensor_cpu.go:22*/ v := t5[i]
+				result0 := v.Float32()
+				/*line tensor_cpu.go:23*/ out[i] = result0
+			}
+		}
+		return
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+		t1 := row * columns
+		t2 := (row + 1) * columns
+		/*line tensor_cpu.go:17*/ if row >= size {
+			continue
+		}
+		at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		out := to[t1:t2]
+		t3 := at
+		t4 := at + columns
+		/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+		for i := 0; i < len(t5); i++ {
+			/*line tensor_cpu.go:22*/ v := t5[i]
+			result0 := v.Float32()
+			/*line tensor_cpu.go:23*/ out[i] = result0
+		}
+	} /*line quern_gen.go:4075:1*/
+}
+
+func quernPlainWiden_kernel_Float8E5M2(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[kernel.Float8E5M2](r, 5), host.Slice[float32](r, 6)
+	host.Plain(r, func(t kernel.Thread) { widen[kernel.Float8E5M2](t, v0, v1, v2, v3, v4, v5, v6) })
+}
+
+func quernHostWiden_kernel_Float8E5M2(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	columns := host.Value[int](r, 1)
+	stride := host.Value[int](r, 2)
+	step := host.Value[int](r, 3)
+	matrices := host.Value[int](r, 4)
+	from := host.Slice[kernel.Float8E5M2](r, 5)
+	to := host.Slice[float32](r, 6)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := matrices * rows
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Widen_kernel_Float8E5M2(r, base, size, rows, step, stride, to, columns, from, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base int, size int, rows int, step int, stride int, to []float32, columns int, from []kernel.Float8E5M2, width int) {
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(size-base, width)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			row := base + threadX
+			t1 := row * columns
+			t2 := (row + 1) * columns
+			/*line tensor_cpu.go:20*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+			out := to[t1:t2]
+			t3 := at
+			t4 := at + columns
+			/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+			for i := 0; i < len(t5); i++ {
+				/*line tensor_cpu.go:22*/ v := t5[i]
+				result0 := v.Float32()
+				/*line tensor_cpu.go:23*/ out[i] = result0
+			}
+		}
+		return
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+		t1 := row * columns
+		t2 := (row + 1) * columns
+		/*line tensor_cpu.go:17*/ if row >= size {
+			continue
+		}
+		at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		out := to[t1:t2]
+		t3 := at
+		t4 := at + columns
+		/*line tensor_cpu.go:22*/ t5 := from[t3:t4]
+		for i := 0; i < len(t5); i++ {
+			/*line tensor_cpu.go:22*/ v := t5[i]
+			result0 := v.Float32()
+			/*line tensor_cpu.go:23*/ out[i] = result0
+		}
+	} /*line quern_gen.go:4150:1*/
+}
+
+func quernPlainIntegerCPU[T int8 | uint8](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int32](r, 10), host.Value[int32](r, 11), host.Slice[T](r, 12), host.Slice[T](r, 13), host.Slice[int32](r, 14)
+	host.Plain(r, func(t kernel.Thread) {
+		integerCPU[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14)
+	})
+}
+
+func quernHostIntegerCPU[T int8 | uint8](r *host.Run) {
+	m := host.Value[int](r, 0)
+	n := host.Value[int](r, 1)
+	k := host.Value[int](r, 2)
+	batch := host.Value[int](r, 3)
+	lda := host.Value[int](r, 4)
+	ldb := host.Value[int](r, 5)
+	ldc := host.Value[int](r, 6)
+	stepA := host.Value[int](r, 7)
+	stepB := host.Value[int](r, 8)
+	stepC := host.Value[int](r, 9)
+	alpha := host.Value[int32](r, 10)
+	beta := host.Value[int32](r, 11)
+	a := host.Slice[T](r, 12)
+	b := host.Slice[T](r, 13)
+	c := host.Slice[int32](r, 14)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := batch * m
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1IntegerCPU[T](r, base, size, m, stepA, lda, k, a, stepC, ldc, n, c, stepB, ldb, b, alpha, beta, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int, stepA int, lda int, k int, a []T, stepC int, ldc int, n int, c []int32, stepB int, ldb int, b []T, alpha int32, beta int32, width int) {
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(size-base, width)
+		if count <= 0 {
+			return
+		}
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			/*line tensor_cpu.go:34*/ t1 := host.Div(base+threadX, m)
+			/*line tensor_cpu.go:34*/ t2 := host.Rem(base+threadX, m)
+			matrix := t1
+			row := t2
+			/*line tensor_cpu.go:35*/ at := matrix*stepA + row*lda
+			t3 := at
+			t4 := at + k
+			/*line tensor_cpu.go:36*/ x := a[t3:t4]
+			at = matrix*stepC + row*ldc
+			t5 := at
+			t6 := at + n
+			/*line tensor_cpu.go:38*/ out := c[t5:t6]
+			for j := 0; j < len(out); j++ {
+				/*line tensor_cpu.go:40:40000*/ if r.Halted() {
+					/*line tensor_cpu.go:39*/ r.Halt()
+				}
+				/*line tensor_cpu.go:40:40000*/ at2 := matrix*stepB + j*ldb
+				t7 := at2
+				t8 := at2 + k
+				/*line tensor_cpu.go:41*/ y := b[t7:t8]
+				var sum int32
+				/*line tensor_cpu.go:43:40000*/ for p := 0; p < len(x); p++ {
+					/*line tensor_cpu.go:43*/ v := x[p]
+					sum += int32(v) * int32(y[p])
+				}
+				/*line tensor_cpu.go:46:40000*/ sum *= alpha
+				/*line tensor_cpu.go:47*/ if beta != 0 {
+					sum += beta * out[j]
+				}
+				out[j] = sum
+			}
+		}
+		/*line tensor_cpu.go:53:40000*/ return
+	}
+	/*line tensor_cpu.go:55:40000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		/*line tensor_cpu.go:31*/ if base+threadX >= size {
+			continue
+		}
+		/*line tensor_cpu.go:34:40000*/ t1 := host.Div(base+threadX, m)
+		/*line tensor_cpu.go:34*/ t2 := host.Rem(base+threadX, m)
+		matrix := t1
+		row := t2
+		/*line tensor_cpu.go:35*/ at := matrix*stepA + row*lda
+		t3 := at
+		t4 := at + k
+		/*line tensor_cpu.go:36*/ x := a[t3:t4]
+		at = matrix*stepC + row*ldc
+		t5 := at
+		t6 := at + n
+		/*line tensor_cpu.go:38*/ out := c[t5:t6]
+		for j := 0; j < len(out); j++ {
+			/*line tensor_cpu.go:40:40000*/ if r.Halted() {
+				/*line tensor_cpu.go:39*/ r.Halt()
+			}
+			/*line tensor_cpu.go:40:40000*/ at2 := matrix*stepB + j*ldb
+			t7 := at2
+			t8 := at2 + k
+			/*line tensor_cpu.go:41*/ y := b[t7:t8]
+			var sum int32
+			/*line tensor_cpu.go:43:40000*/ for p := 0; p < len(x); p++ {
+				/*line tensor_cpu.go:43*/ v := x[p]
+				sum += int32(v) * int32(y[p])
+			}
+			/*line tensor_cpu.go:46:40000*/ sum *= alpha
+			/*line tensor_cpu.go:47*/ if beta != 0 {
+				sum += beta * out[j]
+			}
+			out[j] = sum
+		}
+	} /*line quern_gen.go:4271:1*/
 }
 
 func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -10687,26 +4301,26 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		r.ThreadIdx = kernel.Dim3{}
-		/*line transpose.go:25*/ t1 = blockX % all
-		/*line transpose.go:26:50000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line transpose.go:25*/ t2 = blockX / all
-		/*line transpose.go:26:50000*/ i = t1
-		/*line transpose.go:27:50000*/ matrix = t2
-		/*line transpose.go:28:50000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line transpose.go:26:50000*/ t3 = i / tiles * 32
-		/*line transpose.go:27:50000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line transpose.go:26:50000*/ t4 = i % tiles * 32
-		/*line transpose.go:27:50000*/ row = t3
-		/*line transpose.go:28:50000*/ column = t4
-		/*line transpose.go:28:50000*/ iFirst = 0
+		/*line transpose.go:25*/ t1 = host.Rem(blockX, all)
+		r.ThreadIdx = kernel.Dim3{}
+		/*line transpose.go:25*/ t2 = host.Div(blockX, all)
+		i = t1
+		matrix = t2
+		r.ThreadIdx = kernel.Dim3{}
+		/*line transpose.go:26*/ t3 = host.Div(i, tiles) * 32
+		r.ThreadIdx = kernel.Dim3{}
+		/*line transpose.go:26*/ t4 = host.Rem(i, tiles) * 32
+		row = t3
+		column = t4
+		/*line transpose.go:28*/ iFirst = 0
 		/*line transpose.go:29:50000*/ for ; iFirst < 32; iFirst += 8 {
-			/*line transpose.go:30:50000*/ quernRow1Transpose[T](r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom) /*line quern_gen.go:10703:1*/
+			quernRow1Transpose[T](r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom)
 		}
 		/*line transpose.go:34:50000*/ iFirst2 = 0
 		/*line transpose.go:35:50000*/ for ; iFirst2 < 32; iFirst2 += 8 {
-			/*line transpose.go:36:50000*/ quernRow2Transpose[T](r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile) /*line quern_gen.go:10707:1*/
+			quernRow2Transpose[T](r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile)
 		}
-	}
+	} /*line quern_gen.go:4323:1*/
 }
 
 //go:noinline
@@ -10733,21 +4347,21 @@ func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst 
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(from)-start4 {
 						row2 := tile[iFirst+threadY][:count]
 						row3 := from[start4:][:count]
-						/*line transpose.go:30:50000*/ copy(row2, row3)
-						/*line transpose.go:31:50000*/ break done3 /*line quern_gen.go:10737:1*/
+						/*line transpose.go:30*/ copy(row2, row3)
+						break done3
 					}
 				}
 				/*line transpose.go:34:50000*/ for threadX := range 32 {
-					/*line transpose.go:35:50000*/ r.ThreadIdx.X = threadX
+					r.ThreadIdx.X = threadX
 					/*line transpose.go:28:50000*/ if iFirst+threadY < 32 {
 						/*line transpose.go:29:50000*/ if start2 < rows && column+threadX < columns {
-							/*line transpose.go:30:50000*/ tile[iFirst+threadY][threadX] = from[start4+threadX] /*line quern_gen.go:10744:1*/
+							tile[iFirst+threadY][threadX] = from[start4+threadX]
 						}
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:4364:1*/
 }
 
 //go:noinline
@@ -10775,22 +4389,22 @@ func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst2
 						row4 := to[start8:][:count2]
 						row5 := tile[:count2]
 						for threadX := range count2 {
-							/*line transpose.go:36:50000*/ row4[threadX] = row5[threadX][iFirst2+threadY] /*line quern_gen.go:10778:1*/
+							/*line transpose.go:36*/ row4[threadX] = row5[threadX][iFirst2+threadY]
 						}
-						/*line transpose.go:38:50000*/ break done4 /*line quern_gen.go:10780:1*/
+						/*line transpose.go:38:50000*/ break done4
 					}
 				}
-				/*line transpose.go:41:50000*/ for threadX := range 32 {
-					/*line transpose.go:42:50000*/ r.ThreadIdx.X = threadX
+				/*line transpose.go:41*/ for threadX := range 32 {
+					r.ThreadIdx.X = threadX
 					/*line transpose.go:34:50000*/ if iFirst2+threadY < 32 {
 						/*line transpose.go:35:50000*/ if start6 < columns && row+threadX < rows {
-							/*line transpose.go:36:50000*/ to[start8+threadX] = tile[threadX][iFirst2+threadY] /*line quern_gen.go:10787:1*/
+							to[start8+threadX] = tile[threadX][iFirst2+threadY]
 						}
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:4407:1*/
 }
 
 func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -10813,32 +4427,32 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		/*line transpose.go:49:50000*/ i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25) - 0.5)
+		/*line transpose.go:49*/ i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25-0) - 0.5)
 		/*line transpose.go:50:50000*/ for i*(i+1)/2 > blockX {
-			/*line transpose.go:51:50000*/ if r.Halted() {
-				/*line transpose.go:50:50000*/ r.Halt() /*line quern_gen.go:10819:1*/
+			/*line transpose.go:51*/ if r.Halted() {
+				/*line transpose.go:50*/ r.Halt()
 			}
-			/*line transpose.go:51:50000*/ i-- /*line quern_gen.go:10821:1*/
+			/*line transpose.go:51*/ i--
 		}
 		/*line transpose.go:53:50000*/ for (i+1)*(i+2)/2 <= blockX {
 			/*line transpose.go:54:50000*/ if r.Halted() {
-				/*line transpose.go:53:50000*/ r.Halt() /*line quern_gen.go:10825:1*/
+				/*line transpose.go:53*/ r.Halt()
 			}
-			/*line transpose.go:54:50000*/ i++ /*line quern_gen.go:10827:1*/
+			/*line transpose.go:54:50000*/ i++
 		}
 		/*line transpose.go:56:50000*/ t1 = i * 32
-		/*line transpose.go:57:50000*/ t2 = (blockX - i*(i+1)/2) * 32
-		/*line transpose.go:58:50000*/ row = t1
-		/*line transpose.go:59:50000*/ column = t2
-		/*line transpose.go:58:50000*/ iFirst = 0
-		/*line transpose.go:59:50000*/ for ; iFirst < 32; iFirst += 8 {
-			/*line transpose.go:60:50000*/ quernRow1TransposeSquare[T](r, iFirst, row, n, column, lower, data, stride, upper) /*line quern_gen.go:10835:1*/
+		t2 = (blockX - i*(i+1)/2) * 32
+		row = t1
+		column = t2
+		/*line transpose.go:58*/ iFirst = 0
+		for ; iFirst < 32; iFirst += 8 {
+			quernRow1TransposeSquare[T](r, iFirst, row, n, column, lower, data, stride, upper)
 		}
-		/*line transpose.go:67:50000*/ iFirst2 = 0
-		/*line transpose.go:68*/ for ; iFirst2 < 32; iFirst2 += 8 {
-			/*line transpose.go:69:50000*/ quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower) /*line quern_gen.go:10839:1*/
+		/*line transpose.go:67*/ iFirst2 = 0
+		for ; iFirst2 < 32; iFirst2 += 8 {
+			quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower)
 		}
-	}
+	} /*line quern_gen.go:4455:1*/
 }
 
 //go:noinline
@@ -10871,49 +4485,47 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(data)-start4 {
 						row2 := lower[iFirst+threadY][:count]
 						row3 := data[start4:][:count]
-						/*line transpose.go:60:50000*/ copy(row2, row3)
-						/*line transpose.go:61:50000*/ break done2 /*line quern_gen.go:10875:1*/
+						/*line transpose.go:60*/ copy(row2, row3)
+						break done2
 					}
 				}
 				/*line transpose.go:64:50000*/ for threadX := range 32 {
-					/*line transpose.go:65:50000*/ r.ThreadIdx.X = threadX
-					/*line transpose.go:66:50000*/ if iFirst+threadY < 32 {
-						/*line transpose.go:59:50000*/ if start2 < n && column+threadX < n {
-							/*line transpose.go:60:50000*/ lower[iFirst+threadY][threadX] = data[start3+threadX] /*line quern_gen.go:10882:1*/
+					r.ThreadIdx.X = threadX
+					/*line transpose.go:66*/ if iFirst+threadY < 32 {
+						/*line transpose.go:59*/ if start2 < n && column+threadX < n {
+							lower[iFirst+threadY][threadX] = data[start3+threadX]
 						}
 					}
 				}
 			}
-//line transpose.go:65:50000
 		done3:
-			/*line transpose.go:66:50000*/ switch {
-//line transpose.go:67:50000
+			switch {
 			default:
-				/*line transpose.go:68*/ if !(iFirst+threadY < 32 && start6 < n) {
-					/*line transpose.go:69:50000*/ break done3 /*line quern_gen.go:10893:1*/
+				if !(iFirst+threadY < 32 && start6 < n) {
+					break done3
 				}
-				/*line transpose.go:71:50000*/ if same2 {
-					/*line transpose.go:72:50000*/ if count2 <= 0 {
-						/*line transpose.go:73:50000*/ break done3 /*line quern_gen.go:10897:1*/
+				if same2 {
+					if count2 <= 0 {
+						break done3
 					}
 					/*line transpose.go:75:50000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
-						/*line transpose.go:76:50000*/ row4 := upper[iFirst+threadY][:count2]
-						/*line transpose.go:77:50000*/ row5 := data[start8:][:count2]
-						/*line transpose.go:63:50000*/ copy(row4, row5)
-						/*line transpose.go:64:50000*/ break done3 /*line quern_gen.go:10903:1*/
+						row4 := upper[iFirst+threadY][:count2]
+						row5 := data[start8:][:count2]
+						/*line transpose.go:63*/ copy(row4, row5)
+						break done3
 					}
 				}
-				/*line transpose.go:67:50000*/ for threadX := range 32 {
-					/*line transpose.go:68*/ r.ThreadIdx.X = threadX
-					/*line transpose.go:69:50000*/ if iFirst+threadY < 32 {
-						/*line transpose.go:62:50000*/ if start6 < n && row+threadX < n {
-							/*line transpose.go:63:50000*/ upper[iFirst+threadY][threadX] = data[start7+threadX] /*line quern_gen.go:10910:1*/
+				for threadX := range 32 {
+					r.ThreadIdx.X = threadX
+					if iFirst+threadY < 32 {
+						/*line transpose.go:62*/ if start6 < n && row+threadX < n {
+							upper[iFirst+threadY][threadX] = data[start7+threadX]
 						}
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:4528:1*/
 }
 
 //go:noinline
@@ -10948,16 +4560,16 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 						row6 := data[start12:][:count3]
 						row7 := upper[:count3]
 						for threadX := range count3 {
-							/*line transpose.go:69:50000*/ row6[threadX] = row7[threadX][iFirst2+threadY] /*line quern_gen.go:10951:1*/
+							/*line transpose.go:69*/ row6[threadX] = row7[threadX][iFirst2+threadY]
 						}
-						/*line transpose.go:71:50000*/ break done4 /*line quern_gen.go:10953:1*/
+						break done4
 					}
 				}
 				/*line transpose.go:74:50000*/ for threadX := range 32 {
-					/*line transpose.go:75:50000*/ r.ThreadIdx.X = threadX
-					/*line transpose.go:76:50000*/ if iFirst2+threadY < 32 {
+					r.ThreadIdx.X = threadX
+					/*line transpose.go:76*/ if iFirst2+threadY < 32 {
 						/*line transpose.go:68*/ if start10 < n && column+threadX < n {
-							/*line transpose.go:69:50000*/ data[start11+threadX] = upper[threadX][iFirst2+threadY] /*line quern_gen.go:10960:1*/
+							data[start11+threadX] = upper[threadX][iFirst2+threadY]
 						}
 					}
 				}
@@ -10965,35 +4577,35 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 //line transpose.go:74:50000
 		done5:
 			/*line transpose.go:75:50000*/ switch {
-//line transpose.go:76:50000
+//line transpose.go:76
 			default:
-				/*line transpose.go:77:50000*/ if !(iFirst2+threadY < 32 && row != column && start15 < n) {
-					/*line transpose.go:78:50000*/ break done5 /*line quern_gen.go:10971:1*/
+				if !(iFirst2+threadY < 32 && row != column && start15 < n) {
+					break done5
 				}
-				/*line transpose.go:80:50000*/ if same5 {
-					/*line transpose.go:81:50000*/ if count4 <= 0 {
-						/*line transpose.go:82:50000*/ break done5 /*line quern_gen.go:10975:1*/
+				if same5 {
+					if count4 <= 0 {
+						break done5
 					}
 					/*line transpose.go:84:50000*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
-						/*line transpose.go:85:50000*/ row8 := data[start16:][:count4]
-						/*line transpose.go:86:50000*/ row9 := lower[:count4]
+						row8 := data[start16:][:count4]
+						row9 := lower[:count4]
 						/*line transpose.go:87:50000*/ for threadX := range count4 {
-							/*line transpose.go:72:50000*/ row8[threadX] = row9[threadX][iFirst2+threadY] /*line quern_gen.go:10981:1*/
+							/*line transpose.go:72*/ row8[threadX] = row9[threadX][iFirst2+threadY]
 						}
-						/*line transpose.go:74:50000*/ break done5 /*line quern_gen.go:10983:1*/
+						/*line transpose.go:74:50000*/ break done5
 					}
 				}
-				/*line transpose.go:77:50000*/ for threadX := range 32 {
-					/*line transpose.go:78:50000*/ r.ThreadIdx.X = threadX
-					/*line transpose.go:79:50000*/ if iFirst2+threadY < 32 {
-						/*line transpose.go:71:50000*/ if same4 && row+threadX < n {
-							/*line transpose.go:72:50000*/ data[start14+threadX] = lower[threadX][iFirst2+threadY] /*line quern_gen.go:10990:1*/
+				/*line transpose.go:77*/ for threadX := range 32 {
+					r.ThreadIdx.X = threadX
+					if iFirst2+threadY < 32 {
+						/*line transpose.go:71*/ if same4 && row+threadX < n {
+							data[start14+threadX] = lower[threadX][iFirst2+threadY]
 						}
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:4608:1*/
 }
 
 func quernPlainTrsm[T float32 | float64](r *host.Run) {
@@ -11020,21 +4632,21 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 		blockX := r.BlockIdx.X
 		base := blockX * 128
 		/*line trsm.go:19*/ eFirst = 0
-		for ; eFirst < 1024; eFirst += 128 {
-			for threadZ := range 1 {
+		/*line trsm.go:20:60000*/ for ; eFirst < 1024; eFirst += 128 {
+			/*line trsm.go:21*/ for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Trsm[T](r, eFirst, unit, n, a, offA, rowA, columnA, m) /*line quern_gen.go:11027:1*/
+					quernRow1Trsm[T](r, eFirst, unit, n, a, offA, rowA, columnA, m)
 				}
 			}
 		}
 		/*line trsm.go:28:60000*/ for threadZ := range 1 {
 			/*line trsm.go:29:60000*/ for threadY := range 1 {
-				/*line trsm.go:30:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line trsm.go:31:60000*/ quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m) /*line quern_gen.go:11034:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m)
 			}
 		}
-	}
+	} /*line quern_gen.go:4649:1*/
 }
 
 //go:noinline
@@ -11046,40 +4658,36 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-			/*line trsm.go:20*/ t1 := (eFirst + threadX) / 32
-			t2 := (eFirst + threadX) % 32
-			i := t1
-			j := t2
-//line trsm.go:21
-			var v T
-			/*line trsm.go:23*/ if i == j && (unit != 0 || i >= n) {
-				v = 1
-//line trsm.go:25:60000
-			} else if i < n && j <= i {
-				/*line trsm.go:26:60000*/ v = a[offA+i*rowA+j*columnA] /*line quern_gen.go:11059:1*/
-			}
-			/*line trsm.go:28:60000*/ m[i][j] = v /*line quern_gen.go:11061:1*/
-		}
-		/*line trsm.go:30:60000*/ return /*line quern_gen.go:11063:1*/
-	}
-	/*line trsm.go:32:60000*/ for threadX := range 128 {
-		/*line trsm.go:33:60000*/ r.ThreadIdx.X = threadX
-		/*line trsm.go:19*/ if eFirst+threadX < 1024 {
 			t1 := (eFirst + threadX) / 32
 			t2 := (eFirst + threadX) % 32
-			i := t1
-			j := t2
 //line trsm.go:21
 			var v T
-			/*line trsm.go:23*/ if i == j && (unit != 0 || i >= n) {
+			/*line trsm.go:23:60000*/ if t1 == t2 && (unit != 0 || t1 >= n) {
 				v = 1
-//line trsm.go:25:60000
-			} else if i < n && j <= i {
-				/*line trsm.go:26:60000*/ v = a[offA+i*rowA+j*columnA] /*line quern_gen.go:11078:1*/
+//line trsm.go:25
+			} else if t1 < n && t2 <= t1 {
+				/*line trsm.go:26:60000*/ v = a[offA+t1*rowA+t2*columnA]
 			}
-			/*line trsm.go:28:60000*/ m[i][j] = v /*line quern_gen.go:11080:1*/
+			/*line trsm.go:28:60000*/ m[t1][t2] = v
 		}
+		/*line trsm.go:30*/ return
 	}
+	/*line trsm.go:32:60000*/ for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		t1 := (eFirst + threadX) / 32
+		t2 := (eFirst + threadX) % 32
+		/*line trsm.go:19*/ if eFirst+threadX < 1024 {
+//line trsm.go:21
+			var v T
+			/*line trsm.go:23:60000*/ if t1 == t2 && (unit != 0 || t1 >= n) {
+				v = 1
+//line trsm.go:25
+			} else if t1 < n && t2 <= t1 {
+				/*line trsm.go:26:60000*/ v = a[offA+t1*rowA+t2*columnA]
+			}
+			/*line trsm.go:28:60000*/ m[t1][t2] = v
+		}
+	} /*line quern_gen.go:4690:1*/
 }
 
 //go:noinline
@@ -11093,59 +4701,59 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 			r.ThreadIdx.X = threadX
 			r2 := base + threadX
 			at2 := offB + r2*columnB
-			/*line trsm.go:35:60000*/ x := [32]T{}
-			/*line trsm.go:37:60000*/ for i2 := 0; i2 < 32; i2++ {
-				/*line trsm.go:38:60000*/ if i2 < n {
-					/*line trsm.go:39:60000*/ x[i2] = alpha * b[at2+i2*rowB] /*line quern_gen.go:11099:1*/
+			/*line trsm.go:35*/ x := [32]T{}
+			/*line trsm.go:37*/ for i := 0; i < 32; i++ {
+				/*line trsm.go:38:60000*/ if i < n {
+					x[i] = alpha * b[at2+i*rowB]
 				}
 			}
-			/*line trsm.go:43:60000*/ for i3 := 0; i3 < 32; i3++ {
-				/*line trsm.go:44:60000*/ if r.Halted() {
-					/*line trsm.go:43:60000*/ r.Halt() /*line quern_gen.go:11104:1*/
+			/*line trsm.go:43:60000*/ for i2 := 0; i2 < 32; i2++ {
+				/*line trsm.go:44*/ if r.Halted() {
+					/*line trsm.go:43*/ r.Halt()
 				}
-				/*line trsm.go:45:60000*/ t3 := i3
-				/*line trsm.go:46:60000*/ for j2 := 0; j2 < t3; j2++ {
-					/*line trsm.go:46:60000*/ x[i3] -= m[i3][j2] * x[j2] /*line quern_gen.go:11108:1*/
+				/*line trsm.go:45:60000*/ t3 := i2
+				/*line trsm.go:46:60000*/ for j := 0; j < t3; j++ {
+					/*line trsm.go:46*/ x[i2] -= m[i2][j] * x[j]
 				}
-				/*line trsm.go:48:60000*/ x[i3] /= m[i3][i3] /*line quern_gen.go:11110:1*/
+				/*line trsm.go:48:60000*/ x[i2] /= m[i2][i2]
 			}
-			/*line trsm.go:51:60000*/ for i4 := 0; i4 < 32; i4++ {
-				/*line trsm.go:52:60000*/ if i4 < n {
-					/*line trsm.go:53:60000*/ b[at2+i4*rowB] = x[i4] /*line quern_gen.go:11114:1*/
+			/*line trsm.go:51:60000*/ for i3 := 0; i3 < 32; i3++ {
+				/*line trsm.go:52*/ if i3 < n {
+					b[at2+i3*rowB] = x[i3]
 				}
 			}
 		}
-		/*line trsm.go:57:60000*/ return /*line quern_gen.go:11118:1*/
+		return
 	}
 	/*line trsm.go:59:60000*/ for threadX := range 128 {
-		/*line trsm.go:60:60000*/ r.ThreadIdx.X = threadX
-		/*line trsm.go:61:60000*/ r2 := base + threadX
-		/*line trsm.go:62:60000*/ at := offB + r2*columnB
+		r.ThreadIdx.X = threadX
+		r2 := base + threadX
+		at := offB + r2*columnB
 		/*line trsm.go:32:60000*/ if r2 >= lines {
-			/*line trsm.go:33:60000*/ continue /*line quern_gen.go:11125:1*/
+			continue
 		}
 		/*line trsm.go:35:60000*/ x := [32]T{}
-		/*line trsm.go:37:60000*/ for i2 := 0; i2 < 32; i2++ {
-			/*line trsm.go:38:60000*/ if i2 < n {
-				/*line trsm.go:39:60000*/ x[i2] = alpha * b[at+i2*rowB] /*line quern_gen.go:11130:1*/
+		/*line trsm.go:37*/ for i := 0; i < 32; i++ {
+			/*line trsm.go:38:60000*/ if i < n {
+				x[i] = alpha * b[at+i*rowB]
 			}
 		}
-		/*line trsm.go:43:60000*/ for i3 := 0; i3 < 32; i3++ {
-			/*line trsm.go:44:60000*/ if r.Halted() {
-				/*line trsm.go:43:60000*/ r.Halt() /*line quern_gen.go:11135:1*/
+		/*line trsm.go:43:60000*/ for i2 := 0; i2 < 32; i2++ {
+			/*line trsm.go:44*/ if r.Halted() {
+				/*line trsm.go:43*/ r.Halt()
 			}
-			/*line trsm.go:45:60000*/ t3 := i3
-			/*line trsm.go:46:60000*/ for j2 := 0; j2 < t3; j2++ {
-				/*line trsm.go:46:60000*/ x[i3] -= m[i3][j2] * x[j2] /*line quern_gen.go:11139:1*/
+			/*line trsm.go:45:60000*/ t3 := i2
+			/*line trsm.go:46:60000*/ for j := 0; j < t3; j++ {
+				/*line trsm.go:46*/ x[i2] -= m[i2][j] * x[j]
 			}
-			/*line trsm.go:48:60000*/ x[i3] /= m[i3][i3] /*line quern_gen.go:11141:1*/
+			/*line trsm.go:48:60000*/ x[i2] /= m[i2][i2]
 		}
-		/*line trsm.go:51:60000*/ for i4 := 0; i4 < 32; i4++ {
-			/*line trsm.go:52:60000*/ if i4 < n {
-				/*line trsm.go:53:60000*/ b[at+i4*rowB] = x[i4] /*line quern_gen.go:11145:1*/
+		/*line trsm.go:51:60000*/ for i3 := 0; i3 < 32; i3++ {
+			/*line trsm.go:52*/ if i3 < n {
+				b[at+i3*rowB] = x[i3]
 			}
 		}
-	}
+	} /*line quern_gen.go:4756:1*/
 }
 
 func quernPlainAxpy[T float32 | float64](r *host.Run) {
@@ -11185,21 +4793,21 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:21:70000*/ result0 := place(i, n, incY)
-			/*line vector.go:21:70000*/ result02 := place(i, n, incX)
-			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:11190:1*/
+			/*line vector.go:21*/ result0 := place(i, n, incY)
+			/*line vector.go:21*/ result02 := place(i, n, incX)
+			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-		/*line vector.go:23:70000*/ return /*line quern_gen.go:11192:1*/
+		/*line vector.go:23:70000*/ return
 	}
 	/*line vector.go:25:70000*/ for threadX := range width {
-		/*line vector.go:26:70000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:27:70000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line vector.go:20:70000*/ if i < n {
-			/*line vector.go:21:70000*/ result0 := place(i, n, incY)
-			/*line vector.go:21:70000*/ result02 := place(i, n, incX)
-			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:11200:1*/
+			result0 := place(i, n, incY)
+			/*line vector.go:21*/ result02 := place(i, n, incX)
+			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	}
+	} /*line quern_gen.go:4810:1*/
 }
 
 func quernHostAxpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -11234,21 +4842,21 @@ func quernRow1Axpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:21:70000*/ result0 := place(i, n, incY2)
-			/*line vector.go:21:70000*/ result02 := place(i, n, incX2)
-			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:11239:1*/
+			/*line vector.go:21*/ result0 := place(i, n, incY2)
+			/*line vector.go:21*/ result02 := place(i, n, incX2)
+			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-		/*line vector.go:23:70000*/ return /*line quern_gen.go:11241:1*/
+		/*line vector.go:23:70000*/ return
 	}
 	/*line vector.go:25:70000*/ for threadX := range width {
-		/*line vector.go:26:70000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:27:70000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line vector.go:20:70000*/ if i < n {
-			/*line vector.go:21:70000*/ result0 := place(i, n, incY2)
-			/*line vector.go:21:70000*/ result02 := place(i, n, incX2)
-			/*line vector.go:21:70000*/ y[result0] += alpha * x[result02] /*line quern_gen.go:11249:1*/
+			result0 := place(i, n, incY2)
+			/*line vector.go:21*/ result02 := place(i, n, incX2)
+			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	}
+	} /*line quern_gen.go:4859:1*/
 }
 
 func quernPlainScal[T float32 | float64](r *host.Run) {
@@ -11286,29 +4894,29 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:30:70000*/ result0 := place(i, n, incX)
-			/*line vector.go:30:70000*/ v := alpha * x[result0]
+			/*line vector.go:30*/ result0 := place(i, n, incX)
+			/*line vector.go:30*/ v := alpha * x[result0]
 			/*line vector.go:31:70000*/ if alpha == 0 {
-				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:11292:1*/
+				v = 0
 			}
 			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
-			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:11295:1*/
+			/*line vector.go:34*/ x[result02] = v
 		}
-		/*line vector.go:36:70000*/ return /*line quern_gen.go:11297:1*/
+		return
 	}
 	/*line vector.go:38:70000*/ for threadX := range width {
-		/*line vector.go:39:70000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:40:70000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line vector.go:29:70000*/ if i < n {
-			/*line vector.go:30:70000*/ result0 := place(i, n, incX)
-			/*line vector.go:30:70000*/ v := alpha * x[result0]
+			result0 := place(i, n, incX)
+			/*line vector.go:30*/ v := alpha * x[result0]
 			/*line vector.go:31:70000*/ if alpha == 0 {
-				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:11306:1*/
+				v = 0
 			}
 			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
-			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:11309:1*/
+			/*line vector.go:34*/ x[result02] = v
 		}
-	}
+	} /*line quern_gen.go:4919:1*/
 }
 
 func quernHostScal_float32_incX_1[T float32 | float64](r *host.Run) {
@@ -11341,29 +4949,29 @@ func quernRow1Scal_float32_incX_1[T float32 | float64](r *host.Run, base int, n 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:30:70000*/ result0 := place(i, n, incX2)
-			/*line vector.go:30:70000*/ v := alpha * x[result0]
+			/*line vector.go:30*/ result0 := place(i, n, incX2)
+			/*line vector.go:30*/ v := alpha * x[result0]
 			/*line vector.go:31:70000*/ if alpha == 0 {
-				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:11347:1*/
+				v = 0
 			}
 			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
-			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:11350:1*/
+			/*line vector.go:34*/ x[result02] = v
 		}
-		/*line vector.go:36:70000*/ return /*line quern_gen.go:11352:1*/
+		return
 	}
 	/*line vector.go:38:70000*/ for threadX := range width {
-		/*line vector.go:39:70000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:40:70000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line vector.go:29:70000*/ if i < n {
-			/*line vector.go:30:70000*/ result0 := place(i, n, incX2)
-			/*line vector.go:30:70000*/ v := alpha * x[result0]
+			result0 := place(i, n, incX2)
+			/*line vector.go:30*/ v := alpha * x[result0]
 			/*line vector.go:31:70000*/ if alpha == 0 {
-				/*line vector.go:32:70000*/ v = 0 /*line quern_gen.go:11361:1*/
+				v = 0
 			}
 			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
-			/*line vector.go:34:70000*/ x[result02] = v /*line quern_gen.go:11364:1*/
+			/*line vector.go:34*/ x[result02] = v
 		}
-	}
+	} /*line quern_gen.go:4974:1*/
 }
 
 func quernPlainCopyVector[T float32 | float64](r *host.Run) {
@@ -11402,21 +5010,21 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:43:70000*/ result0 := place(i, n, incY)
-			/*line vector.go:43:70000*/ result02 := place(i, n, incX)
-			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:11407:1*/
+			/*line vector.go:43*/ result0 := place(i, n, incY)
+			/*line vector.go:43*/ result02 := place(i, n, incX)
+			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-		/*line vector.go:45:70000*/ return /*line quern_gen.go:11409:1*/
+		/*line vector.go:45:70000*/ return
 	}
 	/*line vector.go:47:70000*/ for threadX := range width {
-		/*line vector.go:48:70000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:49:70000*/ i := base + threadX
-		/*line vector.go:42:70000*/ if i < n {
-			/*line vector.go:43:70000*/ result0 := place(i, n, incY)
-			/*line vector.go:43:70000*/ result02 := place(i, n, incX)
-			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:11417:1*/
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line vector.go:42*/ if i < n {
+			result0 := place(i, n, incY)
+			/*line vector.go:43*/ result02 := place(i, n, incX)
+			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	}
+	} /*line quern_gen.go:5027:1*/
 }
 
 func quernHostCopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -11450,21 +5058,21 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:43:70000*/ result0 := place(i, n, incY2)
-			/*line vector.go:43:70000*/ result02 := place(i, n, incX2)
-			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:11455:1*/
+			/*line vector.go:43*/ result0 := place(i, n, incY2)
+			/*line vector.go:43*/ result02 := place(i, n, incX2)
+			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-		/*line vector.go:45:70000*/ return /*line quern_gen.go:11457:1*/
+		/*line vector.go:45:70000*/ return
 	}
 	/*line vector.go:47:70000*/ for threadX := range width {
-		/*line vector.go:48:70000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:49:70000*/ i := base + threadX
-		/*line vector.go:42:70000*/ if i < n {
-			/*line vector.go:43:70000*/ result0 := place(i, n, incY2)
-			/*line vector.go:43:70000*/ result02 := place(i, n, incX2)
-			/*line vector.go:43:70000*/ y[result0] = x[result02] /*line quern_gen.go:11465:1*/
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line vector.go:42*/ if i < n {
+			result0 := place(i, n, incY2)
+			/*line vector.go:43*/ result02 := place(i, n, incX2)
+			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	}
+	} /*line quern_gen.go:5075:1*/
 }
 
 func quernPlainSwap[T float32 | float64](r *host.Run) {
@@ -11503,43 +5111,43 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:52:70000*/ result0 := place(i, n, incX)
-			/*line vector.go:53:70000*/ t5 := result0
-			/*line vector.go:52:70000*/ result02 := place(i, n, incY)
-			/*line vector.go:53:70000*/ t10 := result02
-			/*line vector.go:54:70000*/ at := t5
-			/*line vector.go:55:70000*/ to := t10
-			/*line vector.go:53:70000*/ t12 := at
-			/*line vector.go:53:70000*/ _ = x[t12]
-			/*line vector.go:54:70000*/ t14 := to
-			/*line vector.go:53:70000*/ _ = y[t14]
-			/*line vector.go:53:70000*/ t15 := y[to]
-			/*line vector.go:53:70000*/ t16 := x[at]
-			/*line vector.go:53:70000*/ x[t12] = t15
-			/*line vector.go:53:70000*/ y[t14] = t16 /*line quern_gen.go:11519:1*/
+			/*line vector.go:52*/ result0 := place(i, n, incX)
+			t5 := result0
+			/*line vector.go:52*/ result02 := place(i, n, incY)
+			t10 := result02
+			at := t5
+			to := t10
+			/*line vector.go:53*/ t12 := at
+			/*line vector.go:53*/ _ = x[t12]
+			t14 := to
+			/*line vector.go:53*/ _ = y[t14]
+			/*line vector.go:53*/ t15 := y[to]
+			/*line vector.go:53*/ t16 := x[at]
+			/*line vector.go:53*/ x[t12] = t15
+			/*line vector.go:53*/ y[t14] = t16
 		}
-		/*line vector.go:55:70000*/ return /*line quern_gen.go:11521:1*/
+		/*line vector.go:55:70000*/ return
 	}
 	/*line vector.go:57:70000*/ for threadX := range width {
-		/*line vector.go:58:70000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:59:70000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line vector.go:51:70000*/ if i < n {
-			/*line vector.go:52:70000*/ result0 := place(i, n, incX)
-			/*line vector.go:53:70000*/ t5 := result0
-			/*line vector.go:52:70000*/ result02 := place(i, n, incY)
-			/*line vector.go:53:70000*/ t10 := result02
-			/*line vector.go:54:70000*/ at := t5
-			/*line vector.go:55:70000*/ to := t10
-			/*line vector.go:53:70000*/ t12 := at
-			/*line vector.go:53:70000*/ _ = x[t12]
-			/*line vector.go:54:70000*/ t14 := to
-			/*line vector.go:53:70000*/ _ = y[t14]
-			/*line vector.go:53:70000*/ t15 := y[to]
-			/*line vector.go:53:70000*/ t16 := x[at]
-			/*line vector.go:53:70000*/ x[t12] = t15
-			/*line vector.go:53:70000*/ y[t14] = t16 /*line quern_gen.go:11540:1*/
+			result0 := place(i, n, incX)
+			t5 := result0
+			/*line vector.go:52*/ result02 := place(i, n, incY)
+			t10 := result02
+			at := t5
+			to := t10
+			/*line vector.go:53*/ t12 := at
+			/*line vector.go:53*/ _ = x[t12]
+			t14 := to
+			/*line vector.go:53*/ _ = y[t14]
+			/*line vector.go:53*/ t15 := y[to]
+			/*line vector.go:53*/ t16 := x[at]
+			/*line vector.go:53*/ x[t12] = t15
+			/*line vector.go:53*/ y[t14] = t16
 		}
-	}
+	} /*line quern_gen.go:5150:1*/
 }
 
 func quernPlainRot[T float32 | float64](r *host.Run) {
@@ -11580,51 +5188,51 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-			/*line vector.go:62:70000*/ result0 := place(i, n, incX)
-			/*line vector.go:63:70000*/ t5 := result0
-			/*line vector.go:62:70000*/ result02 := place(i, n, incY)
-			/*line vector.go:63:70000*/ t10 := result02
-			/*line vector.go:64:70000*/ at := t5
-			/*line vector.go:65:70000*/ to := t10
-			/*line vector.go:63:70000*/ t11 := x[at]
-			/*line vector.go:63:70000*/ t12 := y[to]
-			/*line vector.go:64:70000*/ u := t11
-			/*line vector.go:65:70000*/ v := t12
-			/*line vector.go:64:70000*/ t14 := at
-			/*line vector.go:64:70000*/ _ = x[t14]
-			/*line vector.go:65:70000*/ t16 := to
-			/*line vector.go:64:70000*/ _ = y[t16]
-			/*line vector.go:65:70000*/ t17 := c*u + s*v
-			/*line vector.go:66:70000*/ t18 := c*v - s*u
-			/*line vector.go:64:70000*/ x[t14] = t17
-			/*line vector.go:64:70000*/ y[t16] = t18 /*line quern_gen.go:11600:1*/
+			/*line vector.go:62*/ result0 := place(i, n, incX)
+			t5 := result0
+			/*line vector.go:62*/ result02 := place(i, n, incY)
+			t10 := result02
+			at := t5
+			to := t10
+			/*line vector.go:63*/ t11 := x[at]
+			/*line vector.go:63*/ t12 := y[to]
+			u := t11
+			v := t12
+			/*line vector.go:64*/ t14 := at
+			/*line vector.go:64*/ _ = x[t14]
+			t16 := to
+			/*line vector.go:64*/ _ = y[t16]
+			t17 := c*u + s*v
+			t18 := c*v - s*u
+			/*line vector.go:64*/ x[t14] = t17
+			/*line vector.go:64*/ y[t16] = t18
 		}
-		/*line vector.go:66:70000*/ return /*line quern_gen.go:11602:1*/
+		/*line vector.go:66:70000*/ return
 	}
 	/*line vector.go:68:70000*/ for threadX := range width {
-		/*line vector.go:69:70000*/ r.ThreadIdx.X = threadX
-		/*line vector.go:70:70000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line vector.go:61:70000*/ if i < n {
-			/*line vector.go:62:70000*/ result0 := place(i, n, incX)
-			/*line vector.go:63:70000*/ t5 := result0
-			/*line vector.go:62:70000*/ result02 := place(i, n, incY)
-			/*line vector.go:63:70000*/ t10 := result02
-			/*line vector.go:64:70000*/ at := t5
-			/*line vector.go:65:70000*/ to := t10
-			/*line vector.go:63:70000*/ t11 := x[at]
-			/*line vector.go:63:70000*/ t12 := y[to]
-			/*line vector.go:64:70000*/ u := t11
-			/*line vector.go:65:70000*/ v := t12
-			/*line vector.go:64:70000*/ t14 := at
-			/*line vector.go:64:70000*/ _ = x[t14]
-			/*line vector.go:65:70000*/ t16 := to
-			/*line vector.go:64:70000*/ _ = y[t16]
-			/*line vector.go:65:70000*/ t17 := c*u + s*v
-			/*line vector.go:66:70000*/ t18 := c*v - s*u
-			/*line vector.go:64:70000*/ x[t14] = t17
-			/*line vector.go:64:70000*/ y[t16] = t18 /*line quern_gen.go:11625:1*/
+			result0 := place(i, n, incX)
+			t5 := result0
+			/*line vector.go:62*/ result02 := place(i, n, incY)
+			t10 := result02
+			at := t5
+			to := t10
+			/*line vector.go:63*/ t11 := x[at]
+			/*line vector.go:63*/ t12 := y[to]
+			u := t11
+			v := t12
+			/*line vector.go:64*/ t14 := at
+			/*line vector.go:64*/ _ = x[t14]
+			t16 := to
+			/*line vector.go:64*/ _ = y[t16]
+			t17 := c*u + s*v
+			t18 := c*v - s*u
+			/*line vector.go:64*/ x[t14] = t17
+			/*line vector.go:64*/ y[t16] = t18
 		}
-	}
+	} /*line quern_gen.go:5235:1*/
 }
 
 func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
@@ -11654,8 +5262,10 @@ func quernHostAxpyCPU[T float32 | float64](r *host.Run) {
 func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from int, to int, x []T, alpha T) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line vector.go:77:70000*/ t3 := y[from:to]
-		/*line vector.go:77:70000*/ t6 := x[from:to]
-		/*line vector.go:77:70000*/ addMultiple[T](t3, t6, alpha) /*line quern_gen.go:11659:1*/
-	}
+		/*line vector.go:77*/ t3 := y[from:to]
+		/*line vector.go:77*/ t6 := x[from:to]
+		/*line vector.go:77*/ addMultiple[T](t3, t6, alpha)
+	} /*line quern_gen.go:5268:1*/
 }
+
+//line vector.go:80:70000

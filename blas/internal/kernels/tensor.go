@@ -29,7 +29,7 @@ type (
 
 // tensorF16 multiplies matrices of Float16.
 //
-//quern:kernel unchecked block=TensorThreads
+//quern:kernel unchecked block=TensorThreads only=gpu
 func tensorF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.Float16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineF16](t)
 	x := newTensorTile(t, 8, TensorRows, TensorRows*1, m, n, k, part)
@@ -46,7 +46,7 @@ func tensorF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, step
 
 // tensorF16Wide multiplies matrices of Float16.
 //
-//quern:kernel unchecked block=TensorThreads
+//quern:kernel unchecked block=TensorThreads only=gpu
 func tensorF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.Float16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 3 * TensorRows * tensorChunks]lineF16](t)
 	x := newTensorTile(t, 8, TensorRows, TensorRows*2, m, n, k, part)
@@ -63,7 +63,7 @@ func tensorF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, 
 
 // tensorBF16 multiplies matrices of BFloat16.
 //
-//quern:kernel unchecked block=TensorThreads
+//quern:kernel unchecked block=TensorThreads only=gpu
 func tensorBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.BFloat16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineBF16](t)
 	x := newTensorTile(t, 8, TensorRows, TensorRows*1, m, n, k, part)
@@ -80,7 +80,7 @@ func tensorBF16(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, ste
 
 // tensorBF16Wide multiplies matrices of BFloat16.
 //
-//quern:kernel unchecked block=TensorThreads
+//quern:kernel unchecked block=TensorThreads only=gpu
 func tensorBF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []kernel.BFloat16, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 3 * TensorRows * tensorChunks]lineBF16](t)
 	x := newTensorTile(t, 8, TensorRows, TensorRows*2, m, n, k, part)
@@ -97,7 +97,7 @@ func tensorBF16Wide(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB,
 
 // tensorTF32 multiplies matrices of float32, rounded to the TF32 format.
 //
-//quern:kernel unchecked block=TensorThreads
+//quern:kernel unchecked block=TensorThreads only=gpu
 func tensorTF32(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []float32, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineTF32](t)
 	x := newTensorTile(t, 4, TensorRows, TensorRows*1, m, n, k, part)
@@ -114,7 +114,7 @@ func tensorTF32(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, ste
 
 // tensorS8 multiplies matrices of int8.
 //
-//quern:kernel unchecked block=TensorThreads minblocks=2
+//quern:kernel unchecked block=TensorThreads minblocks=2 only=gpu
 func tensorS8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []int8, c []int32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineS8](t)
 	x := newTensorTile(t, 16, TensorRows, TensorRows*1, m, n, k, part)
@@ -129,7 +129,7 @@ func tensorS8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC
 
 // tensorU8 multiplies matrices of uint8.
 //
-//quern:kernel unchecked block=TensorThreads minblocks=2
+//quern:kernel unchecked block=TensorThreads minblocks=2 only=gpu
 func tensorU8(t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta int32, a, b []uint8, c []int32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineU8](t)
 	x := newTensorTile(t, 16, TensorRows, TensorRows*1, m, n, k, part)
@@ -149,7 +149,7 @@ type Float8 interface {
 
 // tensorFloat8 multiplies matrices of 8-bit floats, given by their bits.
 //
-//quern:kernel unchecked block=TensorThreads instantiate=kernel.Float8E4M3:kernel.Float8E4M3,kernel.Float8E4M3:kernel.Float8E5M2,kernel.Float8E5M2:kernel.Float8E4M3,kernel.Float8E5M2:kernel.Float8E5M2
+//quern:kernel unchecked block=TensorThreads only=gpu instantiate=kernel.Float8E4M3:kernel.Float8E4M3,kernel.Float8E4M3:kernel.Float8E5M2,kernel.Float8E5M2:kernel.Float8E4M3,kernel.Float8E5M2:kernel.Float8E5M2
 func tensorFloat8[A, B Float8](t kernel.Thread, m, n, k, part, lda, ldb, ldc, stepA, stepB, stepC int, alpha, beta float32, a, b []uint8, c []float32, post, ldr, stepR int, bias, residual []float32) {
 	tiles := kernel.Shared[[tensorStages * 2 * TensorRows * tensorChunks]lineU8](t)
 	x := newTensorTile(t, 16, TensorRows, TensorRows*1, m, n, k, part)

@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "e2d14361ce2c14c1d847c121dd7a16cdf1f89373f882a16cd68faa0776461a50",
+	Sum:     "f718ee805c28f145a6c9fcd9f5a186a6c2bcde3ca1913621884b0f2ad7cd5eec",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -81,6 +81,9 @@ type (
 	quern_gen_is_stale__run_go_generate__medianSlideCPU                           func(t kernel.Thread, mode int, value uint8, kw int, kh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
 	quern_gen_is_stale__run_go_generate__medianSelectCPU_uint16                   func(t kernel.Thread, mode int, value uint16, kw int, kh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16, lists []int32)
 	quern_gen_is_stale__run_go_generate__medianSelectCPU_float32                  func(t kernel.Thread, mode int, value float32, kw int, kh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32, lists []int32)
+	quern_gen_is_stale__run_go_generate__resizeLinear_uint8                       func(t kernel.Thread, sx float64, ox float64, sy float64, oy float64, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
+	quern_gen_is_stale__run_go_generate__resizeLinear_uint16                      func(t kernel.Thread, sx float64, ox float64, sy float64, oy float64, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
+	quern_gen_is_stale__run_go_generate__resizeLinear_float32                     func(t kernel.Thread, sx float64, ox float64, sy float64, oy float64, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
 	quern_gen_is_stale__run_go_generate__warp_uint8                               func(t kernel.Thread, m [9]float64, interpolation int, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
 	quern_gen_is_stale__run_go_generate__warp_uint16                              func(t kernel.Thread, m [9]float64, interpolation int, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
 	quern_gen_is_stale__run_go_generate__warp_float32                             func(t kernel.Thread, m [9]float64, interpolation int, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
@@ -183,6 +186,9 @@ var (
 	quern_medianSlideCPU                           quern_gen_is_stale__run_go_generate__medianSlideCPU                           = medianSlideCPU
 	quern_medianSelectCPU_uint16                   quern_gen_is_stale__run_go_generate__medianSelectCPU_uint16                   = medianSelectCPU[uint16]
 	quern_medianSelectCPU_float32                  quern_gen_is_stale__run_go_generate__medianSelectCPU_float32                  = medianSelectCPU[float32]
+	quern_resizeLinear_uint8                       quern_gen_is_stale__run_go_generate__resizeLinear_uint8                       = resizeLinear[uint8]
+	quern_resizeLinear_uint16                      quern_gen_is_stale__run_go_generate__resizeLinear_uint16                      = resizeLinear[uint16]
+	quern_resizeLinear_float32                     quern_gen_is_stale__run_go_generate__resizeLinear_float32                     = resizeLinear[float32]
 	quern_warp_uint8                               quern_gen_is_stale__run_go_generate__warp_uint8                               = warp[uint8]
 	quern_warp_uint16                              quern_gen_is_stale__run_go_generate__warp_uint16                              = warp[uint16]
 	quern_warp_float32                             quern_gen_is_stale__run_go_generate__warp_float32                             = warp[float32]
@@ -1021,6 +1027,45 @@ func LaunchMedianSelectCPU[T uint16 | float32](s *gpu.Stream, g gpu.Grid, mode i
 	return l.End()
 }
 
+var quernResizeLinear_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "resizeLinear[uint8]", Code: &quernPTX, Host: quernHostResizeLinear[uint8], Plain: quernPlainResizeLinear[uint8]}}
+var quernResizeLinear_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "resizeLinear[uint16]", Code: &quernPTX, Host: quernHostResizeLinear[uint16], Plain: quernPlainResizeLinear[uint16]}}
+var quernResizeLinear_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "resizeLinear[float32]", Code: &quernPTX, Host: quernHostResizeLinear_float32, Plain: quernPlainResizeLinear_float32}}
+
+// LaunchResizeLinear runs resizeLinear on the grid g.
+//
+// resizeLinear is warp between four pixels, for scaling only: pixel (x, y) of the output
+// shows the position (sx*x + ox, sy*y + oy). Pixels beyond the edges are like those at the edges.
+// A thread writes a value of [ResizeRows] rows, 8 rows apart.
+func LaunchResizeLinear[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, sx, ox, sy, oy float64, dw, dh, w, h, c, srcStride, dstStride int, src, dst *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *uint8:
+		k = quernResizeLinear_uint8
+	case *uint16:
+		k = quernResizeLinear_uint16
+	case *float32:
+		k = quernResizeLinear_float32
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, sx)
+	gpu.Arg(l, ox)
+	gpu.Arg(l, sy)
+	gpu.Arg(l, oy)
+	gpu.Arg(l, dw)
+	gpu.Arg(l, dh)
+	gpu.Arg(l, w)
+	gpu.Arg(l, h)
+	gpu.Arg(l, c)
+	gpu.Arg(l, srcStride)
+	gpu.Arg(l, dstStride)
+	gpu.SliceArg(l, src)
+	gpu.SliceArg(l, dst)
+	return l.End()
+}
+
 var quernWarp_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warp[uint8]", Code: &quernPTX, Host: quernHostWarp[uint8], Plain: quernPlainWarp[uint8]}}
 var quernWarp_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warp[uint16]", Code: &quernPTX, Host: quernHostWarp[uint16], Plain: quernPlainWarp[uint16]}}
 var quernWarp_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warp[float32]", Code: &quernPTX, Host: quernHostWarp_float32, Plain: quernPlainWarp_float32}}
@@ -1774,7 +1819,7 @@ func quernRow1Bilateral[T uint8 | uint16](r *host.Run, base int, w int, y int, h
 			/*line bilateral.go:60*/ result07 := quernFunc1Bilateral[T](t114)
 			/*line bilateral.go:60*/ dst[start2+x*c+3] = result07
 		}
-	} /*line quern_gen.go:1777:1*/
+	} /*line quern_gen.go:1822:1*/
 }
 
 // quernFunc1Bilateral is kernels.round.
@@ -1782,9 +1827,9 @@ func quernFunc1Bilateral[T uint8 | uint16](v float32) T {
 	c := T(1)
 	size := c / 2
 	/*line boundary.go:52*/ if size == 0 {
-		/*line boundary.go:53:10000*/ v = float32(math.RoundToEven(float64(v))) /*line quern_gen.go:1785:1*/
+		v = float32(math.RoundToEven(float64(v)))
 	}
-	/*line boundary.go:55:10000*/ return host.Narrow[T](v) /*line quern_gen.go:1787:1*/
+	return host.Narrow[T](v) /*line quern_gen.go:1832:1*/
 }
 
 func quernPlainBilateral_float32(r *host.Run) {
@@ -2070,7 +2115,7 @@ func quernRow1Bilateral_float32(r *host.Run, base int, w int, y int, h int, c in
 			/*line bilateral.go:60*/ result07 := round[float32](t114)
 			/*line bilateral.go:60*/ dst[start2+x*c+3] = result07
 		}
-	} /*line quern_gen.go:2073:1*/
+	} /*line quern_gen.go:2118:1*/
 }
 
 func quernPlainCannyGradient[T uint8 | uint16 | float32](r *host.Run) {
@@ -2141,96 +2186,96 @@ func quernRow1CannyGradient[T uint8 | uint16 | float32](r *host.Run, base int, w
 			row9 := magnitude[start10+innerX:][:inner]
 			row10 := direction[start10+innerX:][:inner]
 			for lane := range inner {
-				/*line canny.go:19:20000*/ t6 := float32(row[lane])
-				/*line canny.go:20:20000*/ t7 := float32(row2[lane])
-				/*line canny.go:21:20000*/ t8 := float32(row3[lane])
-				/*line canny.go:22:20000*/ a := t6
-				/*line canny.go:23:20000*/ b := t7
-				/*line canny.go:24:20000*/ c := t8
-				/*line canny.go:20:20000*/ t9 := float32(row4[lane])
-				/*line canny.go:21:20000*/ t10 := float32(row5[lane])
-				/*line canny.go:22:20000*/ d := t9
-				/*line canny.go:23:20000*/ f := t10
-				/*line canny.go:21:20000*/ t11 := float32(row6[lane])
-				/*line canny.go:22:20000*/ t12 := float32(row7[lane])
-				/*line canny.go:23:20000*/ t13 := float32(row8[lane])
-				/*line canny.go:24:20000*/ g := t11
-				/*line canny.go:25:20000*/ i := t12
-				/*line canny.go:26:20000*/ j := t13
-				/*line canny.go:22:20000*/ dx := c - a + 2*(f-d) + (j - g)
-				/*line canny.go:23:20000*/ dy := g - a + 2*(i-b) + (j - c)
-				/*line canny.go:24:20000*/ row9[lane] = float32(dx*dx) + float32(dy*dy)
-				/*line canny.go:25:20000*/ t14 := float32(math.Abs(float64(dx)))
-				/*line canny.go:26:20000*/ t15 := float32(math.Abs(float64(dy)))
-				/*line canny.go:27:20000*/ ax := t14
-				/*line canny.go:28:20000*/ ay := t15
-//line canny.go:27:20000
+				/*line canny.go:19*/ t6 := float32(row[lane])
+				t7 := float32(row2[lane])
+				t8 := float32(row3[lane])
+				a := t6
+				b := t7
+				c := t8
+				/*line canny.go:20*/ t9 := float32(row4[lane])
+				t10 := float32(row5[lane])
+				d := t9
+				f := t10
+				/*line canny.go:21*/ t11 := float32(row6[lane])
+				t12 := float32(row7[lane])
+				t13 := float32(row8[lane])
+				g := t11
+				i := t12
+				j := t13
+				/*line canny.go:22*/ dx := c - a + 2*(f-d) + (j - g)
+				dy := g - a + 2*(i-b) + (j - c)
+				row9[lane] = float32(dx*dx) + float32(dy*dy)
+				t14 := float32(math.Abs(float64(dx)))
+				t15 := float32(math.Abs(float64(dy)))
+				ax := t14
+				ay := t15
+//line canny.go:27
 				var code uint8 = 2
-				/*line canny.go:29:20000*/ if ay < float32(ax*0.41421357) {
-					/*line canny.go:30:20000*/ code = 0
-//line canny.go:31:20000
+				/*line canny.go:29*/ if ay < float32(ax*0.41421357) {
+					code = 0
+//line canny.go:31:10000
 				} else if ay > float32(ax*2.4142134) {
-					/*line canny.go:32:20000*/ code = 1
-//line canny.go:33:20000
+					/*line canny.go:32*/ code = 1
+//line canny.go:33:10000
 				} else if dx < 0 != (dy < 0) {
-					/*line canny.go:34:20000*/ code = 3 /*line quern_gen.go:2176:1*/
+					/*line canny.go:34*/ code = 3
 				}
-				/*line canny.go:36:20000*/ row10[lane] = code /*line quern_gen.go:2178:1*/
+				/*line canny.go:36:10000*/ row10[lane] = code
 			}
-			/*line canny.go:38:20000*/ if inner == count {
-				/*line canny.go:39:20000*/ return /*line quern_gen.go:2181:1*/
+			/*line canny.go:38*/ if inner == count {
+				return
 			}
-			/*line canny.go:41:20000*/ ran, ranEnd = innerX, innerX+inner /*line quern_gen.go:2183:1*/
+			ran, ranEnd = innerX, innerX+inner
 		}
 	}
-	/*line canny.go:44:20000*/ for threadX := next; threadX < end; threadX++ {
-		/*line canny.go:45:20000*/ if threadX == ran && ran < ranEnd {
-			/*line canny.go:46:20000*/ threadX = ranEnd - 1
-			/*line canny.go:47:20000*/ continue /*line quern_gen.go:2189:1*/
+	for threadX := next; threadX < end; threadX++ {
+		/*line canny.go:45:10000*/ if threadX == ran && ran < ranEnd {
+			threadX = ranEnd - 1
+			continue
 		}
-		/*line canny.go:49:20000*/ r.ThreadIdx.X = threadX
-		/*line canny.go:50:20000*/ x := base + threadX
-		/*line canny.go:51*/ t1 := max(x-1, 0)
-		/*line canny.go:52:20000*/ t2 := min(x+1, w-1)
-		/*line canny.go:14:20000*/ if x >= w || y >= h {
-			/*line canny.go:15:20000*/ continue /*line quern_gen.go:2196:1*/
+		/*line canny.go:49:10000*/ r.ThreadIdx.X = threadX
+		x := base + threadX
+		t1 := max(x-1, 0)
+		t2 := min(x+1, w-1)
+		/*line canny.go:14*/ if x >= w || y >= h {
+			continue
 		}
-		/*line canny.go:19:20000*/ t6 := float32(src[t3+t1])
-		/*line canny.go:19:20000*/ t7 := float32(src[t3+x])
-		/*line canny.go:19:20000*/ t8 := float32(src[t3+t2])
-		/*line canny.go:20:20000*/ a := t6
-		/*line canny.go:21:20000*/ b := t7
-		/*line canny.go:22:20000*/ c := t8
-		/*line canny.go:20:20000*/ t9 := float32(src[t4+t1])
-		/*line canny.go:20:20000*/ t10 := float32(src[t4+t2])
-		/*line canny.go:21:20000*/ d := t9
-		/*line canny.go:22:20000*/ f := t10
-		/*line canny.go:21:20000*/ t11 := float32(src[t5+t1])
-		/*line canny.go:21:20000*/ t12 := float32(src[t5+x])
-		/*line canny.go:21:20000*/ t13 := float32(src[t5+t2])
-		/*line canny.go:22:20000*/ g := t11
-		/*line canny.go:23:20000*/ i := t12
-		/*line canny.go:24:20000*/ j := t13
-		/*line canny.go:22:20000*/ dx := c - a + 2*(f-d) + (j - g)
-		/*line canny.go:23:20000*/ dy := g - a + 2*(i-b) + (j - c)
-		/*line canny.go:24:20000*/ magnitude[start+x] = float32(dx*dx) + float32(dy*dy)
-		/*line canny.go:25:20000*/ t14 := float32(math.Abs(float64(dx)))
-		/*line canny.go:26:20000*/ t15 := float32(math.Abs(float64(dy)))
-		/*line canny.go:27:20000*/ ax := t14
-		/*line canny.go:28:20000*/ ay := t15
-//line canny.go:27:20000
+		/*line canny.go:19:10000*/ t6 := float32(src[t3+t1])
+		/*line canny.go:19*/ t7 := float32(src[t3+x])
+		/*line canny.go:19*/ t8 := float32(src[t3+t2])
+		a := t6
+		b := t7
+		c := t8
+		/*line canny.go:20*/ t9 := float32(src[t4+t1])
+		/*line canny.go:20*/ t10 := float32(src[t4+t2])
+		d := t9
+		f := t10
+		/*line canny.go:21*/ t11 := float32(src[t5+t1])
+		/*line canny.go:21*/ t12 := float32(src[t5+x])
+		/*line canny.go:21*/ t13 := float32(src[t5+t2])
+		g := t11
+		i := t12
+		j := t13
+		/*line canny.go:22*/ dx := c - a + 2*(f-d) + (j - g)
+		dy := g - a + 2*(i-b) + (j - c)
+		magnitude[start+x] = float32(dx*dx) + float32(dy*dy)
+		t14 := float32(math.Abs(float64(dx)))
+		t15 := float32(math.Abs(float64(dy)))
+		ax := t14
+		ay := t15
+//line canny.go:27
 		var code uint8 = 2
-		/*line canny.go:29:20000*/ if ay < float32(ax*0.41421357) {
-			/*line canny.go:30:20000*/ code = 0
-//line canny.go:31:20000
+		/*line canny.go:29*/ if ay < float32(ax*0.41421357) {
+			code = 0
+//line canny.go:31:10000
 		} else if ay > float32(ax*2.4142134) {
-			/*line canny.go:32:20000*/ code = 1
-//line canny.go:33:20000
+			/*line canny.go:32*/ code = 1
+//line canny.go:33:10000
 		} else if dx < 0 != (dy < 0) {
-			/*line canny.go:34:20000*/ code = 3 /*line quern_gen.go:2230:1*/
+			/*line canny.go:34*/ code = 3
 		}
-		/*line canny.go:36:20000*/ direction[start+x] = code /*line quern_gen.go:2232:1*/
-	}
+		/*line canny.go:36:10000*/ direction[start+x] = code
+	} /*line quern_gen.go:2278:1*/
 }
 
 func quernPlainCannyClasses(r *host.Run) {
@@ -2351,116 +2396,107 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 				t17 := x + dx6
 				t18 := x + dx7
 				t19 := x + dx8
-				/*line canny.go:56:20000*/ m := row[threadX]
-//line canny.go:57:20000
+				/*line canny.go:56*/ m := row[threadX]
 				var class uint8
-				/*line canny.go:58:20000*/ if m > low {
-					/*line canny.go:60:20000*/ t1 := row2[threadX]
-//line canny.go:61:20000
+				if m > low {
+					/*line canny.go:60*/ t1 := row2[threadX]
 					var before float32
-//line canny.go:62:20000
 					var after float32
-					/*line canny.go:61:20000*/ if t1 == 0 {
-//line canny.go:62:20000
+					/*line canny.go:61*/ if t1 == 0 {
 						var result float32
-						/*line canny.go:63:20000*/ switch {
-//line canny.go:64:20000
+						/*line canny.go:63:10000*/ switch {
+//line canny.go:64
 						default:
 							/*line canny.go:51*/ if same && (t12 >= 0 && t12 < w) {
-								/*line canny.go:52:20000*/ result = row3[threadX]
-								/*line canny.go:53:20000*/ break /*line quern_gen.go:2371:1*/
+								result = row3[threadX]
+								break
 							}
-							/*line canny.go:54:20000*/ result = 0 /*line quern_gen.go:2373:1*/
+							/*line canny.go:54*/ result = 0
 						}
-						/*line canny.go:62:20000*/ t22 := result
-//line canny.go:63:20000
+						/*line canny.go:62*/ t22 := result
 						var result2 float32
-						/*line canny.go:64:20000*/ switch {
-//line canny.go:65:20000
+						switch {
+//line canny.go:65:10000
 						default:
 							/*line canny.go:51*/ if same2 && (t13 >= 0 && t13 < w) {
-								/*line canny.go:52:20000*/ result2 = row4[threadX]
-								/*line canny.go:53:20000*/ break /*line quern_gen.go:2383:1*/
+								result2 = row4[threadX]
+								break
 							}
-							/*line canny.go:54:20000*/ result2 = 0 /*line quern_gen.go:2385:1*/
+							/*line canny.go:54*/ result2 = 0
 						}
-						/*line canny.go:62:20000*/ t3 := result2
-						/*line canny.go:63:20000*/ before = t22
-						/*line canny.go:64:20000*/ after = t3
-//line canny.go:63:20000
+						/*line canny.go:62*/ t3 := result2
+						before = t22
+						after = t3
+//line canny.go:63:10000
 					} else if t1 == 1 {
-//line canny.go:64:20000
+//line canny.go:64
 						var result3 float32
-						/*line canny.go:65:20000*/ switch {
-//line canny.go:66:20000
+						/*line canny.go:65:10000*/ switch {
+//line canny.go:66
 						default:
 							/*line canny.go:51*/ if same3 && (t14 >= 0 && t14 < w) {
-								/*line canny.go:52:20000*/ result3 = row5[threadX]
-								/*line canny.go:53:20000*/ break /*line quern_gen.go:2399:1*/
+								result3 = row5[threadX]
+								break
 							}
-							/*line canny.go:54:20000*/ result3 = 0 /*line quern_gen.go:2401:1*/
+							/*line canny.go:54*/ result3 = 0
 						}
-						/*line canny.go:64:20000*/ t4 := result3
-//line canny.go:65:20000
+						/*line canny.go:64*/ t4 := result3
 						var result4 float32
-						/*line canny.go:66:20000*/ switch {
-//line canny.go:67:20000
+						switch {
 						default:
 							/*line canny.go:51*/ if same4 && (t15 >= 0 && t15 < w) {
-								/*line canny.go:52:20000*/ result4 = row6[threadX]
-								/*line canny.go:53:20000*/ break /*line quern_gen.go:2411:1*/
+								result4 = row6[threadX]
+								break
 							}
-							/*line canny.go:54:20000*/ result4 = 0 /*line quern_gen.go:2413:1*/
+							/*line canny.go:54*/ result4 = 0
 						}
-						/*line canny.go:64:20000*/ t5 := result4
-						/*line canny.go:65:20000*/ before = t4
-						/*line canny.go:66:20000*/ after = t5
-//line canny.go:65:20000
+						/*line canny.go:64*/ t5 := result4
+						before = t4
+						after = t5
+//line canny.go:65:10000
 					} else if t1 == 2 {
-//line canny.go:66:20000
+//line canny.go:66
 						var result5 float32
-						/*line canny.go:67:20000*/ switch {
-//line canny.go:68
+						switch {
 						default:
 							/*line canny.go:51*/ if same5 && (t16 >= 0 && t16 < w) {
-								/*line canny.go:52:20000*/ result5 = row7[threadX]
-								/*line canny.go:53:20000*/ break /*line quern_gen.go:2427:1*/
+								result5 = row7[threadX]
+								break
 							}
-							/*line canny.go:54:20000*/ result5 = 0 /*line quern_gen.go:2429:1*/
+							/*line canny.go:54*/ result5 = 0
 						}
-						/*line canny.go:66:20000*/ t6 := result5
-//line canny.go:67:20000
+						/*line canny.go:66*/ t6 := result5
 						var result6 float32
-						/*line canny.go:68*/ switch {
+						switch {
 						default:
 							/*line canny.go:51*/ if same6 && (t17 >= 0 && t17 < w) {
-								/*line canny.go:52:20000*/ result6 = row8[threadX]
-								/*line canny.go:53:20000*/ break /*line quern_gen.go:2438:1*/
+								result6 = row8[threadX]
+								break
 							}
-							/*line canny.go:54:20000*/ result6 = 0 /*line quern_gen.go:2440:1*/
+							/*line canny.go:54*/ result6 = 0
 						}
-						/*line canny.go:66:20000*/ t7 := result6
-						/*line canny.go:67:20000*/ before = t6
-						/*line canny.go:68*/ after = t7
+						/*line canny.go:66*/ t7 := result6
+						before = t6
+						after = t7
 					} else {
 						var result7 float32
 						switch {
 						default:
 							/*line canny.go:51*/ if same7 && (t18 >= 0 && t18 < w) {
-								/*line canny.go:52:20000*/ result7 = row9[threadX]
-								/*line canny.go:53:20000*/ break /*line quern_gen.go:2451:1*/
+								result7 = row9[threadX]
+								break
 							}
-							/*line canny.go:54:20000*/ result7 = 0 /*line quern_gen.go:2453:1*/
+							/*line canny.go:54*/ result7 = 0
 						}
 						/*line canny.go:68*/ t8 := result7
 						var result8 float32
 						switch {
 						default:
 							/*line canny.go:51*/ if same8 && (t19 >= 0 && t19 < w) {
-								/*line canny.go:52:20000*/ result8 = row10[threadX]
-								/*line canny.go:53:20000*/ break /*line quern_gen.go:2461:1*/
+								result8 = row10[threadX]
+								break
 							}
-							/*line canny.go:54:20000*/ result8 = 0 /*line quern_gen.go:2463:1*/
+							/*line canny.go:54*/ result8 = 0
 						}
 						/*line canny.go:68*/ t9 := result8
 						before = t8
@@ -2489,119 +2525,110 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 		t17 := x + dx6
 		t18 := x + dx7
 		t19 := x + dx8
-		/*line canny.go:47:20000*/ if x >= w || y >= h {
-			/*line canny.go:48*/ continue /*line quern_gen.go:2493:1*/
+		/*line canny.go:47*/ if x >= w || y >= h {
+			continue
 		}
-		/*line canny.go:56:20000*/ m := magnitude[start+x]
-//line canny.go:57:20000
+		/*line canny.go:56*/ m := magnitude[start+x]
 		var class uint8
-		/*line canny.go:58:20000*/ if m > low {
-			/*line canny.go:60:20000*/ t1 := direction[start+x]
-//line canny.go:61:20000
+		if m > low {
+			/*line canny.go:60*/ t1 := direction[start+x]
 			var before float32
-//line canny.go:62:20000
 			var after float32
-			/*line canny.go:61:20000*/ if t1 == 0 {
-//line canny.go:62:20000
+			/*line canny.go:61*/ if t1 == 0 {
 				var result float32
-				/*line canny.go:63:20000*/ switch {
-//line canny.go:64:20000
+				/*line canny.go:63:10000*/ switch {
+//line canny.go:64
 				default:
 					/*line canny.go:51*/ if same && (t12 >= 0 && t12 < w) {
-						/*line canny.go:52:20000*/ result = magnitude[start2+t12]
-						/*line canny.go:53:20000*/ break /*line quern_gen.go:2512:1*/
+						result = magnitude[start2+t12]
+						break
 					}
-					/*line canny.go:54:20000*/ result = 0 /*line quern_gen.go:2514:1*/
+					/*line canny.go:54*/ result = 0
 				}
-				/*line canny.go:62:20000*/ t22 := result
-//line canny.go:63:20000
+				/*line canny.go:62*/ t22 := result
 				var result2 float32
-				/*line canny.go:64:20000*/ switch {
-//line canny.go:65:20000
+				switch {
+//line canny.go:65:10000
 				default:
 					/*line canny.go:51*/ if same2 && (t13 >= 0 && t13 < w) {
-						/*line canny.go:52:20000*/ result2 = magnitude[start3+t13]
-						/*line canny.go:53:20000*/ break /*line quern_gen.go:2524:1*/
+						result2 = magnitude[start3+t13]
+						break
 					}
-					/*line canny.go:54:20000*/ result2 = 0 /*line quern_gen.go:2526:1*/
+					/*line canny.go:54*/ result2 = 0
 				}
-				/*line canny.go:62:20000*/ t3 := result2
-				/*line canny.go:63:20000*/ before = t22
-				/*line canny.go:64:20000*/ after = t3
-//line canny.go:63:20000
+				/*line canny.go:62*/ t3 := result2
+				before = t22
+				after = t3
+//line canny.go:63:10000
 			} else if t1 == 1 {
-//line canny.go:64:20000
+//line canny.go:64
 				var result3 float32
-				/*line canny.go:65:20000*/ switch {
-//line canny.go:66:20000
+				/*line canny.go:65:10000*/ switch {
+//line canny.go:66
 				default:
 					/*line canny.go:51*/ if same3 && (t14 >= 0 && t14 < w) {
-						/*line canny.go:52:20000*/ result3 = magnitude[start4+t14]
-						/*line canny.go:53:20000*/ break /*line quern_gen.go:2540:1*/
+						result3 = magnitude[start4+t14]
+						break
 					}
-					/*line canny.go:54:20000*/ result3 = 0 /*line quern_gen.go:2542:1*/
+					/*line canny.go:54*/ result3 = 0
 				}
-				/*line canny.go:64:20000*/ t4 := result3
-//line canny.go:65:20000
+				/*line canny.go:64*/ t4 := result3
 				var result4 float32
-				/*line canny.go:66:20000*/ switch {
-//line canny.go:67:20000
+				switch {
 				default:
 					/*line canny.go:51*/ if same4 && (t15 >= 0 && t15 < w) {
-						/*line canny.go:52:20000*/ result4 = magnitude[start5+t15]
-						/*line canny.go:53:20000*/ break /*line quern_gen.go:2552:1*/
+						result4 = magnitude[start5+t15]
+						break
 					}
-					/*line canny.go:54:20000*/ result4 = 0 /*line quern_gen.go:2554:1*/
+					/*line canny.go:54*/ result4 = 0
 				}
-				/*line canny.go:64:20000*/ t5 := result4
-				/*line canny.go:65:20000*/ before = t4
-				/*line canny.go:66:20000*/ after = t5
-//line canny.go:65:20000
+				/*line canny.go:64*/ t5 := result4
+				before = t4
+				after = t5
+//line canny.go:65:10000
 			} else if t1 == 2 {
-//line canny.go:66:20000
+//line canny.go:66
 				var result5 float32
-				/*line canny.go:67:20000*/ switch {
-//line canny.go:68
+				switch {
 				default:
 					/*line canny.go:51*/ if same5 && (t16 >= 0 && t16 < w) {
-						/*line canny.go:52:20000*/ result5 = magnitude[start6+t16]
-						/*line canny.go:53:20000*/ break /*line quern_gen.go:2568:1*/
+						result5 = magnitude[start6+t16]
+						break
 					}
-					/*line canny.go:54:20000*/ result5 = 0 /*line quern_gen.go:2570:1*/
+					/*line canny.go:54*/ result5 = 0
 				}
-				/*line canny.go:66:20000*/ t6 := result5
-//line canny.go:67:20000
+				/*line canny.go:66*/ t6 := result5
 				var result6 float32
-				/*line canny.go:68*/ switch {
+				switch {
 				default:
 					/*line canny.go:51*/ if same6 && (t17 >= 0 && t17 < w) {
-						/*line canny.go:52:20000*/ result6 = magnitude[start7+t17]
-						/*line canny.go:53:20000*/ break /*line quern_gen.go:2579:1*/
+						result6 = magnitude[start7+t17]
+						break
 					}
-					/*line canny.go:54:20000*/ result6 = 0 /*line quern_gen.go:2581:1*/
+					/*line canny.go:54*/ result6 = 0
 				}
-				/*line canny.go:66:20000*/ t7 := result6
-				/*line canny.go:67:20000*/ before = t6
-				/*line canny.go:68*/ after = t7
+				/*line canny.go:66*/ t7 := result6
+				before = t6
+				after = t7
 			} else {
 				var result7 float32
 				switch {
 				default:
 					/*line canny.go:51*/ if same7 && (t18 >= 0 && t18 < w) {
-						/*line canny.go:52:20000*/ result7 = magnitude[start8+t18]
-						/*line canny.go:53:20000*/ break /*line quern_gen.go:2592:1*/
+						result7 = magnitude[start8+t18]
+						break
 					}
-					/*line canny.go:54:20000*/ result7 = 0 /*line quern_gen.go:2594:1*/
+					/*line canny.go:54*/ result7 = 0
 				}
 				/*line canny.go:68*/ t8 := result7
 				var result8 float32
 				switch {
 				default:
 					/*line canny.go:51*/ if same8 && (t19 >= 0 && t19 < w) {
-						/*line canny.go:52:20000*/ result8 = magnitude[start9+t19]
-						/*line canny.go:53:20000*/ break /*line quern_gen.go:2602:1*/
+						result8 = magnitude[start9+t19]
+						break
 					}
-					/*line canny.go:54:20000*/ result8 = 0 /*line quern_gen.go:2604:1*/
+					/*line canny.go:54*/ result8 = 0
 				}
 				/*line canny.go:68*/ t9 := result8
 				before = t8
@@ -2615,7 +2642,7 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 			}
 		}
 		classes[start+x] = class
-	} /*line quern_gen.go:2618:1*/
+	} /*line quern_gen.go:2645:1*/
 }
 
 func quernPlainCannyMark(r *host.Run) {
@@ -2668,7 +2695,7 @@ func quernRow1CannyMark(r *host.Run, base int, classes []uint8, marks []int32, l
 		/*line canny.go:86*/ if i < len(classes) && classes[i] == 2 {
 			kernel.StoreRelaxed(&marks[labels[i]], 1)
 		}
-	} /*line quern_gen.go:2671:1*/
+	} /*line quern_gen.go:2698:1*/
 }
 
 func quernPlainCannyWrite(r *host.Run) {
@@ -2740,7 +2767,7 @@ func quernRow1CannyWrite(r *host.Run, base int, w int, y int, h int, labels []in
 			v = 255
 		}
 		dst[start2+x] = v
-	} /*line quern_gen.go:2743:1*/
+	} /*line quern_gen.go:2770:1*/
 }
 
 func quernPlainColors(r *host.Run) {
@@ -2790,47 +2817,47 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 			x := base + threadX
 			t1 := start + x*srcChannels
 			t23 := start2 + x*dstChannels
-			/*line color.go:29:30000*/ a := int32(src[t1])
-			/*line color.go:30:30000*/ t3 := a
-			/*line color.go:31:30000*/ t4 := a
-			/*line color.go:32:30000*/ b := t3
-			/*line color.go:33:30000*/ c := t4
-//line color.go:31:30000
+			/*line color.go:29*/ a := int32(src[t1])
+			t3 := a
+			t4 := a
+			b := t3
+			c := t4
+//line color.go:31
 			var alpha uint8 = 255
-			/*line color.go:32:30000*/ if srcChannels >= 3 {
-				/*line color.go:33:30000*/ t5 := int32(src[t1+1])
-				/*line color.go:33:30000*/ t6 := int32(src[t1+2])
-				/*line color.go:34:30000*/ b = t5
-				/*line color.go:35:30000*/ c = t6 /*line quern_gen.go:2804:1*/
+			/*line color.go:32:20000*/ if srcChannels >= 3 {
+				t5 := int32(src[t1+1])
+				/*line color.go:33*/ t6 := int32(src[t1+2])
+				b = t5
+				c = t6
 			}
-			/*line color.go:35:30000*/ if srcChannels == 4 {
-				/*line color.go:36:30000*/ alpha = src[t1+3] /*line quern_gen.go:2807:1*/
+			/*line color.go:35*/ if srcChannels == 4 {
+				alpha = src[t1+3]
 			}
-			/*line color.go:39:30000*/ if conversion == 0 {
-				/*line color.go:40:30000*/ a = (a*19595 + b*38470 + c*7471 + 32768) >> 16
-//line color.go:41:30000
+			/*line color.go:39*/ if conversion == 0 {
+				a = (a*19595 + b*38470 + c*7471 + 32768) >> 16
+//line color.go:41:20000
 			} else if conversion == 1 {
-				/*line color.go:42:30000*/ t8 := a
-				/*line color.go:43:30000*/ t9 := b
-				/*line color.go:44:30000*/ t10 := c
-				/*line color.go:42:30000*/ h2, s, v := toHSV(t8, t9, t10)
-				/*line color.go:43:30000*/ a = h2
-				/*line color.go:44:30000*/ b = s
-				/*line color.go:45:30000*/ c = v
-//line color.go:43:30000
+				/*line color.go:42:20000*/ t8 := a
+				t9 := b
+				t10 := c
+				/*line color.go:42*/ h2, s, v := toHSV(t8, t9, t10)
+				a = h2
+				b = s
+				c = v
+//line color.go:43
 			} else if conversion == 6 {
-				/*line color.go:44:30000*/ t14 := a
-				/*line color.go:45:30000*/ t15 := b
-				/*line color.go:46:30000*/ t16 := c
-				/*line color.go:44:30000*/ r2, g, b2 := fromHSV(t14, t15, t16)
-				/*line color.go:45:30000*/ a = r2
-				/*line color.go:46:30000*/ b = g
-				/*line color.go:47:30000*/ c = b2
-//line color.go:45:30000
+				/*line color.go:44:20000*/ t14 := a
+				t15 := b
+				t16 := c
+				/*line color.go:44*/ r2, g, b2 := fromHSV(t14, t15, t16)
+				a = r2
+				b = g
+				c = b2
+//line color.go:45:20000
 			} else if conversion == 2 {
-				/*line color.go:46:30000*/ t20 := a
-				/*line color.go:47:30000*/ t21 := b
-				/*line color.go:48:30000*/ t22 := c
+				/*line color.go:46*/ t20 := a
+				t21 := b
+				t22 := c
 				/*line color.go:141*/ in_0 := int64(intensities[uint8(t20)])
 				in_1 := int64(intensities[uint8(t21)])
 				in_2 := int64(intensities[uint8(t22)])
@@ -2914,14 +2941,14 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 				l2 := t32
 				a3 := t42
 				bb2 := bb
-				/*line color.go:46:30000*/ a = l2
-				/*line color.go:47:30000*/ b = a3
-				/*line color.go:48:30000*/ c = bb2
-//line color.go:47:30000
+				/*line color.go:46*/ a = l2
+				b = a3
+				c = bb2
+//line color.go:47:20000
 			} else if conversion == 7 {
-				/*line color.go:48:30000*/ t26 := a
-				/*line color.go:49:30000*/ t27 := b
-				/*line color.go:50:30000*/ t28 := c
+				/*line color.go:48*/ t26 := a
+				t27 := b
+				t28 := c
 				/*line color.go:161*/ y2 := (int64(t26)*1677721600/255 + 268435456) / 116
 				t111 := y2 + int64(t27-128)*16777216/500
 				t2 := y2 - int64(t28-128)*16777216/200
@@ -2957,120 +2984,120 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 				r6 := t11
 				g2 := t122
 				bb3 := out[2]
-				/*line color.go:48:30000*/ a = r6
-				/*line color.go:49:30000*/ b = g2
-				/*line color.go:50:30000*/ c = bb3
-//line color.go:49:30000
+				/*line color.go:48*/ a = r6
+				b = g2
+				c = bb3
+//line color.go:49:20000
 			} else if conversion == 3 {
-				/*line color.go:50:30000*/ t322 := (a*19595 + b*38470 + c*7471 + 32768) >> 16
-				/*line color.go:51:30000*/ t332 := (a*-11056 - b*21712 + c*32768 + 8421376) >> 16
-				/*line color.go:52:30000*/ t34 := (a*32768 - b*27440 - c*5328 + 8421376) >> 16
-				/*line color.go:53:30000*/ a = t322
-				/*line color.go:54:30000*/ b = t332
-				/*line color.go:55:30000*/ c = t34
-//line color.go:51:30000
+				/*line color.go:50*/ t322 := (a*19595 + b*38470 + c*7471 + 32768) >> 16
+				t332 := (a*-11056 - b*21712 + c*32768 + 8421376) >> 16
+				t34 := (a*32768 - b*27440 - c*5328 + 8421376) >> 16
+				a = t322
+				b = t332
+				c = t34
+//line color.go:51:20000
 			} else if conversion == 4 {
-				/*line color.go:52:30000*/ t35 := (a*13933 + b*46871 + c*4732 + 32768) >> 16
-				/*line color.go:53:30000*/ t36 := (a*-7509 - b*25259 + c*32768 + 8421376) >> 16
-				/*line color.go:54:30000*/ t37 := (a*32768 - b*29763 - c*3005 + 8421376) >> 16
-				/*line color.go:55:30000*/ a = t35
-				/*line color.go:56:30000*/ b = t36
-				/*line color.go:57:30000*/ c = t37
-//line color.go:53:30000
+				/*line color.go:52:20000*/ t35 := (a*13933 + b*46871 + c*4732 + 32768) >> 16
+				t36 := (a*-7509 - b*25259 + c*32768 + 8421376) >> 16
+				t37 := (a*32768 - b*29763 - c*3005 + 8421376) >> 16
+				a = t35
+				b = t36
+				c = t37
+//line color.go:53
 			} else if conversion == 8 {
-				/*line color.go:54:30000*/ t38 := a * 65793
-				/*line color.go:55:30000*/ t39 := b - 128
-				/*line color.go:56:30000*/ t40 := c - 128
-				/*line color.go:57:30000*/ y3 := t38
-				/*line color.go:58:30000*/ u := t39
-				/*line color.go:59:30000*/ v2 := t40
-				/*line color.go:55:30000*/ t41 := (y3 + v2*91881) >> 16
-				/*line color.go:56:30000*/ t422 := (y3 - u*22554 - v2*46802) >> 16
-				/*line color.go:57:30000*/ t43 := (y3 + u*116130) >> 16
-				/*line color.go:58:30000*/ a = t41
-				/*line color.go:59:30000*/ b = t422
-				/*line color.go:60:30000*/ c = t43
-//line color.go:56:30000
+				/*line color.go:54:20000*/ t38 := a * 65793
+				t39 := b - 128
+				t40 := c - 128
+				y3 := t38
+				u := t39
+				v2 := t40
+				/*line color.go:55*/ t41 := (y3 + v2*91881) >> 16
+				t422 := (y3 - u*22554 - v2*46802) >> 16
+				t43 := (y3 + u*116130) >> 16
+				a = t41
+				b = t422
+				c = t43
+//line color.go:56:20000
 			} else if conversion == 9 {
-				/*line color.go:57:30000*/ t44 := a * 65793
-				/*line color.go:58:30000*/ t45 := b - 128
-				/*line color.go:59:30000*/ t46 := c - 128
-				/*line color.go:60:30000*/ y4 := t44
-				/*line color.go:61:30000*/ u2 := t45
-				/*line color.go:62:30000*/ v3 := t46
-				/*line color.go:58:30000*/ t47 := (y4 + v3*103206) >> 16
-				/*line color.go:59:30000*/ t48 := (y4 - u2*12276 - v3*30679) >> 16
-				/*line color.go:60:30000*/ t49 := (y4 + u2*121609) >> 16
-				/*line color.go:61:30000*/ a = t47
-				/*line color.go:62:30000*/ b = t48
-				/*line color.go:63:30000*/ c = t49 /*line quern_gen.go:3006:1*/
+				/*line color.go:57*/ t44 := a * 65793
+				t45 := b - 128
+				t46 := c - 128
+				y4 := t44
+				u2 := t45
+				v3 := t46
+				/*line color.go:58*/ t47 := (y4 + v3*103206) >> 16
+				t48 := (y4 - u2*12276 - v3*30679) >> 16
+				t49 := (y4 + u2*121609) >> 16
+				a = t47
+				b = t48
+				c = t49
 			}
-			/*line color.go:60:30000*/ t50 := a
-			/*line color.go:61:30000*/ result011 := min(max(t50, 0), 255)
-			/*line color.go:60:30000*/ dst[t23] = uint8(result011)
-			/*line color.go:61:30000*/ if dstChannels >= 3 {
-				/*line color.go:62:30000*/ t522 := b
-				/*line color.go:63:30000*/ result012 := min(max(t522, 0), 255)
-				/*line color.go:62:30000*/ dst[t23+1] = uint8(result012)
-				/*line color.go:63:30000*/ t54 := c
-				/*line color.go:64:30000*/ result013 := min(max(t54, 0), 255)
-				/*line color.go:63:30000*/ dst[t23+2] = uint8(result013) /*line quern_gen.go:3017:1*/
+			/*line color.go:60*/ t50 := a
+			result011 := min(max(t50, 0), 255)
+			/*line color.go:60*/ dst[t23] = uint8(result011)
+			/*line color.go:61:20000*/ if dstChannels >= 3 {
+				t522 := b
+				result012 := min(max(t522, 0), 255)
+				/*line color.go:62*/ dst[t23+1] = uint8(result012)
+				t54 := c
+				result013 := min(max(t54, 0), 255)
+				/*line color.go:63*/ dst[t23+2] = uint8(result013)
 			}
-			/*line color.go:65:30000*/ if dstChannels == 4 {
-				/*line color.go:66:30000*/ dst[t23+3] = alpha /*line quern_gen.go:3020:1*/
+			/*line color.go:65:20000*/ if dstChannels == 4 {
+				dst[t23+3] = alpha
 			}
 		}
-		/*line color.go:69:30000*/ return /*line quern_gen.go:3023:1*/
+		/*line color.go:69:20000*/ return
 	}
-	/*line color.go:71:30000*/ for threadX := range width {
-		/*line color.go:72:30000*/ r.ThreadIdx.X = threadX
-		/*line color.go:73:30000*/ x := base + threadX
-		/*line color.go:74:30000*/ t1 := start + x*srcChannels
-		/*line color.go:75:30000*/ t23 := start2 + x*dstChannels
-		/*line color.go:25:30000*/ if x >= w || y >= h {
-			/*line color.go:26:30000*/ continue /*line quern_gen.go:3031:1*/
+	/*line color.go:71:20000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		t1 := start + x*srcChannels
+		t23 := start2 + x*dstChannels
+		/*line color.go:25:20000*/ if x >= w || y >= h {
+			continue
 		}
-		/*line color.go:29:30000*/ a := int32(src[t1])
-		/*line color.go:30:30000*/ t3 := a
-		/*line color.go:31:30000*/ t4 := a
-		/*line color.go:32:30000*/ b := t3
-		/*line color.go:33:30000*/ c := t4
-//line color.go:31:30000
+		/*line color.go:29:20000*/ a := int32(src[t1])
+		t3 := a
+		t4 := a
+		b := t3
+		c := t4
+//line color.go:31
 		var alpha uint8 = 255
-		/*line color.go:32:30000*/ if srcChannels >= 3 {
-			/*line color.go:33:30000*/ t5 := int32(src[t1+1])
-			/*line color.go:33:30000*/ t6 := int32(src[t1+2])
-			/*line color.go:34:30000*/ b = t5
-			/*line color.go:35:30000*/ c = t6 /*line quern_gen.go:3044:1*/
+		/*line color.go:32:20000*/ if srcChannels >= 3 {
+			t5 := int32(src[t1+1])
+			/*line color.go:33*/ t6 := int32(src[t1+2])
+			b = t5
+			c = t6
 		}
-		/*line color.go:35:30000*/ if srcChannels == 4 {
-			/*line color.go:36:30000*/ alpha = src[t1+3] /*line quern_gen.go:3047:1*/
+		/*line color.go:35*/ if srcChannels == 4 {
+			alpha = src[t1+3]
 		}
-		/*line color.go:39:30000*/ if conversion == 0 {
-			/*line color.go:40:30000*/ a = (a*19595 + b*38470 + c*7471 + 32768) >> 16
-//line color.go:41:30000
+		/*line color.go:39*/ if conversion == 0 {
+			a = (a*19595 + b*38470 + c*7471 + 32768) >> 16
+//line color.go:41:20000
 		} else if conversion == 1 {
-			/*line color.go:42:30000*/ t8 := a
-			/*line color.go:43:30000*/ t9 := b
-			/*line color.go:44:30000*/ t10 := c
-			/*line color.go:42:30000*/ h2, s, v := toHSV(t8, t9, t10)
-			/*line color.go:43:30000*/ a = h2
-			/*line color.go:44:30000*/ b = s
-			/*line color.go:45:30000*/ c = v
-//line color.go:43:30000
+			/*line color.go:42:20000*/ t8 := a
+			t9 := b
+			t10 := c
+			/*line color.go:42*/ h2, s, v := toHSV(t8, t9, t10)
+			a = h2
+			b = s
+			c = v
+//line color.go:43
 		} else if conversion == 6 {
-			/*line color.go:44:30000*/ t14 := a
-			/*line color.go:45:30000*/ t15 := b
-			/*line color.go:46:30000*/ t16 := c
-			/*line color.go:44:30000*/ r2, g, b2 := fromHSV(t14, t15, t16)
-			/*line color.go:45:30000*/ a = r2
-			/*line color.go:46:30000*/ b = g
-			/*line color.go:47:30000*/ c = b2
-//line color.go:45:30000
+			/*line color.go:44:20000*/ t14 := a
+			t15 := b
+			t16 := c
+			/*line color.go:44*/ r2, g, b2 := fromHSV(t14, t15, t16)
+			a = r2
+			b = g
+			c = b2
+//line color.go:45:20000
 		} else if conversion == 2 {
-			/*line color.go:46:30000*/ t20 := a
-			/*line color.go:47:30000*/ t21 := b
-			/*line color.go:48:30000*/ t22 := c
+			/*line color.go:46*/ t20 := a
+			t21 := b
+			t22 := c
 			/*line color.go:141*/ in_0 := int64(intensities[uint8(t20)])
 			in_1 := int64(intensities[uint8(t21)])
 			in_2 := int64(intensities[uint8(t22)])
@@ -3154,14 +3181,14 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 			l2 := t32
 			a3 := t42
 			bb2 := bb
-			/*line color.go:46:30000*/ a = l2
-			/*line color.go:47:30000*/ b = a3
-			/*line color.go:48:30000*/ c = bb2
-//line color.go:47:30000
+			/*line color.go:46*/ a = l2
+			b = a3
+			c = bb2
+//line color.go:47:20000
 		} else if conversion == 7 {
-			/*line color.go:48:30000*/ t26 := a
-			/*line color.go:49:30000*/ t27 := b
-			/*line color.go:50:30000*/ t28 := c
+			/*line color.go:48*/ t26 := a
+			t27 := b
+			t28 := c
 			/*line color.go:161*/ y2 := (int64(t26)*1677721600/255 + 268435456) / 116
 			t111 := y2 + int64(t27-128)*16777216/500
 			t2 := y2 - int64(t28-128)*16777216/200
@@ -3197,69 +3224,69 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 			r6 := t11
 			g2 := t122
 			bb3 := out[2]
-			/*line color.go:48:30000*/ a = r6
-			/*line color.go:49:30000*/ b = g2
-			/*line color.go:50:30000*/ c = bb3
-//line color.go:49:30000
+			/*line color.go:48*/ a = r6
+			b = g2
+			c = bb3
+//line color.go:49:20000
 		} else if conversion == 3 {
-			/*line color.go:50:30000*/ t322 := (a*19595 + b*38470 + c*7471 + 32768) >> 16
-			/*line color.go:51:30000*/ t332 := (a*-11056 - b*21712 + c*32768 + 8421376) >> 16
-			/*line color.go:52:30000*/ t34 := (a*32768 - b*27440 - c*5328 + 8421376) >> 16
-			/*line color.go:53:30000*/ a = t322
-			/*line color.go:54:30000*/ b = t332
-			/*line color.go:55:30000*/ c = t34
-//line color.go:51:30000
+			/*line color.go:50*/ t322 := (a*19595 + b*38470 + c*7471 + 32768) >> 16
+			t332 := (a*-11056 - b*21712 + c*32768 + 8421376) >> 16
+			t34 := (a*32768 - b*27440 - c*5328 + 8421376) >> 16
+			a = t322
+			b = t332
+			c = t34
+//line color.go:51:20000
 		} else if conversion == 4 {
-			/*line color.go:52:30000*/ t35 := (a*13933 + b*46871 + c*4732 + 32768) >> 16
-			/*line color.go:53:30000*/ t36 := (a*-7509 - b*25259 + c*32768 + 8421376) >> 16
-			/*line color.go:54:30000*/ t37 := (a*32768 - b*29763 - c*3005 + 8421376) >> 16
-			/*line color.go:55:30000*/ a = t35
-			/*line color.go:56:30000*/ b = t36
-			/*line color.go:57:30000*/ c = t37
-//line color.go:53:30000
+			/*line color.go:52:20000*/ t35 := (a*13933 + b*46871 + c*4732 + 32768) >> 16
+			t36 := (a*-7509 - b*25259 + c*32768 + 8421376) >> 16
+			t37 := (a*32768 - b*29763 - c*3005 + 8421376) >> 16
+			a = t35
+			b = t36
+			c = t37
+//line color.go:53
 		} else if conversion == 8 {
-			/*line color.go:54:30000*/ t38 := a * 65793
-			/*line color.go:55:30000*/ t39 := b - 128
-			/*line color.go:56:30000*/ t40 := c - 128
-			/*line color.go:57:30000*/ y3 := t38
-			/*line color.go:58:30000*/ u := t39
-			/*line color.go:59:30000*/ v2 := t40
-			/*line color.go:55:30000*/ t41 := (y3 + v2*91881) >> 16
-			/*line color.go:56:30000*/ t422 := (y3 - u*22554 - v2*46802) >> 16
-			/*line color.go:57:30000*/ t43 := (y3 + u*116130) >> 16
-			/*line color.go:58:30000*/ a = t41
-			/*line color.go:59:30000*/ b = t422
-			/*line color.go:60:30000*/ c = t43
-//line color.go:56:30000
+			/*line color.go:54:20000*/ t38 := a * 65793
+			t39 := b - 128
+			t40 := c - 128
+			y3 := t38
+			u := t39
+			v2 := t40
+			/*line color.go:55*/ t41 := (y3 + v2*91881) >> 16
+			t422 := (y3 - u*22554 - v2*46802) >> 16
+			t43 := (y3 + u*116130) >> 16
+			a = t41
+			b = t422
+			c = t43
+//line color.go:56:20000
 		} else if conversion == 9 {
-			/*line color.go:57:30000*/ t44 := a * 65793
-			/*line color.go:58:30000*/ t45 := b - 128
-			/*line color.go:59:30000*/ t46 := c - 128
-			/*line color.go:60:30000*/ y4 := t44
-			/*line color.go:61:30000*/ u2 := t45
-			/*line color.go:62:30000*/ v3 := t46
-			/*line color.go:58:30000*/ t47 := (y4 + v3*103206) >> 16
-			/*line color.go:59:30000*/ t48 := (y4 - u2*12276 - v3*30679) >> 16
-			/*line color.go:60:30000*/ t49 := (y4 + u2*121609) >> 16
-			/*line color.go:61:30000*/ a = t47
-			/*line color.go:62:30000*/ b = t48
-			/*line color.go:63:30000*/ c = t49 /*line quern_gen.go:3246:1*/
+			/*line color.go:57*/ t44 := a * 65793
+			t45 := b - 128
+			t46 := c - 128
+			y4 := t44
+			u2 := t45
+			v3 := t46
+			/*line color.go:58*/ t47 := (y4 + v3*103206) >> 16
+			t48 := (y4 - u2*12276 - v3*30679) >> 16
+			t49 := (y4 + u2*121609) >> 16
+			a = t47
+			b = t48
+			c = t49
 		}
-		/*line color.go:60:30000*/ t50 := a
-		/*line color.go:61:30000*/ result011 := min(max(t50, 0), 255)
-		/*line color.go:60:30000*/ dst[t23] = uint8(result011)
-		/*line color.go:61:30000*/ if dstChannels >= 3 {
-			/*line color.go:62:30000*/ t522 := b
-			/*line color.go:63:30000*/ result012 := min(max(t522, 0), 255)
-			/*line color.go:62:30000*/ dst[t23+1] = uint8(result012)
-			/*line color.go:63:30000*/ t54 := c
-			/*line color.go:64:30000*/ result013 := min(max(t54, 0), 255)
-			/*line color.go:63:30000*/ dst[t23+2] = uint8(result013) /*line quern_gen.go:3257:1*/
+		/*line color.go:60*/ t50 := a
+		result011 := min(max(t50, 0), 255)
+		/*line color.go:60*/ dst[t23] = uint8(result011)
+		/*line color.go:61:20000*/ if dstChannels >= 3 {
+			t522 := b
+			result012 := min(max(t522, 0), 255)
+			/*line color.go:62*/ dst[t23+1] = uint8(result012)
+			t54 := c
+			result013 := min(max(t54, 0), 255)
+			/*line color.go:63*/ dst[t23+2] = uint8(result013)
 		}
-		/*line color.go:65:30000*/ if dstChannels == 4 {
-			/*line color.go:66:30000*/ dst[t23+3] = alpha /*line quern_gen.go:3260:1*/
+		/*line color.go:65:20000*/ if dstChannels == 4 {
+			dst[t23+3] = alpha
 		}
-	}
+	} /*line quern_gen.go:3289:1*/
 }
 
 func quernPlainColorsFloat(r *host.Run) {
@@ -3538,7 +3565,7 @@ func quernRow1ColorsFloat(r *host.Run, base int, w int, y int, h int, src []floa
 		if dstChannels == 4 {
 			dst[t2+3] = alpha
 		}
-	} /*line quern_gen.go:3541:1*/
+	} /*line quern_gen.go:3568:1*/
 }
 
 // quernFunc1ColorsFloat is kernels.fromHSVFloat.
@@ -3581,7 +3608,7 @@ func quernFunc1ColorsFloat(h float32, s float32, v float32) (float32, float32, f
 		/*line color.go:270*/ t15 := v
 		t16 := p
 		return t15, t16, q
-	} /*line quern_gen.go:3584:1*/
+	} /*line quern_gen.go:3611:1*/
 }
 
 func quernPlainStoreWeights(r *host.Run) {
@@ -3613,17 +3640,17 @@ func quernRow1StoreWeights(r *host.Run, at int, weights []float32, chunk *[256]f
 		if at >= 0 && count <= len(weights)-at {
 			row := weights[at:][:count]
 			for threadX := range count {
-				/*line correlate.go:13:40000*/ row[threadX] = chunk[threadX] /*line quern_gen.go:3616:1*/
+				/*line correlate.go:13*/ row[threadX] = chunk[threadX]
 			}
-			/*line correlate.go:15:40000*/ return /*line quern_gen.go:3618:1*/
+			return
 		}
 	}
-	/*line correlate.go:18:40000*/ for threadX := range 256 {
-		/*line correlate.go:19:40000*/ r.ThreadIdx.X = threadX
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
 		/*line correlate.go:12*/ if at+threadX < len(weights) {
-			/*line correlate.go:13:40000*/ weights[at+threadX] = chunk[threadX] /*line quern_gen.go:3624:1*/
+			weights[at+threadX] = chunk[threadX]
 		}
-	}
+	} /*line quern_gen.go:3653:1*/
 }
 
 func quernPlainCorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](r *host.Run) {
@@ -3736,7 +3763,7 @@ func quernRow1CorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](r *ho
 								t20 := e
 								/*line correlate.go:312*/ result03 := modulo(t20, c)
 								channel := result03
-								/*line correlate.go:313*/ t24 := (e - channel) / c
+								/*line correlate.go:313*/ t24 := host.Div(e-channel, c)
 								/*line correlate.go:313*/ result04 := inside(mode, t24, w)
 								x := result04
 								/*line correlate.go:314*/ if x < 0 {
@@ -3760,7 +3787,7 @@ func quernRow1CorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](r *ho
 				/*line correlate.go:328*/ out[i6] = result05
 			}
 		}
-	} /*line quern_gen.go:3763:1*/
+	} /*line quern_gen.go:3790:1*/
 }
 
 // quernFunc1CorrelateLines is kernels.round.
@@ -3768,9 +3795,9 @@ func quernFunc1CorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](v fl
 	c := U(1)
 	size := c / 2
 	/*line boundary.go:52*/ if size == 0 {
-		/*line boundary.go:53:10000*/ v = float32(math.RoundToEven(float64(v))) /*line quern_gen.go:3771:1*/
+		v = float32(math.RoundToEven(float64(v)))
 	}
-	/*line boundary.go:55:10000*/ return host.Narrow[U](v) /*line quern_gen.go:3773:1*/
+	return host.Narrow[U](v) /*line quern_gen.go:3800:1*/
 }
 
 func quernPlainCorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host.Run) {
@@ -3883,7 +3910,7 @@ func quernRow1CorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host
 								t20 := e
 								/*line correlate.go:312*/ result03 := modulo(t20, c)
 								channel := result03
-								/*line correlate.go:313*/ t24 := (e - channel) / c
+								/*line correlate.go:313*/ t24 := host.Div(e-channel, c)
 								/*line correlate.go:313*/ result04 := inside(mode, t24, w)
 								x := result04
 								/*line correlate.go:314*/ if x < 0 {
@@ -3907,7 +3934,7 @@ func quernRow1CorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host
 				/*line correlate.go:328*/ out[i6] = result05
 			}
 		}
-	} /*line quern_gen.go:3910:1*/
+	} /*line quern_gen.go:3937:1*/
 }
 
 func quernPlainHistogram(r *host.Run) {
@@ -3935,59 +3962,59 @@ func quernHostHistogram(r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line histogram.go:18:50000*/ step = 256 / c * c
-		/*line histogram.go:19:50000*/ for threadZ := range 1 {
-			/*line histogram.go:20:50000*/ for threadY := range 1 {
-				/*line histogram.go:21:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line histogram.go:22:50000*/ quernRow2Histogram(r, c, step, blockX, gridX, h, size, bins, src, stride) /*line quern_gen.go:3942:1*/
+		/*line histogram.go:18*/ step = host.Div(256, c) * c
+		/*line histogram.go:19:30000*/ for threadZ := range 1 {
+			/*line histogram.go:20*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Histogram(r, c, step, blockX, gridX, h, size, bins, src, stride)
 			}
 		}
-		/*line histogram.go:25:50000*/ for threadZ := range 1 {
-			/*line histogram.go:26:50000*/ for threadY := range 1 {
-				/*line histogram.go:27:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line histogram.go:28:50000*/ for k := 0; k < whole; k += 4 {
-					/*line histogram.go:29:50000*/ start := k * 256
-					/*line histogram.go:30:50000*/ start2 := (k + 1) * 256
-					/*line histogram.go:31:50000*/ start3 := (k + 2) * 256
-					/*line histogram.go:32:50000*/ start4 := (k + 3) * 256
-					/*line histogram.go:33:50000*/ quernRow3Histogram(r, bins, k, counts, start, start2, start3, start4) /*line quern_gen.go:3953:1*/
+		/*line histogram.go:25:30000*/ for threadZ := range 1 {
+			/*line histogram.go:26:30000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				/*line histogram.go:28:30000*/ for k := 0; k < whole; k += 4 {
+					start := k * 256
+					start2 := (k + 1) * 256
+					start3 := (k + 2) * 256
+					start4 := (k + 3) * 256
+					quernRow3Histogram(r, bins, k, counts, start, start2, start3, start4)
 				}
-				/*line histogram.go:35:50000*/ for k2 := whole; k2 < c; k2++ {
-					/*line histogram.go:36:50000*/ start5 := k2 * 256
-					/*line histogram.go:37:50000*/ quernRow4Histogram(r, bins, k2, counts, start5) /*line quern_gen.go:3957:1*/
+				/*line histogram.go:35:30000*/ for k2 := whole; k2 < c; k2++ {
+					start5 := k2 * 256
+					quernRow4Histogram(r, bins, k2, counts, start5)
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:3988:1*/
 }
 
 //go:noinline
 func quernRow1Histogram(r *host.Run, bins *[4][256]uint32) {
-	/*line histogram.go:14:50000*/ clear(bins[0][0:256])
-	/*line histogram.go:15:50000*/ clear(bins[1][0:256])
-	/*line histogram.go:16:50000*/ clear(bins[2][0:256])
-	/*line histogram.go:17:50000*/ clear(bins[3][0:256]) /*line quern_gen.go:3969:1*/
+	/*line histogram.go:14*/ clear(bins[0][0:256])
+	clear(bins[1][0:256])
+	clear(bins[2][0:256])
+	clear(bins[3][0:256]) /*line quern_gen.go:3996:1*/
 }
 
 //go:noinline
 func quernRow2Histogram(r *host.Run, c int, step int, blockX int, gridX int, h int, size int, bins *[4][256]uint32, src []uint8, stride int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line histogram.go:19:50000*/ channel := threadX % c
-		/*line histogram.go:20:50000*/ if threadX < step {
-			/*line histogram.go:21:50000*/ for y := blockX; y < h; y += gridX {
-				/*line histogram.go:22:50000*/ if r.Halted() {
-					/*line histogram.go:21:50000*/ r.Halt() /*line quern_gen.go:3980:1*/
+		/*line histogram.go:19*/ channel := host.Rem(threadX, c)
+		if threadX < step {
+			for y := blockX; y < h; y += gridX {
+				if r.Halted() {
+					/*line histogram.go:21*/ r.Halt()
 				}
-				/*line histogram.go:22:50000*/ for e := threadX; e < size; e += step {
-					/*line histogram.go:23:50000*/ if r.Halted() {
-						/*line histogram.go:22:50000*/ r.Halt() /*line quern_gen.go:3984:1*/
+				/*line histogram.go:22*/ for e := threadX; e < size; e += step {
+					/*line histogram.go:23:30000*/ if r.Halted() {
+						/*line histogram.go:22*/ r.Halt()
 					}
-					/*line histogram.go:23:50000*/ bins[channel][src[y*stride+e]] += 1 /*line quern_gen.go:3986:1*/
+					/*line histogram.go:23:30000*/ bins[channel][src[y*stride+e]] += 1
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:4017:1*/
 }
 
 //go:noinline
@@ -3999,44 +4026,44 @@ func quernRow3Histogram(r *host.Run, bins *[4][256]uint32, k int, counts []uint3
 		row4 := (*[256]uint32)(counts[start3:])
 		row5 := (*[256]uint32)(counts[start4:])
 		for threadX := range 256 {
-			/*line histogram.go:29:50000*/ n := row[0][threadX]
-			/*line histogram.go:30:50000*/ if n > 0 {
-				/*line histogram.go:30:50000*/ atomic.AddUint32(&row2[threadX], n) /*line quern_gen.go:4004:1*/
+			/*line histogram.go:29*/ n := row[0][threadX]
+			if n > 0 {
+				/*line histogram.go:30*/ atomic.AddUint32(&row2[threadX], n)
 			}
-			/*line histogram.go:29:50000*/ n2 := row[1][threadX]
-			/*line histogram.go:30:50000*/ if n2 > 0 {
-				/*line histogram.go:30:50000*/ atomic.AddUint32(&row3[threadX], n2) /*line quern_gen.go:4008:1*/
+			/*line histogram.go:29:30000*/ n2 := row[1][threadX]
+			/*line histogram.go:30*/ if n2 > 0 {
+				/*line histogram.go:30*/ atomic.AddUint32(&row3[threadX], n2)
 			}
-			/*line histogram.go:29:50000*/ n3 := row[2][threadX]
-			/*line histogram.go:30:50000*/ if n3 > 0 {
-				/*line histogram.go:30:50000*/ atomic.AddUint32(&row4[threadX], n3) /*line quern_gen.go:4012:1*/
+			/*line histogram.go:29:30000*/ n3 := row[2][threadX]
+			/*line histogram.go:30*/ if n3 > 0 {
+				/*line histogram.go:30*/ atomic.AddUint32(&row4[threadX], n3)
 			}
-			/*line histogram.go:29:50000*/ n4 := row[3][threadX]
-			/*line histogram.go:30:50000*/ if n4 > 0 {
-				/*line histogram.go:30:50000*/ atomic.AddUint32(&row5[threadX], n4) /*line quern_gen.go:4016:1*/
+			/*line histogram.go:29:30000*/ n4 := row[3][threadX]
+			/*line histogram.go:30*/ if n4 > 0 {
+				/*line histogram.go:30*/ atomic.AddUint32(&row5[threadX], n4)
 			}
 		}
-		/*line histogram.go:33:50000*/ return /*line quern_gen.go:4019:1*/
+		/*line histogram.go:33:30000*/ return
 	}
-	/*line histogram.go:35:50000*/ for threadX := range 256 {
-		/*line histogram.go:36:50000*/ r.ThreadIdx.X = threadX
-		/*line histogram.go:29:50000*/ n := bins[k][threadX]
-		/*line histogram.go:30:50000*/ if n > 0 {
-			/*line histogram.go:30:50000*/ atomic.AddUint32(&counts[start+threadX], n) /*line quern_gen.go:4025:1*/
+	/*line histogram.go:35:30000*/ for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		/*line histogram.go:29*/ n := bins[k][threadX]
+		if n > 0 {
+			/*line histogram.go:30*/ atomic.AddUint32(&counts[start+threadX], n)
 		}
-		/*line histogram.go:29:50000*/ n2 := bins[k+1][threadX]
-		/*line histogram.go:30:50000*/ if n2 > 0 {
-			/*line histogram.go:30:50000*/ atomic.AddUint32(&counts[start2+threadX], n2) /*line quern_gen.go:4029:1*/
+		/*line histogram.go:29:30000*/ n2 := bins[k+1][threadX]
+		/*line histogram.go:30*/ if n2 > 0 {
+			/*line histogram.go:30*/ atomic.AddUint32(&counts[start2+threadX], n2)
 		}
-		/*line histogram.go:29:50000*/ n3 := bins[k+2][threadX]
-		/*line histogram.go:30:50000*/ if n3 > 0 {
-			/*line histogram.go:30:50000*/ atomic.AddUint32(&counts[start3+threadX], n3) /*line quern_gen.go:4033:1*/
+		/*line histogram.go:29:30000*/ n3 := bins[k+2][threadX]
+		/*line histogram.go:30*/ if n3 > 0 {
+			/*line histogram.go:30*/ atomic.AddUint32(&counts[start3+threadX], n3)
 		}
-		/*line histogram.go:29:50000*/ n4 := bins[k+3][threadX]
-		/*line histogram.go:30:50000*/ if n4 > 0 {
-			/*line histogram.go:30:50000*/ atomic.AddUint32(&counts[start4+threadX], n4) /*line quern_gen.go:4037:1*/
+		/*line histogram.go:29:30000*/ n4 := bins[k+3][threadX]
+		/*line histogram.go:30*/ if n4 > 0 {
+			/*line histogram.go:30*/ atomic.AddUint32(&counts[start4+threadX], n4)
 		}
-	}
+	} /*line quern_gen.go:4066:1*/
 }
 
 //go:noinline
@@ -4045,20 +4072,20 @@ func quernRow4Histogram(r *host.Run, bins *[4][256]uint32, k2 int, counts []uint
 		row6 := (*[1][256]uint32)(bins[k2:])
 		row7 := (*[256]uint32)(counts[start5:])
 		for threadX := range 256 {
-			/*line histogram.go:29:50000*/ n5 := row6[0][threadX]
-			/*line histogram.go:30:50000*/ if n5 > 0 {
-				/*line histogram.go:30:50000*/ atomic.AddUint32(&row7[threadX], n5) /*line quern_gen.go:4050:1*/
+			/*line histogram.go:29*/ n5 := row6[0][threadX]
+			if n5 > 0 {
+				/*line histogram.go:30*/ atomic.AddUint32(&row7[threadX], n5)
 			}
 		}
-		/*line histogram.go:33:50000*/ return /*line quern_gen.go:4053:1*/
+		/*line histogram.go:33:30000*/ return
 	}
-	/*line histogram.go:35:50000*/ for threadX := range 256 {
-		/*line histogram.go:36:50000*/ r.ThreadIdx.X = threadX
-		/*line histogram.go:29:50000*/ n5 := bins[k2][threadX]
-		/*line histogram.go:30:50000*/ if n5 > 0 {
-			/*line histogram.go:30:50000*/ atomic.AddUint32(&counts[start5+threadX], n5) /*line quern_gen.go:4059:1*/
+	/*line histogram.go:35:30000*/ for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		/*line histogram.go:29*/ n5 := bins[k2][threadX]
+		if n5 > 0 {
+			/*line histogram.go:30*/ atomic.AddUint32(&counts[start5+threadX], n5)
 		}
-	}
+	} /*line quern_gen.go:4088:1*/
 }
 
 func quernPlainEqualizeTable(r *host.Run) {
@@ -4096,95 +4123,95 @@ func quernHostEqualizeTable(r *host.Run) {
 				quernRow1EqualizeTable(r, ns, first, vs, base, counts)
 			}
 		}
-		/*line label.go:149:60000*/ host.ScanAdd(scanAdds, vs)
-		/*line label.go:150:60000*/ for threadZ := range 1 {
-			/*line label.go:151:60000*/ for threadY := range 1 {
-				/*line label.go:152:60000*/ first2 := (threadZ*1 + threadY) * 256
-				/*line label.go:153:60000*/ quernRow2EqualizeTable(r, scanAdds, first2, vs2) /*line quern_gen.go:4103:1*/
+		/*line label.go:149*/ host.ScanAdd(scanAdds, vs)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow2EqualizeTable(r, scanAdds, first2, vs2)
 			}
 		}
-		/*line label.go:156*/ for threadZ := range 1 {
+		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-				quernRow3EqualizeTable(r, vs2, first3, sums) /*line quern_gen.go:4110:1*/
+				quernRow3EqualizeTable(r, vs2, first3, sums)
 			}
 		}
-		/*line label.go:163:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s = sums[0]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first4 := (threadZ*1 + threadY) * 256
 				quernRow4EqualizeTable(r, vs2, first4, s)
-			} /*line quern_gen.go:4119:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s2 = sums[1]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first5 := (threadZ*1 + threadY) * 256
 				quernRow5EqualizeTable(r, vs2, first5, s2)
-			} /*line quern_gen.go:4127:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s3 = sums[2]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first6 := (threadZ*1 + threadY) * 256
 				quernRow6EqualizeTable(r, vs2, first6, s3)
-			} /*line quern_gen.go:4135:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s4 = sums[3]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow7EqualizeTable(r, vs2, first7, s4)
-			} /*line quern_gen.go:4143:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s5 = sums[4]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow8EqualizeTable(r, vs2, first8, s5)
-			} /*line quern_gen.go:4151:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s6 = sums[5]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first9 := (threadZ*1 + threadY) * 256
 				quernRow9EqualizeTable(r, vs2, first9, s6)
-			} /*line quern_gen.go:4159:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s7 = sums[6]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first10 := (threadZ*1 + threadY) * 256
 				quernRow10EqualizeTable(r, vs2, first10, s7)
-			} /*line quern_gen.go:4167:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s8 = sums[7]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first11 := (threadZ*1 + threadY) * 256
 				quernRow11EqualizeTable(r, ns, first11, sums2, vs2, s8, first12)
-			} /*line quern_gen.go:4175:1*/
-		}
-		/*line histogram.go:52:50000*/ total = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]
-		/*line histogram.go:53:50000*/ rest = int64(total - *first12)
-		/*line histogram.go:54:50000*/ start := 2 * rest
-		/*line histogram.go:55:50000*/ for threadZ := range 1 {
-			/*line histogram.go:56:50000*/ for threadY := range 1 {
-				/*line histogram.go:57:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line histogram.go:58:50000*/ first13 := (threadZ*1 + threadY) * 256
-				/*line histogram.go:59:50000*/ quernRow12EqualizeTable(r, sums2, first13, rest, first12, start, base, table) /*line quern_gen.go:4184:1*/
 			}
 		}
-	}
+		/*line histogram.go:52:30000*/ total = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]
+		rest = int64(total - *first12)
+		start := 2 * rest
+		/*line histogram.go:55:30000*/ for threadZ := range 1 {
+			/*line histogram.go:56:30000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first13 := (threadZ*1 + threadY) * 256
+				quernRow12EqualizeTable(r, sums2, first13, rest, first12, start, base, table)
+			}
+		}
+	} /*line quern_gen.go:4214:1*/
 }
 
 //go:noinline
@@ -4195,38 +4222,38 @@ func quernRow1EqualizeTable(r *host.Run, ns []int32, first int, vs []int32, base
 		row := (*[256]uint32)(counts[base:])
 		for threadX := range 256 {
 			at := base + threadX
-//line histogram.go:43:50000
+//line histogram.go:43
 			var n int32
-			/*line histogram.go:44:50000*/ if at < len(counts) {
-				/*line histogram.go:45:50000*/ n = int32(row[threadX]) /*line quern_gen.go:4201:1*/
+			/*line histogram.go:44:30000*/ if at < len(counts) {
+				n = int32(row[threadX])
 			}
-			/*line histogram.go:47:50000*/ t2 := n
-			/*line histogram.go:48:50000*/ v := t2
-			/*line histogram.go:49:50000*/ nRow[threadX] = n
-			/*line histogram.go:50:50000*/ vRow[threadX] = v /*line quern_gen.go:4206:1*/
+			/*line histogram.go:47:30000*/ t2 := n
+			v := t2
+			nRow[threadX] = n
+			vRow[threadX] = v
 		}
-		/*line histogram.go:52:50000*/ return /*line quern_gen.go:4208:1*/
+		/*line histogram.go:52:30000*/ return
 	}
-	/*line histogram.go:54:50000*/ for threadX := range 256 {
-		/*line histogram.go:55:50000*/ r.ThreadIdx.X = threadX
-		/*line histogram.go:56:50000*/ at := base + threadX
-//line histogram.go:43:50000
+	/*line histogram.go:54:30000*/ for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		at := base + threadX
+//line histogram.go:43
 		var n int32
-		/*line histogram.go:44:50000*/ if at < len(counts) {
-			/*line histogram.go:45:50000*/ n = int32(counts[at]) /*line quern_gen.go:4216:1*/
+		/*line histogram.go:44:30000*/ if at < len(counts) {
+			n = int32(counts[at])
 		}
-		/*line histogram.go:47:50000*/ t2 := n
-		/*line histogram.go:48:50000*/ v := t2
-		/*line histogram.go:49:50000*/ nRow[threadX] = n
-		/*line histogram.go:50:50000*/ vRow[threadX] = v /*line quern_gen.go:4221:1*/
-	}
+		/*line histogram.go:47:30000*/ t2 := n
+		v := t2
+		nRow[threadX] = n
+		vRow[threadX] = v
+	} /*line quern_gen.go:4249:1*/
 }
 
 //go:noinline
 func quernRow2EqualizeTable(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
-	/*line label.go:149:60000*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:4229:1*/
+	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:4256:1*/
 }
 
 //go:noinline
@@ -4235,10 +4262,10 @@ func quernRow3EqualizeTable(r *host.Run, vs2 []int32, first3 int, sums *[8]int32
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-		/*line label.go:151:60000*/ if threadX&31 == 31 {
-			/*line label.go:152:60000*/ sums[threadX>>5] = v2 /*line quern_gen.go:4239:1*/
+		/*line label.go:151*/ if threadX&31 == 31 {
+			sums[threadX>>5] = v2
 		}
-	}
+	} /*line quern_gen.go:4268:1*/
 }
 
 //go:noinline
@@ -4250,7 +4277,7 @@ func quernRow4EqualizeTable(r *host.Run, vs2 []int32, first4 int, s int32) {
 			v2 += s
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:4253:1*/
+	} /*line quern_gen.go:4280:1*/
 }
 
 //go:noinline
@@ -4262,7 +4289,7 @@ func quernRow5EqualizeTable(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 			v2 += s2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:4265:1*/
+	} /*line quern_gen.go:4292:1*/
 }
 
 //go:noinline
@@ -4274,7 +4301,7 @@ func quernRow6EqualizeTable(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 			v2 += s3
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:4277:1*/
+	} /*line quern_gen.go:4304:1*/
 }
 
 //go:noinline
@@ -4286,7 +4313,7 @@ func quernRow7EqualizeTable(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 			v2 += s4
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:4289:1*/
+	} /*line quern_gen.go:4316:1*/
 }
 
 //go:noinline
@@ -4298,7 +4325,7 @@ func quernRow8EqualizeTable(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 			v2 += s5
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:4301:1*/
+	} /*line quern_gen.go:4328:1*/
 }
 
 //go:noinline
@@ -4310,7 +4337,7 @@ func quernRow9EqualizeTable(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 			v2 += s6
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:4313:1*/
+	} /*line quern_gen.go:4340:1*/
 }
 
 //go:noinline
@@ -4322,7 +4349,7 @@ func quernRow10EqualizeTable(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 			v2 += s7
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:4325:1*/
+	} /*line quern_gen.go:4352:1*/
 }
 
 //go:noinline
@@ -4337,14 +4364,13 @@ func quernRow11EqualizeTable(r *host.Run, ns []int32, first11 int, sums2 []int32
 			v2 += s8
 		}
 		/*line label.go:160*/ result0 := v2
-		/*line histogram.go:47:50000*/ sum := result0
-		/*line histogram.go:48:50000*/ if n > 0 && sum == n {
-//line histogram.go:49:50000
-			*first12 = n /*line quern_gen.go:4343:1*/
+		/*line histogram.go:47*/ sum := result0
+		/*line histogram.go:48:30000*/ if n > 0 && sum == n {
+			*first12 = n
 		}
-		/*line histogram.go:51:50000*/ sumRow[threadX] = sum
-		/*line histogram.go:52:50000*/ vRow2[threadX] = v2 /*line quern_gen.go:4346:1*/
-	}
+		/*line histogram.go:51:30000*/ sumRow[threadX] = sum
+		vRow2[threadX] = v2
+	} /*line quern_gen.go:4373:1*/
 }
 
 //go:noinline
@@ -4356,28 +4382,28 @@ func quernRow12EqualizeTable(r *host.Run, sums2 []int32, first13 int, rest int64
 			r.ThreadIdx.X = threadX
 			sum := sumRow[threadX]
 			at := base + threadX
-			/*line histogram.go:54:50000*/ v3 := int64(threadX)
-			/*line histogram.go:55:50000*/ if rest > 0 {
-				/*line histogram.go:56:50000*/ v3 = max(0, (510*int64(sum-*first12)+rest)/start) /*line quern_gen.go:4361:1*/
+			/*line histogram.go:54*/ v3 := int64(threadX)
+			/*line histogram.go:55:30000*/ if rest > 0 {
+				v3 = max(0, (510*int64(sum-*first12)+rest)/start)
 			}
-			/*line histogram.go:58:50000*/ if at < len(table) {
-				/*line histogram.go:59:50000*/ row2[threadX] = uint8(v3) /*line quern_gen.go:4364:1*/
+			/*line histogram.go:58:30000*/ if at < len(table) {
+				row2[threadX] = uint8(v3)
 			}
 		}
-		/*line histogram.go:62:50000*/ return /*line quern_gen.go:4367:1*/
+		/*line histogram.go:62:30000*/ return
 	}
-	/*line histogram.go:64:50000*/ for threadX := range 256 {
-		/*line histogram.go:65:50000*/ r.ThreadIdx.X = threadX
-		/*line histogram.go:66:50000*/ sum := sumRow[threadX]
-		/*line histogram.go:67:50000*/ at := base + threadX
-		/*line histogram.go:54:50000*/ v3 := int64(threadX)
-		/*line histogram.go:55:50000*/ if rest > 0 {
-			/*line histogram.go:56:50000*/ v3 = max(0, (510*int64(sum-*first12)+rest)/start) /*line quern_gen.go:4375:1*/
+	/*line histogram.go:64:30000*/ for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		at := base + threadX
+		/*line histogram.go:54*/ v3 := int64(threadX)
+		/*line histogram.go:55:30000*/ if rest > 0 {
+			v3 = max(0, (510*int64(sum-*first12)+rest)/start)
 		}
-		/*line histogram.go:58:50000*/ if at < len(table) {
-			/*line histogram.go:59:50000*/ table[at] = uint8(v3) /*line quern_gen.go:4378:1*/
+		/*line histogram.go:58:30000*/ if at < len(table) {
+			table[at] = uint8(v3)
 		}
-	}
+	} /*line quern_gen.go:4406:1*/
 }
 
 func quernPlainLookUp(r *host.Run) {
@@ -4430,19 +4456,19 @@ func quernRow1LookUp(r *host.Run, base int, size int, y int, h int, dst []uint8,
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				e := base + threadX
-				/*line histogram.go:73:50000*/ row[threadX] = table[e%c*256+int(row2[threadX])] /*line quern_gen.go:4433:1*/
+				/*line histogram.go:73*/ row[threadX] = table[host.Rem(e, c)*256+int(row2[threadX])]
 			}
-			/*line histogram.go:75:50000*/ return /*line quern_gen.go:4435:1*/
+			return
 		}
 	}
-	/*line histogram.go:78:50000*/ for threadX := range width {
-		/*line histogram.go:79:50000*/ r.ThreadIdx.X = threadX
-		/*line histogram.go:80:50000*/ e := base + threadX
-		/*line histogram.go:70:50000*/ if e >= size || y >= h {
-			/*line histogram.go:71:50000*/ continue /*line quern_gen.go:4442:1*/
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		e := base + threadX
+		/*line histogram.go:70:30000*/ if e >= size || y >= h {
+			continue
 		}
-		/*line histogram.go:73:50000*/ dst[start+e] = table[e%c*256+int(src[start2+e])] /*line quern_gen.go:4444:1*/
-	}
+		/*line histogram.go:73*/ dst[start+e] = table[host.Rem(e, c)*256+int(src[start2+e])]
+	} /*line quern_gen.go:4471:1*/
 }
 
 func quernPlainClaheTables(r *host.Run) {
@@ -4499,40 +4525,40 @@ func quernHostClaheTables(r *host.Run) {
 				quernRow1ClaheTables(r, bins)
 			}
 		}
-		/*line histogram.go:89:50000*/ kFirst = 0
-		/*line histogram.go:90:50000*/ for ; kFirst < size; kFirst += 256 {
-			/*line histogram.go:91:50000*/ if r.Halted() {
-				/*line histogram.go:89:50000*/ r.Halt() /*line quern_gen.go:4505:1*/
+		/*line histogram.go:89*/ kFirst = 0
+		/*line histogram.go:90:30000*/ for ; kFirst < size; kFirst += 256 {
+			/*line histogram.go:91*/ if r.Halted() {
+				/*line histogram.go:89*/ r.Halt()
 			}
-			/*line histogram.go:91:50000*/ start := base + kFirst
-			/*line histogram.go:92:50000*/ for threadZ := range 1 {
-				/*line histogram.go:93:50000*/ for threadY := range 1 {
-					/*line histogram.go:94:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line histogram.go:95:50000*/ quernRow2ClaheTables(r, kFirst, size, tw, start, w, base2, h, bins, src, stride, c, blockZ) /*line quern_gen.go:4511:1*/
+			start := base + kFirst
+			for threadZ := range 1 {
+				/*line histogram.go:93:30000*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2ClaheTables(r, kFirst, size, tw, start, w, base2, h, bins, src, stride, c, blockZ)
 				}
 			}
 		}
-		/*line histogram.go:99:50000*/ for threadZ := range 1 {
-			/*line histogram.go:100:50000*/ for threadY := range 1 {
-				/*line histogram.go:101:50000*/ first := (threadZ*1 + threadY) * 256
-				/*line histogram.go:102:50000*/ quernRow3ClaheTables(r, ns, first, overs, vs, bins, limit) /*line quern_gen.go:4518:1*/
+		/*line histogram.go:99*/ for threadZ := range 1 {
+			for threadY := range 1 {
+				first := (threadZ*1 + threadY) * 256
+				quernRow3ClaheTables(r, ns, first, overs, vs, bins, limit)
 			}
 		}
-		/*line label.go:149:60000*/ host.ScanAdd(scanAdds, vs)
-		/*line label.go:150:60000*/ for threadZ := range 1 {
-			/*line label.go:151:60000*/ for threadY := range 1 {
-				/*line label.go:152:60000*/ first2 := (threadZ*1 + threadY) * 256
-				/*line label.go:153:60000*/ quernRow4ClaheTables(r, scanAdds, first2, vs2) /*line quern_gen.go:4525:1*/
+		/*line label.go:149*/ host.ScanAdd(scanAdds, vs)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow4ClaheTables(r, scanAdds, first2, vs2)
 			}
 		}
-		/*line label.go:156*/ for threadZ := range 1 {
+		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-				quernRow5ClaheTables(r, vs2, first3, sums) /*line quern_gen.go:4532:1*/
+				quernRow5ClaheTables(r, vs2, first3, sums)
 			}
 		}
-		/*line label.go:163:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ _ = sums[0]
 		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ _ = sums[1]
@@ -4548,101 +4574,101 @@ func quernHostClaheTables(r *host.Run) {
 		/*line label.go:155*/ _ = sums[6]
 		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ _ = sums[7]
-		/*line histogram.go:99:50000*/ excess = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]
-		/*line histogram.go:101:50000*/ rest = excess % 256
-		/*line histogram.go:102:50000*/ start2 := excess / 256
-		/*line histogram.go:103:50000*/ for threadZ := range 1 {
-			/*line histogram.go:104:50000*/ for threadY := range 1 {
-				/*line histogram.go:105:50000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line histogram.go:106:50000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line histogram.go:107:50000*/ quernRow6ClaheTables(r, ns, first4, overs, vs3, start2, rest) /*line quern_gen.go:4558:1*/
+		/*line histogram.go:99*/ excess = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7]
+		/*line histogram.go:101*/ rest = excess % 256
+		start2 := excess / 256
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 256
+				quernRow6ClaheTables(r, ns, first4, overs, vs3, start2, rest)
 			}
 		}
-		/*line label.go:149:60000*/ host.ScanAdd(scanAdds2, vs3)
-		/*line label.go:150:60000*/ for threadZ := range 1 {
-			/*line label.go:151:60000*/ for threadY := range 1 {
-				/*line label.go:152:60000*/ first5 := (threadZ*1 + threadY) * 256
-				/*line label.go:153:60000*/ quernRow7ClaheTables(r, scanAdds2, first5, vs4) /*line quern_gen.go:4565:1*/
+		/*line label.go:149*/ host.ScanAdd(scanAdds2, vs3)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first5 := (threadZ*1 + threadY) * 256
+				quernRow7ClaheTables(r, scanAdds2, first5, vs4)
 			}
 		}
-		/*line label.go:156*/ for threadZ := range 1 {
+		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first6 := (threadZ*1 + threadY) * 256
-				quernRow8ClaheTables(r, vs4, first6, sums) /*line quern_gen.go:4572:1*/
+				quernRow8ClaheTables(r, vs4, first6, sums)
 			}
 		}
-		/*line label.go:163:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s = sums[0]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow9ClaheTables(r, vs4, first7, s)
-			} /*line quern_gen.go:4581:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s2 = sums[1]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow10ClaheTables(r, vs4, first8, s2)
-			} /*line quern_gen.go:4589:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s3 = sums[2]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first9 := (threadZ*1 + threadY) * 256
 				quernRow11ClaheTables(r, vs4, first9, s3)
-			} /*line quern_gen.go:4597:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s4 = sums[3]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first10 := (threadZ*1 + threadY) * 256
 				quernRow12ClaheTables(r, vs4, first10, s4)
-			} /*line quern_gen.go:4605:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s5 = sums[4]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first11 := (threadZ*1 + threadY) * 256
 				quernRow13ClaheTables(r, vs4, first11, s5)
-			} /*line quern_gen.go:4613:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s6 = sums[5]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first12 := (threadZ*1 + threadY) * 256
 				quernRow14ClaheTables(r, vs4, first12, s6)
-			} /*line quern_gen.go:4621:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s7 = sums[6]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first13 := (threadZ*1 + threadY) * 256
 				quernRow15ClaheTables(r, vs4, first13, s7)
-			} /*line quern_gen.go:4629:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s8 = sums[7]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first14 := (threadZ*1 + threadY) * 256
-				quernRow16ClaheTables(r, vs4, first14, s8, tables, base3, area, size2) /*line quern_gen.go:4637:1*/
+				quernRow16ClaheTables(r, vs4, first14, s8, tables, base3, area, size2)
 			}
 		}
-	}
+	} /*line quern_gen.go:4666:1*/
 }
 
 //go:noinline
 func quernRow1ClaheTables(r *host.Run, bins *[256]int32) {
-	/*line histogram.go:87:50000*/ clear(bins[0:256]) /*line quern_gen.go:4645:1*/
+	/*line histogram.go:87*/ clear(bins[0:256]) /*line quern_gen.go:4671:1*/
 }
 
 //go:noinline
@@ -4654,30 +4680,30 @@ func quernRow2ClaheTables(r *host.Run, kFirst int, size int, tw int, start int, 
 		}
 		for threadX := range count2 {
 			r.ThreadIdx.X = threadX
-			/*line histogram.go:90:50000*/ j := (kFirst + threadX) / tw
-			/*line histogram.go:91:50000*/ t1 := start + threadX - j*tw
-			/*line histogram.go:91:50000*/ result0 := inside(3, t1, w)
-			/*line histogram.go:92:50000*/ x := result0
-			/*line histogram.go:92:50000*/ t4 := base2 + j
-			/*line histogram.go:92:50000*/ result02 := inside(3, t4, h)
-			/*line histogram.go:93:50000*/ y := result02
-			/*line histogram.go:93:50000*/ bins[src[y*stride+x*c+blockZ]] += 1 /*line quern_gen.go:4664:1*/
+			/*line histogram.go:90*/ j := host.Div(kFirst+threadX, tw)
+			t1 := start + threadX - j*tw
+			/*line histogram.go:91*/ result0 := inside(3, t1, w)
+			x := result0
+			/*line histogram.go:92*/ t4 := base2 + j
+			/*line histogram.go:92*/ result02 := inside(3, t4, h)
+			y := result02
+			/*line histogram.go:93*/ bins[src[y*stride+x*c+blockZ]] += 1
 		}
-		/*line histogram.go:95:50000*/ return /*line quern_gen.go:4666:1*/
+		return
 	}
-	/*line histogram.go:97*/ for threadX := range 256 {
-		/*line histogram.go:98:50000*/ r.ThreadIdx.X = threadX
-		/*line histogram.go:89:50000*/ if kFirst+threadX < size {
-			/*line histogram.go:90:50000*/ j := (kFirst + threadX) / tw
-			/*line histogram.go:91:50000*/ t1 := start + threadX - j*tw
-			/*line histogram.go:91:50000*/ result0 := inside(3, t1, w)
-			/*line histogram.go:92:50000*/ x := result0
-			/*line histogram.go:92:50000*/ t4 := base2 + j
-			/*line histogram.go:92:50000*/ result02 := inside(3, t4, h)
-			/*line histogram.go:93:50000*/ y := result02
-			/*line histogram.go:93:50000*/ bins[src[y*stride+x*c+blockZ]] += 1 /*line quern_gen.go:4678:1*/
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		/*line histogram.go:89*/ if kFirst+threadX < size {
+			j := host.Div(kFirst+threadX, tw)
+			t1 := start + threadX - j*tw
+			/*line histogram.go:91*/ result0 := inside(3, t1, w)
+			x := result0
+			/*line histogram.go:92*/ t4 := base2 + j
+			/*line histogram.go:92*/ result02 := inside(3, t4, h)
+			y := result02
+			/*line histogram.go:93*/ bins[src[y*stride+x*c+blockZ]] += 1
 		}
-	}
+	} /*line quern_gen.go:4706:1*/
 }
 
 //go:noinline
@@ -4688,19 +4714,19 @@ func quernRow3ClaheTables(r *host.Run, ns []int32, first int, overs []int32, vs 
 	for threadX := range 256 {
 		/*line histogram.go:96*/ n := bins[threadX]
 		over := max(0, n-int32(limit))
-		/*line histogram.go:98:50000*/ t8 := over
-		/*line histogram.go:99:50000*/ v := t8
-		/*line histogram.go:100:50000*/ nRow[threadX] = n
-		/*line histogram.go:101:50000*/ overRow[threadX] = over
-		/*line histogram.go:102:50000*/ vRow[threadX] = v /*line quern_gen.go:4695:1*/
-	}
+		t8 := over
+		v := t8
+		nRow[threadX] = n
+		overRow[threadX] = over
+		vRow[threadX] = v
+	} /*line quern_gen.go:4722:1*/
 }
 
 //go:noinline
 func quernRow4ClaheTables(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
-	/*line label.go:149:60000*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:4703:1*/
+	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:4729:1*/
 }
 
 //go:noinline
@@ -4709,10 +4735,10 @@ func quernRow5ClaheTables(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) 
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-		/*line label.go:151:60000*/ if threadX&31 == 31 {
-			/*line label.go:152:60000*/ sums[threadX>>5] = v2 /*line quern_gen.go:4713:1*/
+		/*line label.go:151*/ if threadX&31 == 31 {
+			sums[threadX>>5] = v2
 		}
-	}
+	} /*line quern_gen.go:4741:1*/
 }
 
 //go:noinline
@@ -4724,24 +4750,24 @@ func quernRow6ClaheTables(r *host.Run, ns []int32, first4 int, overs []int32, vs
 		r.ThreadIdx.X = threadX
 		n := nRow[threadX]
 		over := overRow[threadX]
-		/*line histogram.go:100:50000*/ n2 := n - over + start2
-		/*line histogram.go:101:50000*/ if rest > 0 {
-			/*line histogram.go:102:50000*/ step := max(256/rest, 1)
-			/*line histogram.go:102:50000*/ if int32(threadX)%step == 0 && int32(threadX)/step < rest {
-				/*line histogram.go:103:50000*/ n2++ /*line quern_gen.go:4731:1*/
+		/*line histogram.go:100*/ n2 := n - over + start2
+		/*line histogram.go:101:30000*/ if rest > 0 {
+			step := max(256/rest, 1)
+			/*line histogram.go:102:30000*/ if int32(threadX)%step == 0 && int32(threadX)/step < rest {
+				n2++
 			}
 		}
-		/*line histogram.go:106:50000*/ t11 := n2
-		/*line histogram.go:107:50000*/ v3 := t11
-		/*line histogram.go:108:50000*/ vRow3[threadX] = v3 /*line quern_gen.go:4736:1*/
-	}
+		/*line histogram.go:106*/ t11 := n2
+		v3 := t11
+		vRow3[threadX] = v3
+	} /*line quern_gen.go:4763:1*/
 }
 
 //go:noinline
 func quernRow7ClaheTables(r *host.Run, scanAdds2 []int32, first5 int, vs4 []int32) {
 	scanAddRow2 := (*[256]int32)(scanAdds2[first5:])
 	vRow4 := (*[256]int32)(vs4[first5:])
-	/*line label.go:149:60000*/ copy(vRow4[:], scanAddRow2[:]) /*line quern_gen.go:4744:1*/
+	/*line label.go:149*/ copy(vRow4[:], scanAddRow2[:]) /*line quern_gen.go:4770:1*/
 }
 
 //go:noinline
@@ -4750,10 +4776,10 @@ func quernRow8ClaheTables(r *host.Run, vs4 []int32, first6 int, sums *[8]int32) 
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v4 := vRow4[threadX]
-		/*line label.go:151:60000*/ if threadX&31 == 31 {
-			/*line label.go:152:60000*/ sums[threadX>>5] = v4 /*line quern_gen.go:4754:1*/
+		/*line label.go:151*/ if threadX&31 == 31 {
+			sums[threadX>>5] = v4
 		}
-	}
+	} /*line quern_gen.go:4782:1*/
 }
 
 //go:noinline
@@ -4765,7 +4791,7 @@ func quernRow9ClaheTables(r *host.Run, vs4 []int32, first7 int, s int32) {
 			v4 += s
 		}
 		vRow4[threadX] = v4
-	} /*line quern_gen.go:4768:1*/
+	} /*line quern_gen.go:4794:1*/
 }
 
 //go:noinline
@@ -4777,7 +4803,7 @@ func quernRow10ClaheTables(r *host.Run, vs4 []int32, first8 int, s2 int32) {
 			v4 += s2
 		}
 		vRow4[threadX] = v4
-	} /*line quern_gen.go:4780:1*/
+	} /*line quern_gen.go:4806:1*/
 }
 
 //go:noinline
@@ -4789,7 +4815,7 @@ func quernRow11ClaheTables(r *host.Run, vs4 []int32, first9 int, s3 int32) {
 			v4 += s3
 		}
 		vRow4[threadX] = v4
-	} /*line quern_gen.go:4792:1*/
+	} /*line quern_gen.go:4818:1*/
 }
 
 //go:noinline
@@ -4801,7 +4827,7 @@ func quernRow12ClaheTables(r *host.Run, vs4 []int32, first10 int, s4 int32) {
 			v4 += s4
 		}
 		vRow4[threadX] = v4
-	} /*line quern_gen.go:4804:1*/
+	} /*line quern_gen.go:4830:1*/
 }
 
 //go:noinline
@@ -4813,7 +4839,7 @@ func quernRow13ClaheTables(r *host.Run, vs4 []int32, first11 int, s5 int32) {
 			v4 += s5
 		}
 		vRow4[threadX] = v4
-	} /*line quern_gen.go:4816:1*/
+	} /*line quern_gen.go:4842:1*/
 }
 
 //go:noinline
@@ -4825,7 +4851,7 @@ func quernRow14ClaheTables(r *host.Run, vs4 []int32, first12 int, s6 int32) {
 			v4 += s6
 		}
 		vRow4[threadX] = v4
-	} /*line quern_gen.go:4828:1*/
+	} /*line quern_gen.go:4854:1*/
 }
 
 //go:noinline
@@ -4837,7 +4863,7 @@ func quernRow15ClaheTables(r *host.Run, vs4 []int32, first13 int, s7 int32) {
 			v4 += s7
 		}
 		vRow4[threadX] = v4
-	} /*line quern_gen.go:4840:1*/
+	} /*line quern_gen.go:4866:1*/
 }
 
 //go:noinline
@@ -4852,21 +4878,21 @@ func quernRow16ClaheTables(r *host.Run, vs4 []int32, first14 int, s8 int32, tabl
 				v4 += s8
 			}
 			/*line label.go:160*/ result03 := v4
-			/*line histogram.go:106:50000*/ sum := int64(result03)
-			/*line histogram.go:109:50000*/ row[threadX] = uint8(min(255, (510*sum+area)/size2)) /*line quern_gen.go:4856:1*/
+			/*line histogram.go:106*/ sum := int64(result03)
+			/*line histogram.go:109*/ row[threadX] = uint8(min(255, (510*sum+area)/size2))
 		}
-		/*line histogram.go:111:50000*/ return /*line quern_gen.go:4858:1*/
+		return
 	}
-	/*line histogram.go:113*/ for threadX := range 256 {
+	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v4 := vRow4[threadX]
 		/*line label.go:156*/ if threadX>>5 > 7 {
 			v4 += s8
 		}
 		/*line label.go:160*/ result03 := v4
-		/*line histogram.go:106:50000*/ sum := int64(result03)
-		/*line histogram.go:109:50000*/ tables[base3+threadX] = uint8(min(255, (510*sum+area)/size2)) /*line quern_gen.go:4868:1*/
-	}
+		/*line histogram.go:106*/ sum := int64(result03)
+		/*line histogram.go:109*/ tables[base3+threadX] = uint8(min(255, (510*sum+area)/size2))
+	} /*line quern_gen.go:4895:1*/
 }
 
 func quernPlainClaheWrite(r *host.Run) {
@@ -4931,87 +4957,87 @@ func quernRow1ClaheWrite(r *host.Run, base int, size int, y int, h int, c int, s
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				e := base + threadX
-				/*line histogram.go:122*/ x := e / c
+				/*line histogram.go:122*/ x := host.Div(e, c)
 				channel := e - x*c
 				v := int(row[threadX])
-				/*line histogram.go:126:50000*/ t1 := 2*x - tw
-				/*line histogram.go:127:50000*/ px := t1
-				/*line histogram.go:127:50000*/ t3 := (px+size2)/size2 - 1
-				/*line histogram.go:127:50000*/ t4 := start2/size3 - 1
-				/*line histogram.go:128:50000*/ x0 := t3
-				/*line histogram.go:129:50000*/ y0 := t4
-				/*line histogram.go:128:50000*/ t5 := int64(px - x0*2*tw)
-				/*line histogram.go:129:50000*/ t6 := int64(t2 - y0*2*th)
-				/*line histogram.go:130:50000*/ fx := t5
-				/*line histogram.go:131:50000*/ fy := t6
-				/*line histogram.go:129:50000*/ t7 := min(x0+1, tilesX-1)
-				/*line histogram.go:130:50000*/ t8 := min(y0+1, tilesY-1)
-				/*line histogram.go:131:50000*/ x1 := t7
-				/*line histogram.go:132:50000*/ y1 := t8
-				/*line histogram.go:130:50000*/ t9 := max(x0, 0)
-				/*line histogram.go:131:50000*/ t10 := max(y0, 0)
-				/*line histogram.go:132:50000*/ x0 = t9
-				/*line histogram.go:133:50000*/ y0 = t10
-				/*line histogram.go:134:50000*/ t11 := size4 - fx
-				/*line histogram.go:135:50000*/ t12 := size5 - fy
-				/*line histogram.go:136:50000*/ gx := t11
-				/*line histogram.go:137:50000*/ gy := t12
-				/*line histogram.go:135:50000*/ x2 := x0
-				/*line histogram.go:136:50000*/ y2 := y0
-				/*line histogram.go:132:50000*/ result := int64(tables[((channel*tilesY+y2)*tilesX+x2)*256+v])
-				/*line histogram.go:135:50000*/ y3 := y0
-				/*line histogram.go:132:50000*/ result2 := int64(tables[((channel*tilesY+y3)*tilesX+x1)*256+v])
-				/*line histogram.go:135:50000*/ x3 := x0
-				/*line histogram.go:132:50000*/ result3 := int64(tables[((channel*tilesY+y1)*tilesX+x3)*256+v])
-				/*line histogram.go:132:50000*/ result4 := int64(tables[((channel*tilesY+y1)*tilesX+x1)*256+v])
-				/*line histogram.go:135:50000*/ sum := (result*gx+result2*fx)*gy + (result3*gx+result4*fx)*fy
-				/*line histogram.go:137:50000*/ row2[threadX] = uint8((2*sum + area) / size6) /*line quern_gen.go:4968:1*/
+				/*line histogram.go:126*/ t1 := 2*x - tw
+				px := t1
+				/*line histogram.go:127*/ t3 := host.Div(px+size2, size2) - 1
+				/*line histogram.go:127*/ t4 := host.Div(start2, size3) - 1
+				x0 := t3
+				y0 := t4
+				/*line histogram.go:128*/ t5 := int64(px - x0*2*tw)
+				t6 := int64(t2 - y0*2*th)
+				fx := t5
+				fy := t6
+				/*line histogram.go:129*/ t7 := min(x0+1, tilesX-1)
+				t8 := min(y0+1, tilesY-1)
+				x1 := t7
+				y1 := t8
+				/*line histogram.go:130*/ t9 := max(x0, 0)
+				t10 := max(y0, 0)
+				x0 = t9
+				y0 = t10
+				t11 := size4 - fx
+				t12 := size5 - fy
+				gx := t11
+				gy := t12
+				/*line histogram.go:135*/ x2 := x0
+				y2 := y0
+				/*line histogram.go:132*/ result := int64(tables[((channel*tilesY+y2)*tilesX+x2)*256+v])
+				/*line histogram.go:135*/ y3 := y0
+				/*line histogram.go:132*/ result2 := int64(tables[((channel*tilesY+y3)*tilesX+x1)*256+v])
+				/*line histogram.go:135*/ x3 := x0
+				/*line histogram.go:132*/ result3 := int64(tables[((channel*tilesY+y1)*tilesX+x3)*256+v])
+				/*line histogram.go:132*/ result4 := int64(tables[((channel*tilesY+y1)*tilesX+x1)*256+v])
+				/*line histogram.go:135*/ sum := (result*gx+result2*fx)*gy + (result3*gx+result4*fx)*fy
+				/*line histogram.go:137*/ row2[threadX] = uint8((2*sum + area) / size6)
 			}
-			/*line histogram.go:139*/ return
-		} /*line quern_gen.go:4971:1*/
+			return
+		}
 	}
-	/*line histogram.go:142:50000*/ for threadX := range width {
-		/*line histogram.go:143:50000*/ r.ThreadIdx.X = threadX
-		/*line histogram.go:144*/ e := base + threadX
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		e := base + threadX
 		/*line histogram.go:119*/ if e >= size || y >= h {
 			continue
 		}
-		x := e / c
+		x := host.Div(e, c)
 		channel := e - x*c
 		v := int(src[start+e])
-		/*line histogram.go:126:50000*/ t1 := 2*x - tw
-		/*line histogram.go:127:50000*/ px := t1
-		/*line histogram.go:127:50000*/ t3 := (px+size2)/size2 - 1
-		/*line histogram.go:127:50000*/ t4 := start2/size3 - 1
-		/*line histogram.go:128:50000*/ x0 := t3
-		/*line histogram.go:129:50000*/ y0 := t4
-		/*line histogram.go:128:50000*/ t5 := int64(px - x0*2*tw)
-		/*line histogram.go:129:50000*/ t6 := int64(t2 - y0*2*th)
-		/*line histogram.go:130:50000*/ fx := t5
-		/*line histogram.go:131:50000*/ fy := t6
-		/*line histogram.go:129:50000*/ t7 := min(x0+1, tilesX-1)
-		/*line histogram.go:130:50000*/ t8 := min(y0+1, tilesY-1)
-		/*line histogram.go:131:50000*/ x1 := t7
-		/*line histogram.go:132:50000*/ y1 := t8
-		/*line histogram.go:130:50000*/ t9 := max(x0, 0)
-		/*line histogram.go:131:50000*/ t10 := max(y0, 0)
-		/*line histogram.go:132:50000*/ x0 = t9
-		/*line histogram.go:133:50000*/ y0 = t10
-		/*line histogram.go:134:50000*/ t11 := size4 - fx
-		/*line histogram.go:135:50000*/ t12 := size5 - fy
-		/*line histogram.go:136:50000*/ gx := t11
-		/*line histogram.go:137:50000*/ gy := t12
-		/*line histogram.go:135:50000*/ x2 := x0
-		/*line histogram.go:136:50000*/ y2 := y0
-		/*line histogram.go:132:50000*/ result := int64(tables[((channel*tilesY+y2)*tilesX+x2)*256+v])
-		/*line histogram.go:135:50000*/ y3 := y0
-		/*line histogram.go:132:50000*/ result2 := int64(tables[((channel*tilesY+y3)*tilesX+x1)*256+v])
-		/*line histogram.go:135:50000*/ x3 := x0
-		/*line histogram.go:132:50000*/ result3 := int64(tables[((channel*tilesY+y1)*tilesX+x3)*256+v])
-		/*line histogram.go:132:50000*/ result4 := int64(tables[((channel*tilesY+y1)*tilesX+x1)*256+v])
-		/*line histogram.go:135:50000*/ sum := (result*gx+result2*fx)*gy + (result3*gx+result4*fx)*fy
-		/*line histogram.go:137:50000*/ dst[start3+e] = uint8((2*sum + area) / size6) /*line quern_gen.go:5013:1*/
-	}
+		/*line histogram.go:126*/ t1 := 2*x - tw
+		px := t1
+		/*line histogram.go:127*/ t3 := host.Div(px+size2, size2) - 1
+		/*line histogram.go:127*/ t4 := host.Div(start2, size3) - 1
+		x0 := t3
+		y0 := t4
+		/*line histogram.go:128*/ t5 := int64(px - x0*2*tw)
+		t6 := int64(t2 - y0*2*th)
+		fx := t5
+		fy := t6
+		/*line histogram.go:129*/ t7 := min(x0+1, tilesX-1)
+		t8 := min(y0+1, tilesY-1)
+		x1 := t7
+		y1 := t8
+		/*line histogram.go:130*/ t9 := max(x0, 0)
+		t10 := max(y0, 0)
+		x0 = t9
+		y0 = t10
+		t11 := size4 - fx
+		t12 := size5 - fy
+		gx := t11
+		gy := t12
+		/*line histogram.go:135*/ x2 := x0
+		y2 := y0
+		/*line histogram.go:132*/ result := int64(tables[((channel*tilesY+y2)*tilesX+x2)*256+v])
+		/*line histogram.go:135*/ y3 := y0
+		/*line histogram.go:132*/ result2 := int64(tables[((channel*tilesY+y3)*tilesX+x1)*256+v])
+		/*line histogram.go:135*/ x3 := x0
+		/*line histogram.go:132*/ result3 := int64(tables[((channel*tilesY+y1)*tilesX+x3)*256+v])
+		/*line histogram.go:132*/ result4 := int64(tables[((channel*tilesY+y1)*tilesX+x1)*256+v])
+		/*line histogram.go:135*/ sum := (result*gx+result2*fx)*gy + (result3*gx+result4*fx)*fy
+		/*line histogram.go:137*/ dst[start3+e] = uint8((2*sum + area) / size6)
+	} /*line quern_gen.go:5040:1*/
 }
 
 func quernPlainLabelRuns[T uint8 | uint16 | float32](r *host.Run) {
@@ -5034,9 +5060,9 @@ func quernHostLabelRuns[T uint8 | uint16 | float32](r *host.Run) {
 		base := blockX * 32
 		base2 := blockY * 8
 		quernRow1LabelRuns[T](r, givens, base, w, base2, h, src, stride)
-		/*line label.go:23:60000*/ host.Ballot(ballots, givens)
-		/*line label.go:24:60000*/ quernRow2LabelRuns[T](r, ballots, base, w, base2, h, c, labels) /*line quern_gen.go:5038:1*/
-	}
+		/*line label.go:23*/ host.Ballot(ballots, givens)
+		quernRow2LabelRuns[T](r, ballots, base, w, base2, h, c, labels)
+	} /*line quern_gen.go:5065:1*/
 }
 
 //go:noinline
@@ -5066,29 +5092,29 @@ func quernRow1LabelRuns[T uint8 | uint16 | float32](r *host.Run, givens []bool, 
 							threadX := innerX + lane
 							x := base + threadX
 							inside := x < w && y < h
-							/*line label.go:23:60000*/ given := inside && row[lane] != 0
-							/*line label.go:24:60000*/ givenRow2[lane] = given /*line quern_gen.go:5070:1*/
+							/*line label.go:23*/ given := inside && row[lane] != 0
+							givenRow2[lane] = given
 						}
-						/*line label.go:26:60000*/ if inner == count {
-							/*line label.go:27:60000*/ break done /*line quern_gen.go:5073:1*/
+						/*line label.go:26:40000*/ if inner == count {
+							break done
 						}
-						/*line label.go:29:60000*/ ran, ranEnd = innerX, innerX+inner /*line quern_gen.go:5075:1*/
+						/*line label.go:29:40000*/ ran, ranEnd = innerX, innerX+inner
 					}
 				}
-				/*line label.go:32:60000*/ for threadX := next; threadX < end; threadX++ {
-					/*line label.go:33:60000*/ if threadX == ran && ran < ranEnd {
-						/*line label.go:34:60000*/ threadX = ranEnd - 1
-						/*line label.go:35:60000*/ continue /*line quern_gen.go:5081:1*/
+				/*line label.go:32:40000*/ for threadX := next; threadX < end; threadX++ {
+					/*line label.go:33:40000*/ if threadX == ran && ran < ranEnd {
+						threadX = ranEnd - 1
+						continue
 					}
-					/*line label.go:37:60000*/ r.ThreadIdx.X = threadX
-					/*line label.go:38:60000*/ x := base + threadX
-					/*line label.go:39:60000*/ inside := x < w && y < h
-					/*line label.go:23:60000*/ given := inside && src[start+min(x, w-1)] != 0
-					/*line label.go:24:60000*/ givenRow[threadX] = given /*line quern_gen.go:5087:1*/
+					/*line label.go:37*/ r.ThreadIdx.X = threadX
+					x := base + threadX
+					inside := x < w && y < h
+					/*line label.go:23*/ given := inside && src[start+min(x, w-1)] != 0
+					givenRow[threadX] = given
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:5117:1*/
 }
 
 //go:noinline
@@ -5112,41 +5138,41 @@ func quernRow2LabelRuns[T uint8 | uint16 | float32](r *host.Run, ballots []uint3
 						x := base + threadX
 						inside := x < w && y < h
 						lane2 := (threadX + first2) & 31
-						/*line label.go:23:60000*/ mask := ballot
-						/*line label.go:24:60000*/ if !inside {
-							/*line label.go:25:60000*/ continue /*line quern_gen.go:5117:1*/
+						/*line label.go:23*/ mask := ballot
+						/*line label.go:24:40000*/ if !inside {
+							continue
 						}
-//line label.go:28:60000
+//line label.go:28:40000
 						var label int32 = -1
-						/*line label.go:29:60000*/ if mask>>lane2&1 == 1 {
-							/*line label.go:30:60000*/ gaps := ^mask & (c<<lane2 - 1)
-							/*line label.go:31:60000*/ label = int32(start3 + x - lane2 + (32 - bits.LeadingZeros32(gaps))) /*line quern_gen.go:5123:1*/
+						/*line label.go:29:40000*/ if mask>>lane2&1 == 1 {
+							gaps := ^mask & (c<<lane2 - 1)
+							label = int32(start3 + x - lane2 + (32 - bits.LeadingZeros32(gaps)))
 						}
-						/*line label.go:33:60000*/ row2[threadX] = label /*line quern_gen.go:5125:1*/
+						/*line label.go:33:40000*/ row2[threadX] = label
 					}
-					/*line label.go:35:60000*/ break done2 /*line quern_gen.go:5127:1*/
+					/*line label.go:35:40000*/ break done2
 				}
-				/*line label.go:37:60000*/ for threadX := range 32 {
-					/*line label.go:38:60000*/ r.ThreadIdx.X = threadX
-					/*line label.go:39:60000*/ ballot := ballotRow[threadX]
-					/*line label.go:40:60000*/ x := base + threadX
-					/*line label.go:41:60000*/ inside := x < w && y < h
-					/*line label.go:42:60000*/ lane2 := (threadX + first2) & 31
-					/*line label.go:23:60000*/ mask := ballot
-					/*line label.go:24:60000*/ if !inside {
-						/*line label.go:25:60000*/ continue /*line quern_gen.go:5137:1*/
+				/*line label.go:37*/ for threadX := range 32 {
+					r.ThreadIdx.X = threadX
+					ballot := ballotRow[threadX]
+					x := base + threadX
+					inside := x < w && y < h
+					lane2 := (threadX + first2) & 31
+					/*line label.go:23*/ mask := ballot
+					/*line label.go:24:40000*/ if !inside {
+						continue
 					}
-//line label.go:28:60000
+//line label.go:28:40000
 					var label int32 = -1
-					/*line label.go:29:60000*/ if mask>>lane2&1 == 1 {
-						/*line label.go:30:60000*/ gaps := ^mask & (c<<lane2 - 1)
-						/*line label.go:31:60000*/ label = int32(start3 + x - lane2 + (32 - bits.LeadingZeros32(gaps))) /*line quern_gen.go:5143:1*/
+					/*line label.go:29:40000*/ if mask>>lane2&1 == 1 {
+						gaps := ^mask & (c<<lane2 - 1)
+						label = int32(start3 + x - lane2 + (32 - bits.LeadingZeros32(gaps)))
 					}
-					/*line label.go:33:60000*/ labels[start3+x] = label /*line quern_gen.go:5145:1*/
+					/*line label.go:33:40000*/ labels[start3+x] = label
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:5175:1*/
 }
 
 func quernPlainLabelMerge(r *host.Run) {
@@ -5197,263 +5223,257 @@ func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []in
 				x := base + threadX
 				i := start + x
 				t9 := int32(i)
-				/*line label.go:82:60000*/ loaded := host.Load(r, &row[threadX])
-				/*line label.go:83:60000*/ if loaded < 0 {
-					/*line label.go:83:60000*/ continue /*line quern_gen.go:5202:1*/
+				/*line label.go:82*/ loaded := host.Load(r, &row[threadX])
+				if loaded < 0 {
+					/*line label.go:83*/ continue
 				}
-				/*line label.go:85:60000*/ neighbors := 0
-				/*line label.go:87:60000*/ for k := 0; k < 4; k++ {
-					/*line label.go:88:60000*/ t2 := x + neighborX[k]
-					/*line label.go:88:60000*/ t3 := y + neighborY[k]
-					/*line label.go:89:60000*/ u := t2
-					/*line label.go:90:60000*/ v := t3
-					/*line label.go:89:60000*/ t5 := u >= 0 && u < w && v >= 0
-					/*line label.go:90:60000*/ if t5 {
-						/*line label.go:89:60000*/ loaded2 := host.Load(r, &labels[v*w+u])
-						/*line label.go:90:60000*/ t5 = loaded2 >= 0 /*line quern_gen.go:5213:1*/
+				neighbors := 0
+				/*line label.go:87*/ for k := 0; k < 4; k++ {
+					t2 := x + neighborX[k]
+					/*line label.go:88*/ t3 := y + neighborY[k]
+					u := t2
+					v := t3
+					/*line label.go:89*/ t5 := u >= 0 && u < w && v >= 0
+					/*line label.go:90:40000*/ if t5 {
+						/*line label.go:89*/ loaded2 := host.Load(r, &labels[v*w+u])
+						t5 = loaded2 >= 0
 					}
-					/*line label.go:92:60000*/ if t5 {
-						/*line label.go:90:60000*/ neighbors |= c << k /*line quern_gen.go:5216:1*/
+					/*line label.go:92:40000*/ if t5 {
+						/*line label.go:90*/ neighbors |= c << k
 					}
 				}
-				/*line label.go:94:60000*/ unites := 0
-				/*line label.go:95:60000*/ if neighbors&1 != 0 && x%32 == 0 {
-					/*line label.go:96:60000*/ unites |= 1 /*line quern_gen.go:5221:1*/
+				/*line label.go:94*/ unites := 0
+				/*line label.go:95:40000*/ if neighbors&1 != 0 && x%32 == 0 {
+					unites |= 1
 				}
-				/*line label.go:99:60000*/ if neighbors&2 != 0 {
-					/*line label.go:100:60000*/ if neighbors&1 == 0 || neighbors&4 == 0 || x%32 == 0 {
-						/*line label.go:101:60000*/ unites |= 2 /*line quern_gen.go:5225:1*/
+				/*line label.go:99:40000*/ if neighbors&2 != 0 {
+					/*line label.go:100:40000*/ if neighbors&1 == 0 || neighbors&4 == 0 || x%32 == 0 {
+						unites |= 2
 					}
-//line label.go:103:60000
+//line label.go:103:40000
 				} else if eight {
-					/*line label.go:105:60000*/ t7 := x+1 < w
-					/*line label.go:106:60000*/ if x+1 < w {
-						/*line label.go:105:60000*/ loaded3 := host.Load(r, &row2[threadX])
-						/*line label.go:106:60000*/ t7 = loaded3 >= 0 /*line quern_gen.go:5232:1*/
+					/*line label.go:105:40000*/ t7 := x+1 < w
+					/*line label.go:106:40000*/ if x+1 < w {
+						/*line label.go:105*/ loaded3 := host.Load(r, &row2[threadX])
+						t7 = loaded3 >= 0
 					}
-					/*line label.go:108:60000*/ right := t7
-					/*line label.go:106:60000*/ if neighbors&4 != 0 && neighbors&1 == 0 {
-						/*line label.go:107:60000*/ unites |= 4 /*line quern_gen.go:5236:1*/
+					right := t7
+					/*line label.go:106:40000*/ if neighbors&4 != 0 && neighbors&1 == 0 {
+						unites |= 4
 					}
-					/*line label.go:109:60000*/ if neighbors&8 != 0 && !right {
-						/*line label.go:110:60000*/ unites |= 8 /*line quern_gen.go:5239:1*/
+					/*line label.go:109*/ if neighbors&8 != 0 && !right {
+						unites |= 8
 					}
 				}
-				/*line label.go:114:60000*/ for k2 := 0; k2 < 4; k2++ {
-					/*line label.go:115:60000*/ if unites>>k2&1 == 0 {
-						/*line label.go:116*/ continue
+				/*line label.go:114*/ for k2 := 0; k2 < 4; k2++ {
+					if unites>>k2&1 == 0 {
+						continue
 					}
 					t10 := int32(i + neighborY[k2]*w + neighborX[k2])
-					/*line label.go:119:60000*/ a := t9
-					/*line label.go:120:60000*/ b := t10
-//line label.go:121:60000
+					a := t9
+					b := t10
 				block4:
-					/*line label.go:122:60000*/ switch {
-//line label.go:123:60000
+					/*line label.go:122:40000*/ switch {
+//line label.go:123
 					default:
-						/*line label.go:49:60000*/ for {
-							/*line label.go:50:60000*/ if r.Halted() {
-								/*line label.go:49:60000*/ r.Halt() /*line quern_gen.go:5256:1*/
+						/*line label.go:49:40000*/ for {
+							/*line label.go:50:40000*/ if r.Halted() {
+								/*line label.go:49*/ r.Halt()
 							}
-							/*line label.go:50:60000*/ t22 := a
-							/*line label.go:51:60000*/ i2 := t22
-//line label.go:52:60000
+							/*line label.go:50:40000*/ t22 := a
+							i2 := t22
 							var result0 int32
-//line label.go:53:60000
+//line label.go:53:40000
 						block5:
-							/*line label.go:54:60000*/ switch {
-//line label.go:55:60000
+							/*line label.go:54:40000*/ switch {
+//line label.go:55:40000
 							default:
-								/*line label.go:38:60000*/ for {
-									/*line label.go:39:60000*/ if r.Halted() {
-										/*line label.go:38:60000*/ r.Halt() /*line quern_gen.go:5269:1*/
+								/*line label.go:38:40000*/ for {
+									/*line label.go:39:40000*/ if r.Halted() {
+										/*line label.go:38*/ r.Halt()
 									}
-									/*line label.go:39:60000*/ loaded4 := host.Load(r, &labels[i2])
-									/*line label.go:40:60000*/ next := loaded4
-									/*line label.go:40:60000*/ if next == i2 {
-										/*line label.go:41:60000*/ result0 = i2
-										/*line label.go:42:60000*/ break block5 /*line quern_gen.go:5275:1*/
+									/*line label.go:39:40000*/ loaded4 := host.Load(r, &labels[i2])
+									next := loaded4
+									/*line label.go:40:40000*/ if next == i2 {
+										result0 = i2
+										break block5
 									}
-									/*line label.go:43:60000*/ i2 = next /*line quern_gen.go:5277:1*/
+									/*line label.go:43:40000*/ i2 = next
 								}
 							}
-							/*line label.go:50:60000*/ t4 := result0
-							/*line label.go:51:60000*/ t6 := b
-							/*line label.go:52:60000*/ i3 := t6
-//line label.go:53:60000
+							/*line label.go:50:40000*/ t4 := result0
+							t6 := b
+							i3 := t6
 							var result02 int32
-//line label.go:54:60000
+//line label.go:54:40000
 						block6:
-							/*line label.go:55:60000*/ switch {
-//line label.go:56:60000
+							/*line label.go:55:40000*/ switch {
+//line label.go:56:40000
 							default:
-								/*line label.go:38:60000*/ for {
-									/*line label.go:39:60000*/ if r.Halted() {
-										/*line label.go:38:60000*/ r.Halt() /*line quern_gen.go:5292:1*/
+								/*line label.go:38:40000*/ for {
+									/*line label.go:39:40000*/ if r.Halted() {
+										/*line label.go:38*/ r.Halt()
 									}
-									/*line label.go:39:60000*/ loaded5 := host.Load(r, &labels[i3])
-									/*line label.go:40:60000*/ next2 := loaded5
-									/*line label.go:40:60000*/ if next2 == i3 {
-										/*line label.go:41:60000*/ result02 = i3
-										/*line label.go:42:60000*/ break block6 /*line quern_gen.go:5298:1*/
+									/*line label.go:39:40000*/ loaded5 := host.Load(r, &labels[i3])
+									next2 := loaded5
+									/*line label.go:40:40000*/ if next2 == i3 {
+										result02 = i3
+										break block6
 									}
-									/*line label.go:43:60000*/ i3 = next2 /*line quern_gen.go:5300:1*/
+									/*line label.go:43:40000*/ i3 = next2
 								}
 							}
-							/*line label.go:50:60000*/ t8 := result02
-							/*line label.go:51:60000*/ a = t4
-							/*line label.go:52:60000*/ b = t8
-							/*line label.go:51:60000*/ if a == b {
-								/*line label.go:52:60000*/ break block4 /*line quern_gen.go:5307:1*/
+							/*line label.go:50:40000*/ t8 := result02
+							a = t4
+							b = t8
+							/*line label.go:51:40000*/ if a == b {
+								break block4
 							}
-							/*line label.go:54:60000*/ t92 := max(a, b)
-							/*line label.go:55:60000*/ t102 := min(a, b)
-							/*line label.go:56:60000*/ a = t92
-							/*line label.go:57:60000*/ b = t102
-							/*line label.go:56:60000*/ old := kernel.AtomicMin(&labels[a], b)
-							/*line label.go:57:60000*/ old2 := old
-							/*line label.go:57:60000*/ if old2 == a {
-								/*line label.go:58:60000*/ break block4 /*line quern_gen.go:5316:1*/
+							/*line label.go:54:40000*/ t92 := max(a, b)
+							t102 := min(a, b)
+							a = t92
+							b = t102
+							/*line label.go:56*/ old := kernel.AtomicMin(&labels[a], b)
+							old2 := old
+							/*line label.go:57:40000*/ if old2 == a {
+								break block4
 							}
-							/*line label.go:60:60000*/ a = old2 /*line quern_gen.go:5318:1*/
+							/*line label.go:60:40000*/ a = old2
 						}
 					}
 				}
 			}
-			/*line label.go:65:60000*/ return /*line quern_gen.go:5323:1*/
+			/*line label.go:65:40000*/ return
 		}
 	}
-	/*line label.go:68:60000*/ for threadX := range 32 {
-		/*line label.go:69:60000*/ r.ThreadIdx.X = threadX
-		/*line label.go:70:60000*/ x := base + threadX
-		/*line label.go:71:60000*/ i := start + x
-		/*line label.go:72:60000*/ t9 := int32(i)
-		/*line label.go:78:60000*/ if x >= w || y >= h {
-			/*line label.go:79:60000*/ continue /*line quern_gen.go:5332:1*/
+	/*line label.go:68:40000*/ for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		i := start + x
+		t9 := int32(i)
+		/*line label.go:78:40000*/ if x >= w || y >= h {
+			continue
 		}
-		/*line label.go:82:60000*/ loaded := host.Load(r, &labels[i])
-		/*line label.go:83:60000*/ if loaded < 0 {
-			/*line label.go:83:60000*/ continue /*line quern_gen.go:5336:1*/
+		/*line label.go:82:40000*/ loaded := host.Load(r, &labels[i])
+		/*line label.go:83*/ if loaded < 0 {
+			/*line label.go:83*/ continue
 		}
-		/*line label.go:85:60000*/ neighbors := 0
-		/*line label.go:87:60000*/ for k := 0; k < 4; k++ {
-			/*line label.go:88:60000*/ t2 := x + neighborX[k]
-			/*line label.go:88:60000*/ t3 := y + neighborY[k]
-			/*line label.go:89:60000*/ u := t2
-			/*line label.go:90:60000*/ v := t3
-			/*line label.go:89:60000*/ t5 := u >= 0 && u < w && v >= 0
-			/*line label.go:90:60000*/ if t5 {
-				/*line label.go:89:60000*/ loaded2 := host.Load(r, &labels[v*w+u])
-				/*line label.go:90:60000*/ t5 = loaded2 >= 0 /*line quern_gen.go:5347:1*/
+		neighbors := 0
+		/*line label.go:87*/ for k := 0; k < 4; k++ {
+			t2 := x + neighborX[k]
+			/*line label.go:88*/ t3 := y + neighborY[k]
+			u := t2
+			v := t3
+			/*line label.go:89*/ t5 := u >= 0 && u < w && v >= 0
+			/*line label.go:90:40000*/ if t5 {
+				/*line label.go:89*/ loaded2 := host.Load(r, &labels[v*w+u])
+				t5 = loaded2 >= 0
 			}
-			/*line label.go:92:60000*/ if t5 {
-				/*line label.go:90:60000*/ neighbors |= c << k /*line quern_gen.go:5350:1*/
+			/*line label.go:92:40000*/ if t5 {
+				/*line label.go:90*/ neighbors |= c << k
 			}
 		}
-		/*line label.go:94:60000*/ unites := 0
-		/*line label.go:95:60000*/ if neighbors&1 != 0 && x%32 == 0 {
-			/*line label.go:96:60000*/ unites |= 1 /*line quern_gen.go:5355:1*/
+		/*line label.go:94*/ unites := 0
+		/*line label.go:95:40000*/ if neighbors&1 != 0 && x%32 == 0 {
+			unites |= 1
 		}
-		/*line label.go:99:60000*/ if neighbors&2 != 0 {
-			/*line label.go:100:60000*/ if neighbors&1 == 0 || neighbors&4 == 0 || x%32 == 0 {
-				/*line label.go:101:60000*/ unites |= 2 /*line quern_gen.go:5359:1*/
+		/*line label.go:99:40000*/ if neighbors&2 != 0 {
+			/*line label.go:100:40000*/ if neighbors&1 == 0 || neighbors&4 == 0 || x%32 == 0 {
+				unites |= 2
 			}
-//line label.go:103:60000
+//line label.go:103:40000
 		} else if eight {
-			/*line label.go:105:60000*/ t7 := x+1 < w
-			/*line label.go:106:60000*/ if x+1 < w {
-				/*line label.go:105:60000*/ loaded3 := host.Load(r, &labels[i+1])
-				/*line label.go:106:60000*/ t7 = loaded3 >= 0 /*line quern_gen.go:5366:1*/
+			/*line label.go:105:40000*/ t7 := x+1 < w
+			/*line label.go:106:40000*/ if x+1 < w {
+				/*line label.go:105*/ loaded3 := host.Load(r, &labels[i+1])
+				t7 = loaded3 >= 0
 			}
-			/*line label.go:108:60000*/ right := t7
-			/*line label.go:106:60000*/ if neighbors&4 != 0 && neighbors&1 == 0 {
-				/*line label.go:107:60000*/ unites |= 4 /*line quern_gen.go:5370:1*/
+			right := t7
+			/*line label.go:106:40000*/ if neighbors&4 != 0 && neighbors&1 == 0 {
+				unites |= 4
 			}
-			/*line label.go:109:60000*/ if neighbors&8 != 0 && !right {
-				/*line label.go:110:60000*/ unites |= 8 /*line quern_gen.go:5373:1*/
+			/*line label.go:109*/ if neighbors&8 != 0 && !right {
+				unites |= 8
 			}
 		}
-		/*line label.go:114:60000*/ for k2 := 0; k2 < 4; k2++ {
-			/*line label.go:115:60000*/ if unites>>k2&1 == 0 {
-				/*line label.go:116*/ continue
+		/*line label.go:114*/ for k2 := 0; k2 < 4; k2++ {
+			if unites>>k2&1 == 0 {
+				continue
 			}
 			t10 := int32(i + neighborY[k2]*w + neighborX[k2])
-			/*line label.go:119:60000*/ a := t9
-			/*line label.go:120:60000*/ b := t10
-//line label.go:121:60000
+			a := t9
+			b := t10
 		block:
-			/*line label.go:122:60000*/ switch {
-//line label.go:123:60000
+			/*line label.go:122:40000*/ switch {
+//line label.go:123
 			default:
-				/*line label.go:49:60000*/ for {
-					/*line label.go:50:60000*/ if r.Halted() {
-						/*line label.go:49:60000*/ r.Halt() /*line quern_gen.go:5390:1*/
+				/*line label.go:49:40000*/ for {
+					/*line label.go:50:40000*/ if r.Halted() {
+						/*line label.go:49*/ r.Halt()
 					}
-					/*line label.go:50:60000*/ t22 := a
-					/*line label.go:51:60000*/ i2 := t22
-//line label.go:52:60000
+					/*line label.go:50:40000*/ t22 := a
+					i2 := t22
 					var result0 int32
-//line label.go:53:60000
+//line label.go:53:40000
 				block2:
-					/*line label.go:54:60000*/ switch {
-//line label.go:55:60000
+					/*line label.go:54:40000*/ switch {
+//line label.go:55:40000
 					default:
-						/*line label.go:38:60000*/ for {
-							/*line label.go:39:60000*/ if r.Halted() {
-								/*line label.go:38:60000*/ r.Halt() /*line quern_gen.go:5403:1*/
+						/*line label.go:38:40000*/ for {
+							/*line label.go:39:40000*/ if r.Halted() {
+								/*line label.go:38*/ r.Halt()
 							}
-							/*line label.go:39:60000*/ loaded4 := host.Load(r, &labels[i2])
-							/*line label.go:40:60000*/ next := loaded4
-							/*line label.go:40:60000*/ if next == i2 {
-								/*line label.go:41:60000*/ result0 = i2
-								/*line label.go:42:60000*/ break block2 /*line quern_gen.go:5409:1*/
+							/*line label.go:39:40000*/ loaded4 := host.Load(r, &labels[i2])
+							next := loaded4
+							/*line label.go:40:40000*/ if next == i2 {
+								result0 = i2
+								break block2
 							}
-							/*line label.go:43:60000*/ i2 = next /*line quern_gen.go:5411:1*/
+							/*line label.go:43:40000*/ i2 = next
 						}
 					}
-					/*line label.go:50:60000*/ t4 := result0
-					/*line label.go:51:60000*/ t6 := b
-					/*line label.go:52:60000*/ i3 := t6
-//line label.go:53:60000
+					/*line label.go:50:40000*/ t4 := result0
+					t6 := b
+					i3 := t6
 					var result02 int32
-//line label.go:54:60000
+//line label.go:54:40000
 				block3:
-					/*line label.go:55:60000*/ switch {
-//line label.go:56:60000
+					/*line label.go:55:40000*/ switch {
+//line label.go:56:40000
 					default:
-						/*line label.go:38:60000*/ for {
-							/*line label.go:39:60000*/ if r.Halted() {
-								/*line label.go:38:60000*/ r.Halt() /*line quern_gen.go:5426:1*/
+						/*line label.go:38:40000*/ for {
+							/*line label.go:39:40000*/ if r.Halted() {
+								/*line label.go:38*/ r.Halt()
 							}
-							/*line label.go:39:60000*/ loaded5 := host.Load(r, &labels[i3])
-							/*line label.go:40:60000*/ next2 := loaded5
-							/*line label.go:40:60000*/ if next2 == i3 {
-								/*line label.go:41:60000*/ result02 = i3
-								/*line label.go:42:60000*/ break block3 /*line quern_gen.go:5432:1*/
+							/*line label.go:39:40000*/ loaded5 := host.Load(r, &labels[i3])
+							next2 := loaded5
+							/*line label.go:40:40000*/ if next2 == i3 {
+								result02 = i3
+								break block3
 							}
-							/*line label.go:43:60000*/ i3 = next2 /*line quern_gen.go:5434:1*/
+							/*line label.go:43:40000*/ i3 = next2
 						}
 					}
-					/*line label.go:50:60000*/ t8 := result02
-					/*line label.go:51:60000*/ a = t4
-					/*line label.go:52:60000*/ b = t8
-					/*line label.go:51:60000*/ if a == b {
-						/*line label.go:52:60000*/ break block /*line quern_gen.go:5441:1*/
+					/*line label.go:50:40000*/ t8 := result02
+					a = t4
+					b = t8
+					/*line label.go:51:40000*/ if a == b {
+						break block
 					}
-					/*line label.go:54:60000*/ t92 := max(a, b)
-					/*line label.go:55:60000*/ t102 := min(a, b)
-					/*line label.go:56:60000*/ a = t92
-					/*line label.go:57:60000*/ b = t102
-					/*line label.go:56:60000*/ old := kernel.AtomicMin(&labels[a], b)
-					/*line label.go:57:60000*/ old2 := old
-					/*line label.go:57:60000*/ if old2 == a {
-						/*line label.go:58:60000*/ break block /*line quern_gen.go:5450:1*/
+					/*line label.go:54:40000*/ t92 := max(a, b)
+					t102 := min(a, b)
+					a = t92
+					b = t102
+					/*line label.go:56*/ old := kernel.AtomicMin(&labels[a], b)
+					old2 := old
+					/*line label.go:57:40000*/ if old2 == a {
+						break block
 					}
-					/*line label.go:60:60000*/ a = old2 /*line quern_gen.go:5452:1*/
+					/*line label.go:60:40000*/ a = old2
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:5476:1*/
 }
 
 func quernPlainLabelFlatten(r *host.Run) {
@@ -5486,86 +5506,86 @@ func quernHostLabelFlatten(r *host.Run) {
 				quernRow1LabelFlatten(r, vs, first, base, labels)
 			}
 		}
-		/*line label.go:149:60000*/ host.ScanAdd(scanAdds, vs)
-		/*line label.go:150:60000*/ for threadZ := range 1 {
-			/*line label.go:151:60000*/ for threadY := range 1 {
-				/*line label.go:152:60000*/ first2 := (threadZ*1 + threadY) * 256
-				/*line label.go:153:60000*/ quernRow2LabelFlatten(r, scanAdds, first2, vs2) /*line quern_gen.go:5493:1*/
+		/*line label.go:149*/ host.ScanAdd(scanAdds, vs)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow2LabelFlatten(r, scanAdds, first2, vs2)
 			}
 		}
-		/*line label.go:156*/ for threadZ := range 1 {
+		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-				quernRow3LabelFlatten(r, vs2, first3, sums) /*line quern_gen.go:5500:1*/
+				quernRow3LabelFlatten(r, vs2, first3, sums)
 			}
 		}
-		/*line label.go:163:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s = sums[0]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first4 := (threadZ*1 + threadY) * 256
 				quernRow4LabelFlatten(r, vs2, first4, s)
-			} /*line quern_gen.go:5509:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s2 = sums[1]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first5 := (threadZ*1 + threadY) * 256
 				quernRow5LabelFlatten(r, vs2, first5, s2)
-			} /*line quern_gen.go:5517:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s3 = sums[2]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first6 := (threadZ*1 + threadY) * 256
 				quernRow6LabelFlatten(r, vs2, first6, s3)
-			} /*line quern_gen.go:5525:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s4 = sums[3]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow7LabelFlatten(r, vs2, first7, s4)
-			} /*line quern_gen.go:5533:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s5 = sums[4]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow8LabelFlatten(r, vs2, first8, s5)
-			} /*line quern_gen.go:5541:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s6 = sums[5]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first9 := (threadZ*1 + threadY) * 256
 				quernRow9LabelFlatten(r, vs2, first9, s6)
-			} /*line quern_gen.go:5549:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s7 = sums[6]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first10 := (threadZ*1 + threadY) * 256
 				quernRow10LabelFlatten(r, vs2, first10, s7)
-			} /*line quern_gen.go:5557:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s8 = sums[7]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first11 := (threadZ*1 + threadY) * 256
-				quernRow11LabelFlatten(r, vs2, first11, s8, counts, blockX) /*line quern_gen.go:5565:1*/
+				quernRow11LabelFlatten(r, vs2, first11, s8, counts, blockX)
 			}
 		}
-	}
+	} /*line quern_gen.go:5588:1*/
 }
 
 //go:noinline
@@ -5576,96 +5596,92 @@ func quernRow1LabelFlatten(r *host.Run, vs []int32, first int, base int, labels 
 		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line label.go:131:60000
+//line label.go:131
 			var own int32
-			/*line label.go:132:60000*/ if i < len(labels) {
-				/*line label.go:133:60000*/ loaded := host.Load(r, &row[threadX])
-				/*line label.go:134:60000*/ label := loaded
-				/*line label.go:135:60000*/ if label >= 0 {
-					/*line label.go:134:60000*/ t3 := label
-					/*line label.go:135:60000*/ i2 := t3
-//line label.go:136:60000
+			if i < len(labels) {
+				loaded := host.Load(r, &row[threadX])
+				label := loaded
+				if label >= 0 {
+					/*line label.go:134*/ t3 := label
+					i2 := t3
 					var result0 int32
-//line label.go:137:60000
 				block3:
-					/*line label.go:138*/ switch {
-//line label.go:139:60000
+					switch {
+//line label.go:139:40000
 					default:
-						/*line label.go:38:60000*/ for {
-							/*line label.go:39:60000*/ if r.Halted() {
-								/*line label.go:38:60000*/ r.Halt() /*line quern_gen.go:5596:1*/
+						/*line label.go:38:40000*/ for {
+							/*line label.go:39:40000*/ if r.Halted() {
+								/*line label.go:38*/ r.Halt()
 							}
-							/*line label.go:39:60000*/ loaded2 := host.Load(r, &labels[i2])
-							/*line label.go:40:60000*/ next := loaded2
-							/*line label.go:40:60000*/ if next == i2 {
-								/*line label.go:41:60000*/ result0 = i2
-								/*line label.go:42:60000*/ break block3 /*line quern_gen.go:5602:1*/
+							/*line label.go:39:40000*/ loaded2 := host.Load(r, &labels[i2])
+							next := loaded2
+							/*line label.go:40:40000*/ if next == i2 {
+								result0 = i2
+								break block3
 							}
-							/*line label.go:43:60000*/ i2 = next /*line quern_gen.go:5604:1*/
+							/*line label.go:43:40000*/ i2 = next
 						}
 					}
-					/*line label.go:134:60000*/ r2 := result0
-					/*line label.go:135:60000*/ kernel.StoreRelaxed(&row[threadX], r2)
-					/*line label.go:136:60000*/ if int(r2) == i {
-						/*line label.go:137:60000*/ own = 1 /*line quern_gen.go:5610:1*/
+					/*line label.go:134:40000*/ r2 := result0
+					kernel.StoreRelaxed(&row[threadX], r2)
+					/*line label.go:136:40000*/ if int(r2) == i {
+						own = 1
 					}
 				}
 			}
-			/*line label.go:141:60000*/ t6 := own
-			/*line label.go:142:60000*/ v := t6
-			/*line label.go:143:60000*/ vRow[threadX] = v /*line quern_gen.go:5616:1*/
+			/*line label.go:141*/ t6 := own
+			v := t6
+			vRow[threadX] = v
 		}
-		/*line label.go:145:60000*/ return /*line quern_gen.go:5618:1*/
+		/*line label.go:145:40000*/ return
 	}
-	/*line label.go:147:60000*/ for threadX := range 256 {
-		/*line label.go:148:60000*/ r.ThreadIdx.X = threadX
-		/*line label.go:149:60000*/ i := base + threadX
-//line label.go:131:60000
+	/*line label.go:147*/ for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line label.go:131
 		var own int32
-		/*line label.go:132:60000*/ if i < len(labels) {
-			/*line label.go:133:60000*/ loaded := host.Load(r, &labels[i])
-			/*line label.go:134:60000*/ label := loaded
-			/*line label.go:135:60000*/ if label >= 0 {
-				/*line label.go:134:60000*/ t3 := label
-				/*line label.go:135:60000*/ i2 := t3
-//line label.go:136:60000
+		if i < len(labels) {
+			loaded := host.Load(r, &labels[i])
+			label := loaded
+			if label >= 0 {
+				/*line label.go:134*/ t3 := label
+				i2 := t3
 				var result0 int32
-//line label.go:137:60000
 			block:
-				/*line label.go:138*/ switch {
-//line label.go:139:60000
+				switch {
+//line label.go:139:40000
 				default:
-					/*line label.go:38:60000*/ for {
-						/*line label.go:39:60000*/ if r.Halted() {
-							/*line label.go:38:60000*/ r.Halt() /*line quern_gen.go:5640:1*/
+					/*line label.go:38:40000*/ for {
+						/*line label.go:39:40000*/ if r.Halted() {
+							/*line label.go:38*/ r.Halt()
 						}
-						/*line label.go:39:60000*/ loaded2 := host.Load(r, &labels[i2])
-						/*line label.go:40:60000*/ next := loaded2
-						/*line label.go:40:60000*/ if next == i2 {
-							/*line label.go:41:60000*/ result0 = i2
-							/*line label.go:42:60000*/ break block /*line quern_gen.go:5646:1*/
+						/*line label.go:39:40000*/ loaded2 := host.Load(r, &labels[i2])
+						next := loaded2
+						/*line label.go:40:40000*/ if next == i2 {
+							result0 = i2
+							break block
 						}
-						/*line label.go:43:60000*/ i2 = next /*line quern_gen.go:5648:1*/
+						/*line label.go:43:40000*/ i2 = next
 					}
 				}
-				/*line label.go:134:60000*/ r2 := result0
-				/*line label.go:135:60000*/ kernel.StoreRelaxed(&labels[i], r2)
-				/*line label.go:136:60000*/ if int(r2) == i {
-					/*line label.go:137:60000*/ own = 1 /*line quern_gen.go:5654:1*/
+				/*line label.go:134:40000*/ r2 := result0
+				kernel.StoreRelaxed(&labels[i], r2)
+				/*line label.go:136:40000*/ if int(r2) == i {
+					own = 1
 				}
 			}
 		}
-		/*line label.go:141:60000*/ t6 := own
-		/*line label.go:142:60000*/ v := t6
-		/*line label.go:143:60000*/ vRow[threadX] = v /*line quern_gen.go:5660:1*/
-	}
+		/*line label.go:141*/ t6 := own
+		v := t6
+		vRow[threadX] = v
+	} /*line quern_gen.go:5677:1*/
 }
 
 //go:noinline
 func quernRow2LabelFlatten(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
-	/*line label.go:149:60000*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:5668:1*/
+	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:5684:1*/
 }
 
 //go:noinline
@@ -5674,10 +5690,10 @@ func quernRow3LabelFlatten(r *host.Run, vs2 []int32, first3 int, sums *[8]int32)
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-		/*line label.go:151:60000*/ if threadX&31 == 31 {
-			/*line label.go:152:60000*/ sums[threadX>>5] = v2 /*line quern_gen.go:5678:1*/
+		/*line label.go:151*/ if threadX&31 == 31 {
+			sums[threadX>>5] = v2
 		}
-	}
+	} /*line quern_gen.go:5696:1*/
 }
 
 //go:noinline
@@ -5689,7 +5705,7 @@ func quernRow4LabelFlatten(r *host.Run, vs2 []int32, first4 int, s int32) {
 			v2 += s
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5692:1*/
+	} /*line quern_gen.go:5708:1*/
 }
 
 //go:noinline
@@ -5701,7 +5717,7 @@ func quernRow5LabelFlatten(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 			v2 += s2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5704:1*/
+	} /*line quern_gen.go:5720:1*/
 }
 
 //go:noinline
@@ -5713,7 +5729,7 @@ func quernRow6LabelFlatten(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 			v2 += s3
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5716:1*/
+	} /*line quern_gen.go:5732:1*/
 }
 
 //go:noinline
@@ -5725,7 +5741,7 @@ func quernRow7LabelFlatten(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 			v2 += s4
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5728:1*/
+	} /*line quern_gen.go:5744:1*/
 }
 
 //go:noinline
@@ -5737,7 +5753,7 @@ func quernRow8LabelFlatten(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 			v2 += s5
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5740:1*/
+	} /*line quern_gen.go:5756:1*/
 }
 
 //go:noinline
@@ -5749,7 +5765,7 @@ func quernRow9LabelFlatten(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 			v2 += s6
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5752:1*/
+	} /*line quern_gen.go:5768:1*/
 }
 
 //go:noinline
@@ -5761,7 +5777,7 @@ func quernRow10LabelFlatten(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 			v2 += s7
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5764:1*/
+	} /*line quern_gen.go:5780:1*/
 }
 
 //go:noinline
@@ -5774,11 +5790,11 @@ func quernRow11LabelFlatten(r *host.Run, vs2 []int32, first11 int, s8 int32, cou
 			v2 += s8
 		}
 		/*line label.go:160*/ result02 := v2
-		/*line label.go:141:60000*/ total := result02
-		/*line label.go:142:60000*/ if threadX == 255 {
-			/*line label.go:143:60000*/ counts[blockX] = total /*line quern_gen.go:5779:1*/
+		/*line label.go:141*/ total := result02
+		/*line label.go:142:40000*/ if threadX == 255 {
+			counts[blockX] = total
 		}
-	}
+	} /*line quern_gen.go:5797:1*/
 }
 
 func quernPlainLabelBases(r *host.Run) {
@@ -5791,11 +5807,10 @@ func quernHostLabelBases(r *host.Run) {
 	total := host.Slice[int32](r, 1)
 	var base int32
 	var at int
-	is := host.Scratch[int](r, 0, r.BlockDim.Count())
-	vs := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	vs2 := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	scanAdds := host.Scratch[int32](r, 3, r.BlockDim.Count())
-	vs3 := host.Scratch[int32](r, 4, r.BlockDim.Count())
+	vs := host.Scratch[int32](r, 0, r.BlockDim.Count())
+	vs2 := host.Scratch[int32](r, 1, r.BlockDim.Count())
+	scanAdds := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	vs3 := host.Scratch[int32](r, 3, r.BlockDim.Count())
 	sums := host.Shared[[8]int32](r, 0)
 	var s int32
 	var s2 int32
@@ -5807,132 +5822,146 @@ func quernHostLabelBases(r *host.Run) {
 	var s8 int32
 	last := host.Shared[int32](r, 1)
 	for r.Next() {
-		/*line label.go:169:60000*/ base = 0
-		/*line label.go:170:60000*/ at = 0
-		/*line label.go:171:60000*/ for ; at < len(counts); at += 256 {
-			/*line label.go:172:60000*/ for threadZ := range 1 {
-				/*line label.go:173:60000*/ for threadY := range 1 {
-					/*line label.go:174:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line label.go:175:60000*/ first := (threadZ*1 + threadY) * 256
-					/*line label.go:176:60000*/ quernRow1LabelBases(r, is, first, vs, vs2, at, counts) /*line quern_gen.go:5817:1*/
+		/*line label.go:169*/ base = 0
+		at = 0
+		for ; at < len(counts); at += 256 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first := (threadZ*1 + threadY) * 256
+					quernRow1LabelBases(r, vs, first, vs2, at, counts)
 				}
 			}
-			/*line label.go:149:60000*/ host.ScanAdd(scanAdds, vs2)
-			/*line label.go:150:60000*/ for threadZ := range 1 {
-				/*line label.go:151:60000*/ for threadY := range 1 {
-					/*line label.go:152:60000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line label.go:153:60000*/ quernRow2LabelBases(r, scanAdds, first2, vs3) /*line quern_gen.go:5824:1*/
+			/*line label.go:149*/ host.ScanAdd(scanAdds, vs2)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow2LabelBases(r, scanAdds, first2, vs3)
 				}
 			}
-			/*line label.go:156*/ for threadZ := range 1 {
+			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 256
-					quernRow3LabelBases(r, vs3, first3, sums) /*line quern_gen.go:5831:1*/
+					quernRow3LabelBases(r, vs3, first3, sums)
 				}
 			}
-			/*line label.go:163:60000*/ r.ThreadIdx = kernel.Dim3{}
+			r.ThreadIdx = kernel.Dim3{}
 			/*line label.go:155*/ s = sums[0]
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first4 := (threadZ*1 + threadY) * 256
 					quernRow4LabelBases(r, vs3, first4, s)
-				} /*line quern_gen.go:5840:1*/
+				}
 			}
-			/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+			r.ThreadIdx = kernel.Dim3{}
 			/*line label.go:155*/ s2 = sums[1]
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first5 := (threadZ*1 + threadY) * 256
 					quernRow5LabelBases(r, vs3, first5, s2)
-				} /*line quern_gen.go:5848:1*/
+				}
 			}
-			/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+			r.ThreadIdx = kernel.Dim3{}
 			/*line label.go:155*/ s3 = sums[2]
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow6LabelBases(r, vs3, first6, s3)
-				} /*line quern_gen.go:5856:1*/
+				}
 			}
-			/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+			r.ThreadIdx = kernel.Dim3{}
 			/*line label.go:155*/ s4 = sums[3]
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow7LabelBases(r, vs3, first7, s4)
-				} /*line quern_gen.go:5864:1*/
+				}
 			}
-			/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+			r.ThreadIdx = kernel.Dim3{}
 			/*line label.go:155*/ s5 = sums[4]
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first8 := (threadZ*1 + threadY) * 256
 					quernRow8LabelBases(r, vs3, first8, s5)
-				} /*line quern_gen.go:5872:1*/
+				}
 			}
-			/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+			r.ThreadIdx = kernel.Dim3{}
 			/*line label.go:155*/ s6 = sums[5]
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first9 := (threadZ*1 + threadY) * 256
 					quernRow9LabelBases(r, vs3, first9, s6)
-				} /*line quern_gen.go:5880:1*/
+				}
 			}
-			/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+			r.ThreadIdx = kernel.Dim3{}
 			/*line label.go:155*/ s7 = sums[6]
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first10 := (threadZ*1 + threadY) * 256
 					quernRow10LabelBases(r, vs3, first10, s7)
-				} /*line quern_gen.go:5888:1*/
+				}
 			}
-			/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+			r.ThreadIdx = kernel.Dim3{}
 			/*line label.go:155*/ s8 = sums[7]
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first11 := (threadZ*1 + threadY) * 256
-					quernRow11LabelBases(r, is, first11, vs, vs3, s8, counts, base, last) /*line quern_gen.go:5896:1*/
+					quernRow11LabelBases(r, vs, first11, vs3, s8, at, counts, base, last)
 				}
 			}
 			/*line label.go:184*/ base += *last
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
-				/*line label.go:188:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line label.go:189:60000*/ quernRow12LabelBases(r, total, base) /*line quern_gen.go:5904:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow12LabelBases(r, total, base)
 			}
 		}
-	}
+	} /*line quern_gen.go:5922:1*/
 }
 
 //go:noinline
-func quernRow1LabelBases(r *host.Run, is []int, first int, vs []int32, vs2 []int32, at int, counts []int32) {
-	iRow := (*[256]int)(is[first:])
+func quernRow1LabelBases(r *host.Run, vs []int32, first int, vs2 []int32, at int, counts []int32) {
 	vRow := (*[256]int32)(vs[first:])
 	vRow2 := (*[256]int32)(vs2[first:])
+	if at >= 0 && 256 <= len(counts)-at {
+		row := (*[256]int32)(counts[at:])
+		for threadX := range 256 {
+			i := at + threadX
+//line label.go:172
+			var v int32
+			if i < len(counts) {
+				v = row[threadX]
+			}
+			/*line label.go:176:40000*/ t2 := v
+			v2 := t2
+			vRow[threadX] = v
+			vRow2[threadX] = v2
+		}
+		/*line label.go:181*/ return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line label.go:171:60000*/ i := at + threadX
-//line label.go:172:60000
+		i := at + threadX
+//line label.go:172
 		var v int32
-		/*line label.go:173:60000*/ if i < len(counts) {
-			/*line label.go:174:60000*/ v = counts[i] /*line quern_gen.go:5921:1*/
+		if i < len(counts) {
+			v = counts[i]
 		}
-		/*line label.go:176:60000*/ t2 := v
-		/*line label.go:177:60000*/ v2 := t2
-		/*line label.go:178:60000*/ iRow[threadX] = i
-		/*line label.go:179:60000*/ vRow[threadX] = v
-		/*line label.go:180:60000*/ vRow2[threadX] = v2 /*line quern_gen.go:5927:1*/
-	}
+		/*line label.go:176:40000*/ t2 := v
+		v2 := t2
+		vRow[threadX] = v
+		vRow2[threadX] = v2
+	} /*line quern_gen.go:5957:1*/
 }
 
 //go:noinline
 func quernRow2LabelBases(r *host.Run, scanAdds []int32, first2 int, vs3 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow3 := (*[256]int32)(vs3[first2:])
-	/*line label.go:149:60000*/ copy(vRow3[:], scanAddRow[:]) /*line quern_gen.go:5935:1*/
+	/*line label.go:149*/ copy(vRow3[:], scanAddRow[:]) /*line quern_gen.go:5964:1*/
 }
 
 //go:noinline
@@ -5941,10 +5970,10 @@ func quernRow3LabelBases(r *host.Run, vs3 []int32, first3 int, sums *[8]int32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v3 := vRow3[threadX]
-		/*line label.go:151:60000*/ if threadX&31 == 31 {
-			/*line label.go:152:60000*/ sums[threadX>>5] = v3 /*line quern_gen.go:5945:1*/
+		/*line label.go:151*/ if threadX&31 == 31 {
+			sums[threadX>>5] = v3
 		}
-	}
+	} /*line quern_gen.go:5976:1*/
 }
 
 //go:noinline
@@ -5956,7 +5985,7 @@ func quernRow4LabelBases(r *host.Run, vs3 []int32, first4 int, s int32) {
 			v3 += s
 		}
 		vRow3[threadX] = v3
-	} /*line quern_gen.go:5959:1*/
+	} /*line quern_gen.go:5988:1*/
 }
 
 //go:noinline
@@ -5968,7 +5997,7 @@ func quernRow5LabelBases(r *host.Run, vs3 []int32, first5 int, s2 int32) {
 			v3 += s2
 		}
 		vRow3[threadX] = v3
-	} /*line quern_gen.go:5971:1*/
+	} /*line quern_gen.go:6000:1*/
 }
 
 //go:noinline
@@ -5980,7 +6009,7 @@ func quernRow6LabelBases(r *host.Run, vs3 []int32, first6 int, s3 int32) {
 			v3 += s3
 		}
 		vRow3[threadX] = v3
-	} /*line quern_gen.go:5983:1*/
+	} /*line quern_gen.go:6012:1*/
 }
 
 //go:noinline
@@ -5992,7 +6021,7 @@ func quernRow7LabelBases(r *host.Run, vs3 []int32, first7 int, s4 int32) {
 			v3 += s4
 		}
 		vRow3[threadX] = v3
-	} /*line quern_gen.go:5995:1*/
+	} /*line quern_gen.go:6024:1*/
 }
 
 //go:noinline
@@ -6004,7 +6033,7 @@ func quernRow8LabelBases(r *host.Run, vs3 []int32, first8 int, s5 int32) {
 			v3 += s5
 		}
 		vRow3[threadX] = v3
-	} /*line quern_gen.go:6007:1*/
+	} /*line quern_gen.go:6036:1*/
 }
 
 //go:noinline
@@ -6016,7 +6045,7 @@ func quernRow9LabelBases(r *host.Run, vs3 []int32, first9 int, s6 int32) {
 			v3 += s6
 		}
 		vRow3[threadX] = v3
-	} /*line quern_gen.go:6019:1*/
+	} /*line quern_gen.go:6048:1*/
 }
 
 //go:noinline
@@ -6028,33 +6057,52 @@ func quernRow10LabelBases(r *host.Run, vs3 []int32, first10 int, s7 int32) {
 			v3 += s7
 		}
 		vRow3[threadX] = v3
-	} /*line quern_gen.go:6031:1*/
+	} /*line quern_gen.go:6060:1*/
 }
 
 //go:noinline
-func quernRow11LabelBases(r *host.Run, is []int, first11 int, vs []int32, vs3 []int32, s8 int32, counts []int32, base int32, last *int32) {
-	iRow := (*[256]int)(is[first11:])
+func quernRow11LabelBases(r *host.Run, vs []int32, first11 int, vs3 []int32, s8 int32, at int, counts []int32, base int32, last *int32) {
 	vRow := (*[256]int32)(vs[first11:])
 	vRow3 := (*[256]int32)(vs3[first11:])
+	if at >= 0 && 256 <= len(counts)-at {
+		row2 := (*[256]int32)(counts[at:])
+		for threadX := range 256 {
+			v := vRow[threadX]
+			v3 := vRow3[threadX]
+			i := at + threadX
+			/*line label.go:156*/ if threadX>>5 > 7 {
+				v3 += s8
+			}
+			/*line label.go:160*/ result0 := v3
+			/*line label.go:176*/ sum := result0
+			if i < len(counts) {
+				row2[threadX] = base + sum - v
+			}
+			/*line label.go:180:40000*/ if threadX == 255 {
+				*last = sum
+			}
+			/*line label.go:183*/ vRow3[threadX] = v3
+		}
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		i := iRow[threadX]
 		v := vRow[threadX]
 		v3 := vRow3[threadX]
+		i := at + threadX
 		/*line label.go:156*/ if threadX>>5 > 7 {
 			v3 += s8
 		}
 		/*line label.go:160*/ result0 := v3
-		/*line label.go:176:60000*/ sum := result0
-		/*line label.go:177:60000*/ if i < len(counts) {
-			/*line label.go:178:60000*/ counts[i] = base + sum - v /*line quern_gen.go:6050:1*/
+		/*line label.go:176*/ sum := result0
+		if i < len(counts) {
+			counts[i] = base + sum - v
 		}
-		/*line label.go:180:60000*/ if threadX == 255 {
-//line label.go:181
+		/*line label.go:180:40000*/ if threadX == 255 {
 			*last = sum
 		}
-		vRow3[threadX] = v3
-	} /*line quern_gen.go:6057:1*/
+		/*line label.go:183*/ vRow3[threadX] = v3
+	} /*line quern_gen.go:6105:1*/
 }
 
 //go:noinline
@@ -6063,22 +6111,22 @@ func quernRow12LabelBases(r *host.Run, total []int32, base int32) {
 		return
 	}
 	firstX := 0
-	count := 1 - firstX
-	if count <= 0 {
+	count3 := 1 - firstX
+	if count3 <= 0 {
 		return
 	}
 	if 0 < len(total) {
-		for range count {
-			/*line label.go:188:60000*/ total[0] = base /*line quern_gen.go:6072:1*/
+		for range count3 {
+			/*line label.go:188*/ total[0] = base
 		}
-		/*line label.go:190:60000*/ return /*line quern_gen.go:6074:1*/
+		return
 	}
-	/*line label.go:192:60000*/ for threadX := range 256 {
-		/*line label.go:193:60000*/ r.ThreadIdx.X = threadX
+	/*line label.go:192:40000*/ for threadX := range 256 {
+		r.ThreadIdx.X = threadX
 		/*line label.go:187*/ if threadX == 0 && len(total) > 0 {
-			/*line label.go:188:60000*/ total[0] = base /*line quern_gen.go:6079:1*/
+			total[0] = base
 		}
-	}
+	} /*line quern_gen.go:6129:1*/
 }
 
 func quernPlainLabelNumber(r *host.Run) {
@@ -6113,86 +6161,86 @@ func quernHostLabelNumber(r *host.Run) {
 				quernRow1LabelNumber(r, owns, first, vs, base, labels)
 			}
 		}
-		/*line label.go:149:60000*/ host.ScanAdd(scanAdds, vs)
-		/*line label.go:150:60000*/ for threadZ := range 1 {
-			/*line label.go:151:60000*/ for threadY := range 1 {
-				/*line label.go:152:60000*/ first2 := (threadZ*1 + threadY) * 256
-				/*line label.go:153:60000*/ quernRow2LabelNumber(r, scanAdds, first2, vs2) /*line quern_gen.go:6120:1*/
+		/*line label.go:149*/ host.ScanAdd(scanAdds, vs)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow2LabelNumber(r, scanAdds, first2, vs2)
 			}
 		}
-		/*line label.go:156*/ for threadZ := range 1 {
+		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
-				quernRow3LabelNumber(r, vs2, first3, sums) /*line quern_gen.go:6127:1*/
+				quernRow3LabelNumber(r, vs2, first3, sums)
 			}
 		}
-		/*line label.go:163:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s = sums[0]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first4 := (threadZ*1 + threadY) * 256
 				quernRow4LabelNumber(r, vs2, first4, s)
-			} /*line quern_gen.go:6136:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s2 = sums[1]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first5 := (threadZ*1 + threadY) * 256
 				quernRow5LabelNumber(r, vs2, first5, s2)
-			} /*line quern_gen.go:6144:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s3 = sums[2]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first6 := (threadZ*1 + threadY) * 256
 				quernRow6LabelNumber(r, vs2, first6, s3)
-			} /*line quern_gen.go:6152:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s4 = sums[3]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow7LabelNumber(r, vs2, first7, s4)
-			} /*line quern_gen.go:6160:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s5 = sums[4]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow8LabelNumber(r, vs2, first8, s5)
-			} /*line quern_gen.go:6168:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s6 = sums[5]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first9 := (threadZ*1 + threadY) * 256
 				quernRow9LabelNumber(r, vs2, first9, s6)
-			} /*line quern_gen.go:6176:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s7 = sums[6]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first10 := (threadZ*1 + threadY) * 256
 				quernRow10LabelNumber(r, vs2, first10, s7)
-			} /*line quern_gen.go:6184:1*/
+			}
 		}
-		/*line label.go:162:60000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line label.go:155*/ s8 = sums[7]
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first11 := (threadZ*1 + threadY) * 256
-				quernRow11LabelNumber(r, owns, first11, vs2, s8, base, numbers, bases, blockX) /*line quern_gen.go:6192:1*/
+				quernRow11LabelNumber(r, owns, first11, vs2, s8, base, numbers, bases, blockX)
 			}
 		}
-	}
+	} /*line quern_gen.go:6243:1*/
 }
 
 //go:noinline
@@ -6203,38 +6251,38 @@ func quernRow1LabelNumber(r *host.Run, owns []int32, first int, vs []int32, base
 		row := (*[256]int32)(labels[base:])
 		for threadX := range 256 {
 			i := base + threadX
-//line label.go:198:60000
+//line label.go:198
 			var own int32
-			/*line label.go:199:60000*/ if i < len(labels) && int(row[threadX]) == i {
-				/*line label.go:200*/ own = 1 /*line quern_gen.go:6209:1*/
+			if i < len(labels) && int(row[threadX]) == i {
+				own = 1
 			}
-			/*line label.go:202:60000*/ t2 := own
-			/*line label.go:203:60000*/ v := t2
-			/*line label.go:204:60000*/ ownRow[threadX] = own
-			/*line label.go:205:60000*/ vRow[threadX] = v /*line quern_gen.go:6214:1*/
+			t2 := own
+			v := t2
+			ownRow[threadX] = own
+			vRow[threadX] = v
 		}
-		/*line label.go:207:60000*/ return /*line quern_gen.go:6216:1*/
+		/*line label.go:207:40000*/ return
 	}
-	/*line label.go:209:60000*/ for threadX := range 256 {
-		/*line label.go:210:60000*/ r.ThreadIdx.X = threadX
-		/*line label.go:211:60000*/ i := base + threadX
-//line label.go:198:60000
+	/*line label.go:209:40000*/ for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line label.go:198
 		var own int32
-		/*line label.go:199:60000*/ if i < len(labels) && int(labels[i]) == i {
-			/*line label.go:200*/ own = 1 /*line quern_gen.go:6224:1*/
+		if i < len(labels) && int(labels[i]) == i {
+			own = 1
 		}
-		/*line label.go:202:60000*/ t2 := own
-		/*line label.go:203:60000*/ v := t2
-		/*line label.go:204:60000*/ ownRow[threadX] = own
-		/*line label.go:205:60000*/ vRow[threadX] = v /*line quern_gen.go:6229:1*/
-	}
+		t2 := own
+		v := t2
+		ownRow[threadX] = own
+		vRow[threadX] = v
+	} /*line quern_gen.go:6278:1*/
 }
 
 //go:noinline
 func quernRow2LabelNumber(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
-	/*line label.go:149:60000*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:6237:1*/
+	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:6285:1*/
 }
 
 //go:noinline
@@ -6243,10 +6291,10 @@ func quernRow3LabelNumber(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) 
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-		/*line label.go:151:60000*/ if threadX&31 == 31 {
-			/*line label.go:152:60000*/ sums[threadX>>5] = v2 /*line quern_gen.go:6247:1*/
+		/*line label.go:151*/ if threadX&31 == 31 {
+			sums[threadX>>5] = v2
 		}
-	}
+	} /*line quern_gen.go:6297:1*/
 }
 
 //go:noinline
@@ -6258,7 +6306,7 @@ func quernRow4LabelNumber(r *host.Run, vs2 []int32, first4 int, s int32) {
 			v2 += s
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:6261:1*/
+	} /*line quern_gen.go:6309:1*/
 }
 
 //go:noinline
@@ -6270,7 +6318,7 @@ func quernRow5LabelNumber(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 			v2 += s2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:6273:1*/
+	} /*line quern_gen.go:6321:1*/
 }
 
 //go:noinline
@@ -6282,7 +6330,7 @@ func quernRow6LabelNumber(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 			v2 += s3
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:6285:1*/
+	} /*line quern_gen.go:6333:1*/
 }
 
 //go:noinline
@@ -6294,7 +6342,7 @@ func quernRow7LabelNumber(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 			v2 += s4
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:6297:1*/
+	} /*line quern_gen.go:6345:1*/
 }
 
 //go:noinline
@@ -6306,7 +6354,7 @@ func quernRow8LabelNumber(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 			v2 += s5
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:6309:1*/
+	} /*line quern_gen.go:6357:1*/
 }
 
 //go:noinline
@@ -6318,7 +6366,7 @@ func quernRow9LabelNumber(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 			v2 += s6
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:6321:1*/
+	} /*line quern_gen.go:6369:1*/
 }
 
 //go:noinline
@@ -6330,7 +6378,7 @@ func quernRow10LabelNumber(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 			v2 += s7
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:6333:1*/
+	} /*line quern_gen.go:6381:1*/
 }
 
 //go:noinline
@@ -6347,27 +6395,27 @@ func quernRow11LabelNumber(r *host.Run, owns []int32, first11 int, vs2 []int32, 
 				v2 += s8
 			}
 			/*line label.go:160*/ result0 := v2
-			/*line label.go:202:60000*/ sum := result0
-			/*line label.go:203:60000*/ if own == 1 && i < len(numbers) {
-				/*line label.go:204:60000*/ row2[threadX] = bases[blockX] + sum /*line quern_gen.go:6352:1*/
+			/*line label.go:202*/ sum := result0
+			/*line label.go:203:40000*/ if own == 1 && i < len(numbers) {
+				row2[threadX] = bases[blockX] + sum
 			}
 		}
-		/*line label.go:207:60000*/ return /*line quern_gen.go:6355:1*/
+		/*line label.go:207:40000*/ return
 	}
-	/*line label.go:209:60000*/ for threadX := range 256 {
-		/*line label.go:210:60000*/ r.ThreadIdx.X = threadX
-		/*line label.go:211:60000*/ own := ownRow[threadX]
-		/*line label.go:212:60000*/ v2 := vRow2[threadX]
-		/*line label.go:213:60000*/ i := base + threadX
+	/*line label.go:209:40000*/ for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		own := ownRow[threadX]
+		v2 := vRow2[threadX]
+		i := base + threadX
 		/*line label.go:156*/ if threadX>>5 > 7 {
 			v2 += s8
 		}
 		/*line label.go:160*/ result0 := v2
-		/*line label.go:202:60000*/ sum := result0
-		/*line label.go:203:60000*/ if own == 1 && i < len(numbers) {
-			/*line label.go:204:60000*/ numbers[i] = bases[blockX] + sum /*line quern_gen.go:6368:1*/
+		/*line label.go:202*/ sum := result0
+		/*line label.go:203:40000*/ if own == 1 && i < len(numbers) {
+			numbers[i] = bases[blockX] + sum
 		}
-	}
+	} /*line quern_gen.go:6418:1*/
 }
 
 func quernPlainLabelWrite(r *host.Run) {
@@ -6404,31 +6452,30 @@ func quernRow1LabelWrite(r *host.Run, base int, labels []int32, numbers []int32,
 			row := labels[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line label.go:216:60000
+//line label.go:216
 				var number int32
-				/*line label.go:217:60000*/ r2 := row[threadX]
-				/*line label.go:218:60000*/ if r2 >= 0 {
-					/*line label.go:218:60000*/ number = numbers[r2] /*line quern_gen.go:6411:1*/
+				r2 := row[threadX]
+				/*line label.go:218:40000*/ if r2 >= 0 {
+					/*line label.go:218*/ number = numbers[r2]
 				}
-				/*line label.go:220:60000*/ row[threadX] = number /*line quern_gen.go:6413:1*/
+				/*line label.go:220:40000*/ row[threadX] = number
 			}
-			/*line label.go:222:60000*/ return /*line quern_gen.go:6415:1*/
+			/*line label.go:222*/ return
 		}
 	}
-	/*line label.go:225:60000*/ for threadX := range width {
-		/*line label.go:226:60000*/ r.ThreadIdx.X = threadX
-		/*line label.go:227:60000*/ i := base + threadX
-		/*line label.go:213:60000*/ if i >= len(labels) {
-			/*line label.go:214:60000*/ continue /*line quern_gen.go:6422:1*/
+	/*line label.go:225:40000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line label.go:213*/ if i >= len(labels) {
+			continue
 		}
-//line label.go:216:60000
 		var number int32
-		/*line label.go:217:60000*/ r2 := labels[i]
-		/*line label.go:218:60000*/ if r2 >= 0 {
-			/*line label.go:218:60000*/ number = numbers[r2] /*line quern_gen.go:6428:1*/
+		r2 := labels[i]
+		/*line label.go:218:40000*/ if r2 >= 0 {
+			/*line label.go:218*/ number = numbers[r2]
 		}
-		/*line label.go:220:60000*/ labels[i] = number /*line quern_gen.go:6430:1*/
-	}
+		/*line label.go:220:40000*/ labels[i] = number
+	} /*line quern_gen.go:6478:1*/
 }
 
 func quernPlainMedian3[T uint8 | uint16](r *host.Run) {
@@ -6458,95 +6505,93 @@ func quernHostMedian3[T uint8 | uint16](r *host.Run) {
 		t1 := blockX*32 - c
 		base := blockY * 16
 		base2 := blockX * 32
-		/*line median.go:57:70000*/ jFirst = 0
-		/*line median.go:58:70000*/ for ; jFirst < 18; jFirst += 8 {
-			/*line median.go:59:70000*/ if r.Halted() {
-				/*line median.go:57:70000*/ r.Halt() /*line quern_gen.go:6464:1*/
+		/*line median.go:57*/ jFirst = 0
+		/*line median.go:58:50000*/ for ; jFirst < 18; jFirst += 8 {
+			/*line median.go:59:50000*/ if r.Halted() {
+				/*line median.go:57*/ r.Halt()
 			}
-			/*line median.go:59:70000*/ start := t2 + jFirst
-			/*line median.go:60:70000*/ for threadZ := range 1 {
-				/*line median.go:61:70000*/ for threadY := range 8 {
-					/*line median.go:62:70000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line median.go:63:70000*/ start2 := start + threadY
-					/*line median.go:64:70000*/ quernRow1Median3[T](r, jFirst, threadY, start2, mode, h, size, t1, size2, c, w, value, src, srcStride, tile) /*line quern_gen.go:6471:1*/
+			/*line median.go:59:50000*/ start := t2 + jFirst
+			/*line median.go:60:50000*/ for threadZ := range 1 {
+				/*line median.go:61:50000*/ for threadY := range 8 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					t4 := start + threadY
+					quernRow1Median3[T](r, jFirst, threadY, mode, t4, h, size, t1, size2, c, w, value, src, srcStride, tile)
 				}
 			}
 		}
-		/*line median.go:68:70000*/ for threadZ := range 1 {
-			/*line median.go:69:70000*/ for threadY := range 8 {
-				/*line median.go:70:70000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line median.go:71:70000*/ quernRow2Median3[T](r, threadY, base, base2, size2, h, tile, c, size3, dst, dstStride) /*line quern_gen.go:6478:1*/
+		/*line median.go:68:50000*/ for threadZ := range 1 {
+			/*line median.go:69:50000*/ for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Median3[T](r, threadY, base, base2, size2, h, tile, c, size3, dst, dstStride)
 			}
 		}
-	}
+	} /*line quern_gen.go:6528:1*/
 }
 
 //go:noinline
-func quernRow1Median3[T uint8 | uint16](r *host.Run, jFirst int, threadY int, start2 int, mode int, h int, size int, t1 int, size2 int, c int, w int, value T, src []T, srcStride int, tile *[20][48]int32) {
+func quernRow1Median3[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, t1 int, size2 int, c int, w int, value T, src []T, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 18) {
 		return
 	}
 	if jFirst+threadY >= 0 && jFirst+threadY < 20 {
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
-			/*line median.go:58:70000*/ t4 := start2
-			/*line median.go:58:70000*/ result0 := inside(mode, t4, h)
-			/*line median.go:59:70000*/ y := result0
-			/*line median.go:59:70000*/ for i := threadX; i < size; i += 32 {
-				/*line median.go:60:70000*/ e := t1 + i
-				/*line median.go:61:70000*/ if e < 0 || e >= size2 {
-					/*line median.go:62:70000*/ t7 := e
-					/*line median.go:62:70000*/ result02 := modulo(t7, c)
-					/*line median.go:63:70000*/ channel := result02
-					/*line median.go:63:70000*/ t11 := (e - channel) / c
-					/*line median.go:63:70000*/ result03 := inside(mode, t11, w)
-					/*line median.go:64:70000*/ x := result03
-					/*line median.go:64:70000*/ e = -1
-					/*line median.go:65:70000*/ if x >= 0 {
-						/*line median.go:66:70000*/ e = x*c + channel /*line quern_gen.go:6506:1*/
+			/*line median.go:58*/ result0 := inside(mode, t4, h)
+			y := result0
+			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+				e := t1 + i
+				/*line median.go:61:50000*/ if e < 0 || e >= size2 {
+					t7 := e
+					/*line median.go:62*/ result02 := modulo(t7, c)
+					channel := result02
+					/*line median.go:63*/ t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ result03 := inside(mode, t11, w)
+					x := result03
+					/*line median.go:64*/ e = -1
+					/*line median.go:65:50000*/ if x >= 0 {
+						e = x*c + channel
 					}
 				}
-				/*line median.go:69:70000*/ v := value
-				/*line median.go:70:70000*/ if y >= 0 && e >= 0 {
-					/*line median.go:71:70000*/ v = src[y*srcStride+e] /*line quern_gen.go:6511:1*/
+				/*line median.go:69:50000*/ v := value
+				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:70000*/ t14 := v
-				/*line median.go:73:70000*/ result04 := key[T](t14)
-				/*line median.go:73:70000*/ tile[jFirst+threadY][i] = result04 /*line quern_gen.go:6515:1*/
+				/*line median.go:73:50000*/ t14 := v
+				/*line median.go:73*/ result04 := key[T](t14)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
 			}
 		}
-		/*line median.go:76:70000*/ return /*line quern_gen.go:6518:1*/
+		return
 	}
-	/*line median.go:78:70000*/ for threadX := range 32 {
-		/*line median.go:79:70000*/ r.ThreadIdx.X = threadX
-		/*line median.go:57:70000*/ if jFirst+threadY < 18 {
-			/*line median.go:58:70000*/ t4 := start2
-			/*line median.go:58:70000*/ result0 := inside(mode, t4, h)
-			/*line median.go:59:70000*/ y := result0
-			/*line median.go:59:70000*/ for i := threadX; i < size; i += 32 {
-				/*line median.go:60:70000*/ e := t1 + i
-				/*line median.go:61:70000*/ if e < 0 || e >= size2 {
-					/*line median.go:62:70000*/ t7 := e
-					/*line median.go:62:70000*/ result02 := modulo(t7, c)
-					/*line median.go:63:70000*/ channel := result02
-					/*line median.go:63:70000*/ t11 := (e - channel) / c
-					/*line median.go:63:70000*/ result03 := inside(mode, t11, w)
-					/*line median.go:64:70000*/ x := result03
-					/*line median.go:64:70000*/ e = -1
-					/*line median.go:65:70000*/ if x >= 0 {
-						/*line median.go:66:70000*/ e = x*c + channel /*line quern_gen.go:6537:1*/
+	/*line median.go:78:50000*/ for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		/*line median.go:57:50000*/ if jFirst+threadY < 18 {
+			result0 := inside(mode, t4, h)
+			y := result0
+			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+				e := t1 + i
+				/*line median.go:61:50000*/ if e < 0 || e >= size2 {
+					t7 := e
+					/*line median.go:62*/ result02 := modulo(t7, c)
+					channel := result02
+					/*line median.go:63*/ t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ result03 := inside(mode, t11, w)
+					x := result03
+					/*line median.go:64*/ e = -1
+					/*line median.go:65:50000*/ if x >= 0 {
+						e = x*c + channel
 					}
 				}
-				/*line median.go:69:70000*/ v := value
-				/*line median.go:70:70000*/ if y >= 0 && e >= 0 {
-					/*line median.go:71:70000*/ v = src[y*srcStride+e] /*line quern_gen.go:6542:1*/
+				/*line median.go:69:50000*/ v := value
+				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:70000*/ t14 := v
-				/*line median.go:73:70000*/ result04 := key[T](t14)
-				/*line median.go:73:70000*/ tile[jFirst+threadY][i] = result04 /*line quern_gen.go:6546:1*/
+				/*line median.go:73:50000*/ t14 := v
+				/*line median.go:73*/ result04 := key[T](t14)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
 			}
 		}
-	}
+	} /*line quern_gen.go:6594:1*/
 }
 
 //go:noinline
@@ -6555,150 +6600,150 @@ func quernRow2Median3[T uint8 | uint16](r *host.Run, threadY int, base int, base
 		r.ThreadIdx.X = threadX
 		e2 := base2 + threadX
 		at := threadX + size3
-		/*line median.go:90:70000*/ for j := threadY; j < 16; j += 8 {
-			/*line median.go:91:70000*/ y2 := base + j
-			/*line median.go:92:70000*/ if e2 >= size2 || y2 >= h {
-				/*line median.go:93:70000*/ continue /*line quern_gen.go:6561:1*/
+		/*line median.go:90:50000*/ for j := threadY; j < 16; j += 8 {
+			y2 := base + j
+			/*line median.go:92:50000*/ if e2 >= size2 || y2 >= h {
+				continue
 			}
-			/*line median.go:95:70000*/ a := [14]int32{}
-			/*line median.go:98:70000*/ a[0] = tile[j][threadX]
-			/*line median.go:98:70000*/ a[1] = tile[j][threadX+c]
-			/*line median.go:98:70000*/ a[2] = tile[j][at]
-			/*line median.go:98:70000*/ a[3] = tile[j+1][threadX]
-			/*line median.go:98:70000*/ a[4] = tile[j+1][threadX+c]
-			/*line median.go:98:70000*/ a[5] = tile[j+1][at]
-			/*line median.go:102:70000*/ t9 := &a
-			/*line median.go:35:70000*/ for i2 := 0; i2 < 3; i2++ {
-				/*line median.go:36:70000*/ t12 := t9
-				/*line median.go:37:70000*/ t22 := i2
-				/*line median.go:36:70000*/ _ = t12[t22]
-				/*line median.go:36:70000*/ t3 := &t12[t22]
-				/*line median.go:37:70000*/ t42 := t9
-				/*line median.go:38:70000*/ t5 := 5 - i2
-				/*line median.go:36:70000*/ _ = t42[t5]
-				/*line median.go:36:70000*/ t6 := &t42[t5]
-				/*line median.go:36:70000*/ order(t3, t6) /*line quern_gen.go:6580:1*/
+			/*line median.go:95:50000*/ a := [14]int32{}
+			/*line median.go:98*/ a[0] = tile[j][threadX]
+			/*line median.go:98*/ a[1] = tile[j][threadX+c]
+			/*line median.go:98*/ a[2] = tile[j][at]
+			/*line median.go:98*/ a[3] = tile[j+1][threadX]
+			/*line median.go:98*/ a[4] = tile[j+1][threadX+c]
+			/*line median.go:98*/ a[5] = tile[j+1][at]
+			/*line median.go:102*/ t9 := &a
+			/*line median.go:35:50000*/ for i2 := 0; i2 < 3; i2++ {
+				t12 := t9
+				t22 := i2
+				/*line median.go:36*/ _ = t12[t22]
+				/*line median.go:36*/ t3 := &t12[t22]
+				t42 := t9
+				t5 := 5 - i2
+				/*line median.go:36*/ _ = t42[t5]
+				/*line median.go:36*/ t6 := &t42[t5]
+				/*line median.go:36*/ order(t3, t6)
 			}
-			/*line median.go:39:70000*/ for i3 := 1; i3 < 3; i3++ {
-				/*line median.go:40:70000*/ t72 := t9
-				/*line median.go:40:70000*/ t8 := &t72[0]
-				/*line median.go:41:70000*/ t92 := t9
-				/*line median.go:42:70000*/ t10 := i3
-				/*line median.go:40:70000*/ _ = t92[t10]
-				/*line median.go:40:70000*/ t112 := &t92[t10]
-				/*line median.go:40:70000*/ order(t8, t112) /*line quern_gen.go:6589:1*/
+			/*line median.go:39:50000*/ for i3 := 1; i3 < 3; i3++ {
+				t72 := t9
+				/*line median.go:40*/ t8 := &t72[0]
+				t92 := t9
+				t10 := i3
+				/*line median.go:40*/ _ = t92[t10]
+				/*line median.go:40*/ t112 := &t92[t10]
+				/*line median.go:40*/ order(t8, t112)
 			}
-			/*line median.go:43:70000*/ for i4 := 3; i4 < 5; i4++ {
-				/*line median.go:44:70000*/ t122 := t9
-				/*line median.go:45:70000*/ t13 := i4
-				/*line median.go:44:70000*/ _ = t122[t13]
-				/*line median.go:44:70000*/ t142 := &t122[t13]
-				/*line median.go:45:70000*/ t15 := t9
-				/*line median.go:44:70000*/ _ = t15[5]
-				/*line median.go:44:70000*/ t17 := &t15[5]
-				/*line median.go:44:70000*/ order(t142, t17) /*line quern_gen.go:6599:1*/
+			/*line median.go:43:50000*/ for i4 := 3; i4 < 5; i4++ {
+				t122 := t9
+				t13 := i4
+				/*line median.go:44*/ _ = t122[t13]
+				/*line median.go:44*/ t142 := &t122[t13]
+				t15 := t9
+				/*line median.go:44*/ _ = t15[5]
+				/*line median.go:44*/ t17 := &t15[5]
+				/*line median.go:44*/ order(t142, t17)
 			}
-			/*line median.go:104:70000*/ a[0] = tile[j+2][threadX]
-			/*line median.go:102:70000*/ t93 := &a
-			/*line median.go:35:70000*/ for i5 := 0; i5 < 2; i5++ {
-				/*line median.go:36:70000*/ t16 := t93
-				/*line median.go:37:70000*/ t23 := i5
-				/*line median.go:36:70000*/ _ = t16[t23]
-				/*line median.go:36:70000*/ t32 := &t16[t23]
-				/*line median.go:37:70000*/ t43 := t93
-				/*line median.go:38:70000*/ t52 := 4 - i5
-				/*line median.go:36:70000*/ _ = t43[t52]
-				/*line median.go:36:70000*/ t62 := &t43[t52]
-				/*line median.go:36:70000*/ order(t32, t62) /*line quern_gen.go:6612:1*/
+			/*line median.go:104:50000*/ a[0] = tile[j+2][threadX]
+			/*line median.go:102*/ t93 := &a
+			/*line median.go:35:50000*/ for i5 := 0; i5 < 2; i5++ {
+				t16 := t93
+				t23 := i5
+				/*line median.go:36*/ _ = t16[t23]
+				/*line median.go:36*/ t32 := &t16[t23]
+				t43 := t93
+				t52 := 4 - i5
+				/*line median.go:36*/ _ = t43[t52]
+				/*line median.go:36*/ t62 := &t43[t52]
+				/*line median.go:36*/ order(t32, t62)
 			}
-			/*line median.go:39:70000*/ for i6 := 1; i6 < 3; i6++ {
-				/*line median.go:40:70000*/ t73 := t93
-				/*line median.go:40:70000*/ t82 := &t73[0]
-				/*line median.go:41:70000*/ t94 := t93
-				/*line median.go:42:70000*/ t102 := i6
-				/*line median.go:40:70000*/ _ = t94[t102]
-				/*line median.go:40:70000*/ t113 := &t94[t102]
-				/*line median.go:40:70000*/ order(t82, t113) /*line quern_gen.go:6621:1*/
+			/*line median.go:39:50000*/ for i6 := 1; i6 < 3; i6++ {
+				t73 := t93
+				/*line median.go:40*/ t82 := &t73[0]
+				t94 := t93
+				t102 := i6
+				/*line median.go:40*/ _ = t94[t102]
+				/*line median.go:40*/ t113 := &t94[t102]
+				/*line median.go:40*/ order(t82, t113)
 			}
-			/*line median.go:43:70000*/ for i7 := 2; i7 < 4; i7++ {
-				/*line median.go:44:70000*/ t123 := t93
-				/*line median.go:45:70000*/ t132 := i7
-				/*line median.go:44:70000*/ _ = t123[t132]
-				/*line median.go:44:70000*/ t143 := &t123[t132]
-				/*line median.go:45:70000*/ t152 := t93
-				/*line median.go:44:70000*/ _ = t152[4]
-				/*line median.go:44:70000*/ t172 := &t152[4]
-				/*line median.go:44:70000*/ order(t143, t172) /*line quern_gen.go:6631:1*/
+			/*line median.go:43:50000*/ for i7 := 2; i7 < 4; i7++ {
+				t123 := t93
+				t132 := i7
+				/*line median.go:44*/ _ = t123[t132]
+				/*line median.go:44*/ t143 := &t123[t132]
+				t152 := t93
+				/*line median.go:44*/ _ = t152[4]
+				/*line median.go:44*/ t172 := &t152[4]
+				/*line median.go:44*/ order(t143, t172)
 			}
-			/*line median.go:104:70000*/ a[0] = tile[j+2][threadX+c]
-			/*line median.go:102:70000*/ t95 := &a
-			/*line median.go:35:70000*/ for i8 := 0; i8 < 2; i8++ {
-				/*line median.go:36:70000*/ t18 := t95
-				/*line median.go:37:70000*/ t24 := i8
-				/*line median.go:36:70000*/ _ = t18[t24]
-				/*line median.go:36:70000*/ t33 := &t18[t24]
-				/*line median.go:37:70000*/ t44 := t95
-				/*line median.go:38:70000*/ t53 := 3 - i8
-				/*line median.go:36:70000*/ _ = t44[t53]
-				/*line median.go:36:70000*/ t63 := &t44[t53]
-				/*line median.go:36:70000*/ order(t33, t63) /*line quern_gen.go:6644:1*/
+			/*line median.go:104:50000*/ a[0] = tile[j+2][threadX+c]
+			/*line median.go:102*/ t95 := &a
+			/*line median.go:35:50000*/ for i8 := 0; i8 < 2; i8++ {
+				t18 := t95
+				t24 := i8
+				/*line median.go:36*/ _ = t18[t24]
+				/*line median.go:36*/ t33 := &t18[t24]
+				t44 := t95
+				t53 := 3 - i8
+				/*line median.go:36*/ _ = t44[t53]
+				/*line median.go:36*/ t63 := &t44[t53]
+				/*line median.go:36*/ order(t33, t63)
 			}
-			/*line median.go:39:70000*/ for i9 := 1; i9 < 2; i9++ {
-				/*line median.go:40:70000*/ t74 := t95
-				/*line median.go:40:70000*/ t83 := &t74[0]
-				/*line median.go:41:70000*/ t96 := t95
-				/*line median.go:42:70000*/ t103 := i9
-				/*line median.go:40:70000*/ _ = t96[t103]
-				/*line median.go:40:70000*/ t114 := &t96[t103]
-				/*line median.go:40:70000*/ order(t83, t114) /*line quern_gen.go:6653:1*/
+			/*line median.go:39:50000*/ for i9 := 1; i9 < 2; i9++ {
+				t74 := t95
+				/*line median.go:40*/ t83 := &t74[0]
+				t96 := t95
+				t103 := i9
+				/*line median.go:40*/ _ = t96[t103]
+				/*line median.go:40*/ t114 := &t96[t103]
+				/*line median.go:40*/ order(t83, t114)
 			}
-			/*line median.go:43:70000*/ for i10 := 2; i10 < 3; i10++ {
-				/*line median.go:44:70000*/ t124 := t95
-				/*line median.go:45:70000*/ t133 := i10
-				/*line median.go:44:70000*/ _ = t124[t133]
-				/*line median.go:44:70000*/ t144 := &t124[t133]
-				/*line median.go:45:70000*/ t153 := t95
-				/*line median.go:44:70000*/ _ = t153[3]
-				/*line median.go:44:70000*/ t173 := &t153[3]
-				/*line median.go:44:70000*/ order(t144, t173) /*line quern_gen.go:6663:1*/
+			/*line median.go:43:50000*/ for i10 := 2; i10 < 3; i10++ {
+				t124 := t95
+				t133 := i10
+				/*line median.go:44*/ _ = t124[t133]
+				/*line median.go:44*/ t144 := &t124[t133]
+				t153 := t95
+				/*line median.go:44*/ _ = t153[3]
+				/*line median.go:44*/ t173 := &t153[3]
+				/*line median.go:44*/ order(t144, t173)
 			}
-			/*line median.go:104:70000*/ a[0] = tile[j+2][at]
-			/*line median.go:106:70000*/ t115 := &a
-			/*line median.go:36:70000*/ t19 := t115
-			/*line median.go:36:70000*/ _ = t19[0]
-			/*line median.go:36:70000*/ t34 := &t19[0]
-			/*line median.go:37:70000*/ t45 := t115
-			/*line median.go:36:70000*/ _ = t45[2]
-			/*line median.go:36:70000*/ t64 := &t45[2]
-			/*line median.go:36:70000*/ order(t34, t64)
-			/*line median.go:40:70000*/ t75 := t115
-			/*line median.go:40:70000*/ t84 := &t75[0]
-			/*line median.go:41:70000*/ t97 := t115
-			/*line median.go:40:70000*/ _ = t97[1]
-			/*line median.go:40:70000*/ t116 := &t97[1]
-			/*line median.go:40:70000*/ order(t84, t116)
-			/*line median.go:44:70000*/ t125 := t115
-			/*line median.go:44:70000*/ _ = t125[1]
-			/*line median.go:44:70000*/ t145 := &t125[1]
-			/*line median.go:45:70000*/ t154 := t115
-			/*line median.go:44:70000*/ _ = t154[2]
-			/*line median.go:44:70000*/ t174 := &t154[2]
-			/*line median.go:44:70000*/ order(t145, t174)
-			/*line median.go:107:70000*/ t126 := a[1]
-			/*line median.go:107:70000*/ result05 := quernFunc1Median3[T](t126)
-			/*line median.go:107:70000*/ dst[y2*dstStride+e2] = result05 /*line quern_gen.go:6689:1*/
+			/*line median.go:104:50000*/ a[0] = tile[j+2][at]
+			/*line median.go:106*/ t115 := &a
+			/*line median.go:36*/ t19 := t115
+			/*line median.go:36*/ _ = t19[0]
+			/*line median.go:36*/ t34 := &t19[0]
+			t45 := t115
+			/*line median.go:36*/ _ = t45[2]
+			/*line median.go:36*/ t64 := &t45[2]
+			/*line median.go:36*/ order(t34, t64)
+			/*line median.go:40*/ t75 := t115
+			/*line median.go:40*/ t84 := &t75[0]
+			t97 := t115
+			/*line median.go:40*/ _ = t97[1]
+			/*line median.go:40*/ t116 := &t97[1]
+			/*line median.go:40*/ order(t84, t116)
+			/*line median.go:44*/ t125 := t115
+			/*line median.go:44*/ _ = t125[1]
+			/*line median.go:44*/ t145 := &t125[1]
+			t154 := t115
+			/*line median.go:44*/ _ = t154[2]
+			/*line median.go:44*/ t174 := &t154[2]
+			/*line median.go:44*/ order(t145, t174)
+			/*line median.go:107*/ t126 := a[1]
+			/*line median.go:107*/ result05 := quernFunc1Median3[T](t126)
+			/*line median.go:107*/ dst[y2*dstStride+e2] = result05
 		}
-	}
+	} /*line quern_gen.go:6736:1*/
 }
 
 // quernFunc1Median3 is kernels.unkey.
 func quernFunc1Median3[T uint8 | uint16](k int32) T {
 	c := T(1)
 	size := c / 2
-	/*line median.go:24:70000*/ if size == 0 {
-		/*line median.go:25:70000*/ return T(k) /*line quern_gen.go:6699:1*/
+	/*line median.go:24:50000*/ if size == 0 {
+		return T(k)
 	}
-	/*line median.go:27:70000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:6701:1*/
+	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:6746:1*/
 }
 
 func quernPlainMedian3_float32(r *host.Run) {
@@ -6728,95 +6773,93 @@ func quernHostMedian3_float32(r *host.Run) {
 		t1 := blockX*32 - c
 		base := blockY * 16
 		base2 := blockX * 32
-		/*line median.go:57:70000*/ jFirst = 0
-		/*line median.go:58:70000*/ for ; jFirst < 18; jFirst += 8 {
-			/*line median.go:59:70000*/ if r.Halted() {
-				/*line median.go:57:70000*/ r.Halt() /*line quern_gen.go:6734:1*/
+		/*line median.go:57*/ jFirst = 0
+		/*line median.go:58:50000*/ for ; jFirst < 18; jFirst += 8 {
+			/*line median.go:59:50000*/ if r.Halted() {
+				/*line median.go:57*/ r.Halt()
 			}
-			/*line median.go:59:70000*/ start := t2 + jFirst
-			/*line median.go:60:70000*/ for threadZ := range 1 {
-				/*line median.go:61:70000*/ for threadY := range 8 {
-					/*line median.go:62:70000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line median.go:63:70000*/ start2 := start + threadY
-					/*line median.go:64:70000*/ quernRow1Median3_float32(r, jFirst, threadY, start2, mode, h, size, t1, size2, c, w, value, src, srcStride, tile) /*line quern_gen.go:6741:1*/
+			/*line median.go:59:50000*/ start := t2 + jFirst
+			/*line median.go:60:50000*/ for threadZ := range 1 {
+				/*line median.go:61:50000*/ for threadY := range 8 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					t4 := start + threadY
+					quernRow1Median3_float32(r, jFirst, threadY, mode, t4, h, size, t1, size2, c, w, value, src, srcStride, tile)
 				}
 			}
 		}
-		/*line median.go:68:70000*/ for threadZ := range 1 {
-			/*line median.go:69:70000*/ for threadY := range 8 {
-				/*line median.go:70:70000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line median.go:71:70000*/ quernRow2Median3_float32(r, threadY, base, base2, size2, h, tile, c, size3, dst, dstStride) /*line quern_gen.go:6748:1*/
+		/*line median.go:68:50000*/ for threadZ := range 1 {
+			/*line median.go:69:50000*/ for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Median3_float32(r, threadY, base, base2, size2, h, tile, c, size3, dst, dstStride)
 			}
 		}
-	}
+	} /*line quern_gen.go:6796:1*/
 }
 
 //go:noinline
-func quernRow1Median3_float32(r *host.Run, jFirst int, threadY int, start2 int, mode int, h int, size int, t1 int, size2 int, c int, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
+func quernRow1Median3_float32(r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, t1 int, size2 int, c int, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 18) {
 		return
 	}
 	if jFirst+threadY >= 0 && jFirst+threadY < 20 {
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
-			/*line median.go:58:70000*/ t4 := start2
-			/*line median.go:58:70000*/ result0 := inside(mode, t4, h)
-			/*line median.go:59:70000*/ y := result0
-			/*line median.go:59:70000*/ for i := threadX; i < size; i += 32 {
-				/*line median.go:60:70000*/ e := t1 + i
-				/*line median.go:61:70000*/ if e < 0 || e >= size2 {
-					/*line median.go:62:70000*/ t7 := e
-					/*line median.go:62:70000*/ result02 := modulo(t7, c)
-					/*line median.go:63:70000*/ channel := result02
-					/*line median.go:63:70000*/ t11 := (e - channel) / c
-					/*line median.go:63:70000*/ result03 := inside(mode, t11, w)
-					/*line median.go:64:70000*/ x := result03
-					/*line median.go:64:70000*/ e = -1
-					/*line median.go:65:70000*/ if x >= 0 {
-						/*line median.go:66:70000*/ e = x*c + channel /*line quern_gen.go:6776:1*/
+			/*line median.go:58*/ result0 := inside(mode, t4, h)
+			y := result0
+			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+				e := t1 + i
+				/*line median.go:61:50000*/ if e < 0 || e >= size2 {
+					t7 := e
+					/*line median.go:62*/ result02 := modulo(t7, c)
+					channel := result02
+					/*line median.go:63*/ t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ result03 := inside(mode, t11, w)
+					x := result03
+					/*line median.go:64*/ e = -1
+					/*line median.go:65:50000*/ if x >= 0 {
+						e = x*c + channel
 					}
 				}
-				/*line median.go:69:70000*/ v := value
-				/*line median.go:70:70000*/ if y >= 0 && e >= 0 {
-					/*line median.go:71:70000*/ v = src[y*srcStride+e] /*line quern_gen.go:6781:1*/
+				/*line median.go:69:50000*/ v := value
+				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:70000*/ t14 := v
-				/*line median.go:73:70000*/ result04 := quernFunc1Median3_float32(t14)
-				/*line median.go:73:70000*/ tile[jFirst+threadY][i] = result04 /*line quern_gen.go:6785:1*/
+				/*line median.go:73:50000*/ t14 := v
+				/*line median.go:73*/ result04 := quernFunc1Median3_float32(t14)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
 			}
 		}
-		/*line median.go:76:70000*/ return /*line quern_gen.go:6788:1*/
+		return
 	}
-	/*line median.go:78:70000*/ for threadX := range 32 {
-		/*line median.go:79:70000*/ r.ThreadIdx.X = threadX
-		/*line median.go:57:70000*/ if jFirst+threadY < 18 {
-			/*line median.go:58:70000*/ t4 := start2
-			/*line median.go:58:70000*/ result0 := inside(mode, t4, h)
-			/*line median.go:59:70000*/ y := result0
-			/*line median.go:59:70000*/ for i := threadX; i < size; i += 32 {
-				/*line median.go:60:70000*/ e := t1 + i
-				/*line median.go:61:70000*/ if e < 0 || e >= size2 {
-					/*line median.go:62:70000*/ t7 := e
-					/*line median.go:62:70000*/ result02 := modulo(t7, c)
-					/*line median.go:63:70000*/ channel := result02
-					/*line median.go:63:70000*/ t11 := (e - channel) / c
-					/*line median.go:63:70000*/ result03 := inside(mode, t11, w)
-					/*line median.go:64:70000*/ x := result03
-					/*line median.go:64:70000*/ e = -1
-					/*line median.go:65:70000*/ if x >= 0 {
-						/*line median.go:66:70000*/ e = x*c + channel /*line quern_gen.go:6807:1*/
+	/*line median.go:78:50000*/ for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		/*line median.go:57:50000*/ if jFirst+threadY < 18 {
+			result0 := inside(mode, t4, h)
+			y := result0
+			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+				e := t1 + i
+				/*line median.go:61:50000*/ if e < 0 || e >= size2 {
+					t7 := e
+					/*line median.go:62*/ result02 := modulo(t7, c)
+					channel := result02
+					/*line median.go:63*/ t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ result03 := inside(mode, t11, w)
+					x := result03
+					/*line median.go:64*/ e = -1
+					/*line median.go:65:50000*/ if x >= 0 {
+						e = x*c + channel
 					}
 				}
-				/*line median.go:69:70000*/ v := value
-				/*line median.go:70:70000*/ if y >= 0 && e >= 0 {
-					/*line median.go:71:70000*/ v = src[y*srcStride+e] /*line quern_gen.go:6812:1*/
+				/*line median.go:69:50000*/ v := value
+				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:70000*/ t14 := v
-				/*line median.go:73:70000*/ result04 := quernFunc1Median3_float32(t14)
-				/*line median.go:73:70000*/ tile[jFirst+threadY][i] = result04 /*line quern_gen.go:6816:1*/
+				/*line median.go:73:50000*/ t14 := v
+				/*line median.go:73*/ result04 := quernFunc1Median3_float32(t14)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
 			}
 		}
-	}
+	} /*line quern_gen.go:6862:1*/
 }
 
 //go:noinline
@@ -6825,140 +6868,140 @@ func quernRow2Median3_float32(r *host.Run, threadY int, base int, base2 int, siz
 		r.ThreadIdx.X = threadX
 		e2 := base2 + threadX
 		at := threadX + size3
-		/*line median.go:90:70000*/ for j := threadY; j < 16; j += 8 {
-			/*line median.go:91:70000*/ y2 := base + j
-			/*line median.go:92:70000*/ if e2 >= size2 || y2 >= h {
-				/*line median.go:93:70000*/ continue /*line quern_gen.go:6831:1*/
+		/*line median.go:90:50000*/ for j := threadY; j < 16; j += 8 {
+			y2 := base + j
+			/*line median.go:92:50000*/ if e2 >= size2 || y2 >= h {
+				continue
 			}
-			/*line median.go:95:70000*/ a := [14]int32{}
-			/*line median.go:98:70000*/ a[0] = tile[j][threadX]
-			/*line median.go:98:70000*/ a[1] = tile[j][threadX+c]
-			/*line median.go:98:70000*/ a[2] = tile[j][at]
-			/*line median.go:98:70000*/ a[3] = tile[j+1][threadX]
-			/*line median.go:98:70000*/ a[4] = tile[j+1][threadX+c]
-			/*line median.go:98:70000*/ a[5] = tile[j+1][at]
-			/*line median.go:102:70000*/ t9 := &a
-			/*line median.go:35:70000*/ for i2 := 0; i2 < 3; i2++ {
-				/*line median.go:36:70000*/ t12 := t9
-				/*line median.go:37:70000*/ t22 := i2
-				/*line median.go:36:70000*/ _ = t12[t22]
-				/*line median.go:36:70000*/ t3 := &t12[t22]
-				/*line median.go:37:70000*/ t42 := t9
-				/*line median.go:38:70000*/ t5 := 5 - i2
-				/*line median.go:36:70000*/ _ = t42[t5]
-				/*line median.go:36:70000*/ t6 := &t42[t5]
-				/*line median.go:36:70000*/ order(t3, t6) /*line quern_gen.go:6850:1*/
+			/*line median.go:95:50000*/ a := [14]int32{}
+			/*line median.go:98*/ a[0] = tile[j][threadX]
+			/*line median.go:98*/ a[1] = tile[j][threadX+c]
+			/*line median.go:98*/ a[2] = tile[j][at]
+			/*line median.go:98*/ a[3] = tile[j+1][threadX]
+			/*line median.go:98*/ a[4] = tile[j+1][threadX+c]
+			/*line median.go:98*/ a[5] = tile[j+1][at]
+			/*line median.go:102*/ t9 := &a
+			/*line median.go:35:50000*/ for i2 := 0; i2 < 3; i2++ {
+				t12 := t9
+				t22 := i2
+				/*line median.go:36*/ _ = t12[t22]
+				/*line median.go:36*/ t3 := &t12[t22]
+				t42 := t9
+				t5 := 5 - i2
+				/*line median.go:36*/ _ = t42[t5]
+				/*line median.go:36*/ t6 := &t42[t5]
+				/*line median.go:36*/ order(t3, t6)
 			}
-			/*line median.go:39:70000*/ for i3 := 1; i3 < 3; i3++ {
-				/*line median.go:40:70000*/ t72 := t9
-				/*line median.go:40:70000*/ t8 := &t72[0]
-				/*line median.go:41:70000*/ t92 := t9
-				/*line median.go:42:70000*/ t10 := i3
-				/*line median.go:40:70000*/ _ = t92[t10]
-				/*line median.go:40:70000*/ t112 := &t92[t10]
-				/*line median.go:40:70000*/ order(t8, t112) /*line quern_gen.go:6859:1*/
+			/*line median.go:39:50000*/ for i3 := 1; i3 < 3; i3++ {
+				t72 := t9
+				/*line median.go:40*/ t8 := &t72[0]
+				t92 := t9
+				t10 := i3
+				/*line median.go:40*/ _ = t92[t10]
+				/*line median.go:40*/ t112 := &t92[t10]
+				/*line median.go:40*/ order(t8, t112)
 			}
-			/*line median.go:43:70000*/ for i4 := 3; i4 < 5; i4++ {
-				/*line median.go:44:70000*/ t122 := t9
-				/*line median.go:45:70000*/ t13 := i4
-				/*line median.go:44:70000*/ _ = t122[t13]
-				/*line median.go:44:70000*/ t142 := &t122[t13]
-				/*line median.go:45:70000*/ t15 := t9
-				/*line median.go:44:70000*/ _ = t15[5]
-				/*line median.go:44:70000*/ t17 := &t15[5]
-				/*line median.go:44:70000*/ order(t142, t17) /*line quern_gen.go:6869:1*/
+			/*line median.go:43:50000*/ for i4 := 3; i4 < 5; i4++ {
+				t122 := t9
+				t13 := i4
+				/*line median.go:44*/ _ = t122[t13]
+				/*line median.go:44*/ t142 := &t122[t13]
+				t15 := t9
+				/*line median.go:44*/ _ = t15[5]
+				/*line median.go:44*/ t17 := &t15[5]
+				/*line median.go:44*/ order(t142, t17)
 			}
-			/*line median.go:104:70000*/ a[0] = tile[j+2][threadX]
-			/*line median.go:102:70000*/ t93 := &a
-			/*line median.go:35:70000*/ for i5 := 0; i5 < 2; i5++ {
-				/*line median.go:36:70000*/ t16 := t93
-				/*line median.go:37:70000*/ t23 := i5
-				/*line median.go:36:70000*/ _ = t16[t23]
-				/*line median.go:36:70000*/ t32 := &t16[t23]
-				/*line median.go:37:70000*/ t43 := t93
-				/*line median.go:38:70000*/ t52 := 4 - i5
-				/*line median.go:36:70000*/ _ = t43[t52]
-				/*line median.go:36:70000*/ t62 := &t43[t52]
-				/*line median.go:36:70000*/ order(t32, t62) /*line quern_gen.go:6882:1*/
+			/*line median.go:104:50000*/ a[0] = tile[j+2][threadX]
+			/*line median.go:102*/ t93 := &a
+			/*line median.go:35:50000*/ for i5 := 0; i5 < 2; i5++ {
+				t16 := t93
+				t23 := i5
+				/*line median.go:36*/ _ = t16[t23]
+				/*line median.go:36*/ t32 := &t16[t23]
+				t43 := t93
+				t52 := 4 - i5
+				/*line median.go:36*/ _ = t43[t52]
+				/*line median.go:36*/ t62 := &t43[t52]
+				/*line median.go:36*/ order(t32, t62)
 			}
-			/*line median.go:39:70000*/ for i6 := 1; i6 < 3; i6++ {
-				/*line median.go:40:70000*/ t73 := t93
-				/*line median.go:40:70000*/ t82 := &t73[0]
-				/*line median.go:41:70000*/ t94 := t93
-				/*line median.go:42:70000*/ t102 := i6
-				/*line median.go:40:70000*/ _ = t94[t102]
-				/*line median.go:40:70000*/ t113 := &t94[t102]
-				/*line median.go:40:70000*/ order(t82, t113) /*line quern_gen.go:6891:1*/
+			/*line median.go:39:50000*/ for i6 := 1; i6 < 3; i6++ {
+				t73 := t93
+				/*line median.go:40*/ t82 := &t73[0]
+				t94 := t93
+				t102 := i6
+				/*line median.go:40*/ _ = t94[t102]
+				/*line median.go:40*/ t113 := &t94[t102]
+				/*line median.go:40*/ order(t82, t113)
 			}
-			/*line median.go:43:70000*/ for i7 := 2; i7 < 4; i7++ {
-				/*line median.go:44:70000*/ t123 := t93
-				/*line median.go:45:70000*/ t132 := i7
-				/*line median.go:44:70000*/ _ = t123[t132]
-				/*line median.go:44:70000*/ t143 := &t123[t132]
-				/*line median.go:45:70000*/ t152 := t93
-				/*line median.go:44:70000*/ _ = t152[4]
-				/*line median.go:44:70000*/ t172 := &t152[4]
-				/*line median.go:44:70000*/ order(t143, t172) /*line quern_gen.go:6901:1*/
+			/*line median.go:43:50000*/ for i7 := 2; i7 < 4; i7++ {
+				t123 := t93
+				t132 := i7
+				/*line median.go:44*/ _ = t123[t132]
+				/*line median.go:44*/ t143 := &t123[t132]
+				t152 := t93
+				/*line median.go:44*/ _ = t152[4]
+				/*line median.go:44*/ t172 := &t152[4]
+				/*line median.go:44*/ order(t143, t172)
 			}
-			/*line median.go:104:70000*/ a[0] = tile[j+2][threadX+c]
-			/*line median.go:102:70000*/ t95 := &a
-			/*line median.go:35:70000*/ for i8 := 0; i8 < 2; i8++ {
-				/*line median.go:36:70000*/ t18 := t95
-				/*line median.go:37:70000*/ t24 := i8
-				/*line median.go:36:70000*/ _ = t18[t24]
-				/*line median.go:36:70000*/ t33 := &t18[t24]
-				/*line median.go:37:70000*/ t44 := t95
-				/*line median.go:38:70000*/ t53 := 3 - i8
-				/*line median.go:36:70000*/ _ = t44[t53]
-				/*line median.go:36:70000*/ t63 := &t44[t53]
-				/*line median.go:36:70000*/ order(t33, t63) /*line quern_gen.go:6914:1*/
+			/*line median.go:104:50000*/ a[0] = tile[j+2][threadX+c]
+			/*line median.go:102*/ t95 := &a
+			/*line median.go:35:50000*/ for i8 := 0; i8 < 2; i8++ {
+				t18 := t95
+				t24 := i8
+				/*line median.go:36*/ _ = t18[t24]
+				/*line median.go:36*/ t33 := &t18[t24]
+				t44 := t95
+				t53 := 3 - i8
+				/*line median.go:36*/ _ = t44[t53]
+				/*line median.go:36*/ t63 := &t44[t53]
+				/*line median.go:36*/ order(t33, t63)
 			}
-			/*line median.go:39:70000*/ for i9 := 1; i9 < 2; i9++ {
-				/*line median.go:40:70000*/ t74 := t95
-				/*line median.go:40:70000*/ t83 := &t74[0]
-				/*line median.go:41:70000*/ t96 := t95
-				/*line median.go:42:70000*/ t103 := i9
-				/*line median.go:40:70000*/ _ = t96[t103]
-				/*line median.go:40:70000*/ t114 := &t96[t103]
-				/*line median.go:40:70000*/ order(t83, t114) /*line quern_gen.go:6923:1*/
+			/*line median.go:39:50000*/ for i9 := 1; i9 < 2; i9++ {
+				t74 := t95
+				/*line median.go:40*/ t83 := &t74[0]
+				t96 := t95
+				t103 := i9
+				/*line median.go:40*/ _ = t96[t103]
+				/*line median.go:40*/ t114 := &t96[t103]
+				/*line median.go:40*/ order(t83, t114)
 			}
-			/*line median.go:43:70000*/ for i10 := 2; i10 < 3; i10++ {
-				/*line median.go:44:70000*/ t124 := t95
-				/*line median.go:45:70000*/ t133 := i10
-				/*line median.go:44:70000*/ _ = t124[t133]
-				/*line median.go:44:70000*/ t144 := &t124[t133]
-				/*line median.go:45:70000*/ t153 := t95
-				/*line median.go:44:70000*/ _ = t153[3]
-				/*line median.go:44:70000*/ t173 := &t153[3]
-				/*line median.go:44:70000*/ order(t144, t173) /*line quern_gen.go:6933:1*/
+			/*line median.go:43:50000*/ for i10 := 2; i10 < 3; i10++ {
+				t124 := t95
+				t133 := i10
+				/*line median.go:44*/ _ = t124[t133]
+				/*line median.go:44*/ t144 := &t124[t133]
+				t153 := t95
+				/*line median.go:44*/ _ = t153[3]
+				/*line median.go:44*/ t173 := &t153[3]
+				/*line median.go:44*/ order(t144, t173)
 			}
-			/*line median.go:104:70000*/ a[0] = tile[j+2][at]
-			/*line median.go:106:70000*/ t115 := &a
-			/*line median.go:36:70000*/ t19 := t115
-			/*line median.go:36:70000*/ _ = t19[0]
-			/*line median.go:36:70000*/ t34 := &t19[0]
-			/*line median.go:37:70000*/ t45 := t115
-			/*line median.go:36:70000*/ _ = t45[2]
-			/*line median.go:36:70000*/ t64 := &t45[2]
-			/*line median.go:36:70000*/ order(t34, t64)
-			/*line median.go:40:70000*/ t75 := t115
-			/*line median.go:40:70000*/ t84 := &t75[0]
-			/*line median.go:41:70000*/ t97 := t115
-			/*line median.go:40:70000*/ _ = t97[1]
-			/*line median.go:40:70000*/ t116 := &t97[1]
-			/*line median.go:40:70000*/ order(t84, t116)
-			/*line median.go:44:70000*/ t125 := t115
-			/*line median.go:44:70000*/ _ = t125[1]
-			/*line median.go:44:70000*/ t145 := &t125[1]
-			/*line median.go:45:70000*/ t154 := t115
-			/*line median.go:44:70000*/ _ = t154[2]
-			/*line median.go:44:70000*/ t174 := &t154[2]
-			/*line median.go:44:70000*/ order(t145, t174)
-			/*line median.go:107:70000*/ t126 := a[1]
-			/*line median.go:107:70000*/ result05 := unkey[float32](t126)
-			/*line median.go:107:70000*/ dst[y2*dstStride+e2] = result05 /*line quern_gen.go:6959:1*/
+			/*line median.go:104:50000*/ a[0] = tile[j+2][at]
+			/*line median.go:106*/ t115 := &a
+			/*line median.go:36*/ t19 := t115
+			/*line median.go:36*/ _ = t19[0]
+			/*line median.go:36*/ t34 := &t19[0]
+			t45 := t115
+			/*line median.go:36*/ _ = t45[2]
+			/*line median.go:36*/ t64 := &t45[2]
+			/*line median.go:36*/ order(t34, t64)
+			/*line median.go:40*/ t75 := t115
+			/*line median.go:40*/ t84 := &t75[0]
+			t97 := t115
+			/*line median.go:40*/ _ = t97[1]
+			/*line median.go:40*/ t116 := &t97[1]
+			/*line median.go:40*/ order(t84, t116)
+			/*line median.go:44*/ t125 := t115
+			/*line median.go:44*/ _ = t125[1]
+			/*line median.go:44*/ t145 := &t125[1]
+			t154 := t115
+			/*line median.go:44*/ _ = t154[2]
+			/*line median.go:44*/ t174 := &t154[2]
+			/*line median.go:44*/ order(t145, t174)
+			/*line median.go:107*/ t126 := a[1]
+			/*line median.go:107*/ result05 := unkey[float32](t126)
+			/*line median.go:107*/ dst[y2*dstStride+e2] = result05
 		}
-	}
+	} /*line quern_gen.go:7004:1*/
 }
 
 // quernFunc1Median3_float32 is kernels.key.
@@ -6966,14 +7009,14 @@ func quernFunc1Median3_float32(v float32) int32 {
 	c := float32(1)
 	value := c / 2
 	/*line median.go:11*/ if value == 0 {
-		/*line median.go:12:70000*/ return host.Narrow[int32](v) /*line quern_gen.go:6969:1*/
+		return host.Narrow[int32](v)
 	}
-	/*line median.go:14:70000*/ f := float32(v)
-	/*line median.go:15:70000*/ if f != f {
-		/*line median.go:16:70000*/ return 2147483647 /*line quern_gen.go:6973:1*/
+	/*line median.go:14:50000*/ f := float32(v)
+	/*line median.go:15:50000*/ if f != f {
+		return 2147483647
 	}
-	/*line median.go:18:70000*/ b := int32(math.Float32bits(f))
-	/*line median.go:19:70000*/ return b ^ b>>31&2147483647 /*line quern_gen.go:6976:1*/
+	/*line median.go:18:50000*/ b := int32(math.Float32bits(f))
+	return b ^ b>>31&2147483647 /*line quern_gen.go:7019:1*/
 }
 
 func quernPlainMedian5[T uint8 | uint16](r *host.Run) {
@@ -7005,95 +7048,93 @@ func quernHostMedian5[T uint8 | uint16](r *host.Run) {
 		t1 := blockX*32 - size2
 		base := blockY * 16
 		base2 := blockX * 32
-		/*line median.go:57:70000*/ jFirst = 0
-		/*line median.go:58:70000*/ for ; jFirst < 20; jFirst += 8 {
-			/*line median.go:59:70000*/ if r.Halted() {
-				/*line median.go:57:70000*/ r.Halt() /*line quern_gen.go:7011:1*/
+		/*line median.go:57*/ jFirst = 0
+		/*line median.go:58:50000*/ for ; jFirst < 20; jFirst += 8 {
+			/*line median.go:59:50000*/ if r.Halted() {
+				/*line median.go:57*/ r.Halt()
 			}
-			/*line median.go:59:70000*/ start := t2 + jFirst
-			/*line median.go:60:70000*/ for threadZ := range 1 {
-				/*line median.go:61:70000*/ for threadY := range 8 {
-					/*line median.go:62:70000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line median.go:63:70000*/ start2 := start + threadY
-					/*line median.go:64:70000*/ quernRow1Median5[T](r, jFirst, threadY, start2, mode, h, size, t1, size3, c, w, value, src, srcStride, tile) /*line quern_gen.go:7018:1*/
+			/*line median.go:59:50000*/ start := t2 + jFirst
+			/*line median.go:60:50000*/ for threadZ := range 1 {
+				/*line median.go:61:50000*/ for threadY := range 8 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					t4 := start + threadY
+					quernRow1Median5[T](r, jFirst, threadY, mode, t4, h, size, t1, size3, c, w, value, src, srcStride, tile)
 				}
 			}
 		}
-		/*line median.go:68:70000*/ for threadZ := range 1 {
-			/*line median.go:69:70000*/ for threadY := range 8 {
-				/*line median.go:70:70000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line median.go:71:70000*/ quernRow2Median5[T](r, threadY, base, base2, size3, h, tile, c, size2, size4, size5, dst, dstStride) /*line quern_gen.go:7025:1*/
+		/*line median.go:68:50000*/ for threadZ := range 1 {
+			/*line median.go:69:50000*/ for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Median5[T](r, threadY, base, base2, size3, h, tile, c, size2, size4, size5, dst, dstStride)
 			}
 		}
-	}
+	} /*line quern_gen.go:7071:1*/
 }
 
 //go:noinline
-func quernRow1Median5[T uint8 | uint16](r *host.Run, jFirst int, threadY int, start2 int, mode int, h int, size int, t1 int, size3 int, c int, w int, value T, src []T, srcStride int, tile *[20][48]int32) {
+func quernRow1Median5[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, t1 int, size3 int, c int, w int, value T, src []T, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 20) {
 		return
 	}
 	if jFirst+threadY >= 0 && jFirst+threadY < 20 {
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
-			/*line median.go:58:70000*/ t4 := start2
-			/*line median.go:58:70000*/ result0 := inside(mode, t4, h)
-			/*line median.go:59:70000*/ y := result0
-			/*line median.go:59:70000*/ for i := threadX; i < size; i += 32 {
-				/*line median.go:60:70000*/ e := t1 + i
-				/*line median.go:61:70000*/ if e < 0 || e >= size3 {
-					/*line median.go:62:70000*/ t7 := e
-					/*line median.go:62:70000*/ result02 := modulo(t7, c)
-					/*line median.go:63:70000*/ channel := result02
-					/*line median.go:63:70000*/ t11 := (e - channel) / c
-					/*line median.go:63:70000*/ result03 := inside(mode, t11, w)
-					/*line median.go:64:70000*/ x := result03
-					/*line median.go:64:70000*/ e = -1
-					/*line median.go:65:70000*/ if x >= 0 {
-						/*line median.go:66:70000*/ e = x*c + channel /*line quern_gen.go:7053:1*/
+			/*line median.go:58*/ result0 := inside(mode, t4, h)
+			y := result0
+			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+				e := t1 + i
+				/*line median.go:61:50000*/ if e < 0 || e >= size3 {
+					t7 := e
+					/*line median.go:62*/ result02 := modulo(t7, c)
+					channel := result02
+					/*line median.go:63*/ t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ result03 := inside(mode, t11, w)
+					x := result03
+					/*line median.go:64*/ e = -1
+					/*line median.go:65:50000*/ if x >= 0 {
+						e = x*c + channel
 					}
 				}
-				/*line median.go:69:70000*/ v := value
-				/*line median.go:70:70000*/ if y >= 0 && e >= 0 {
-					/*line median.go:71:70000*/ v = src[y*srcStride+e] /*line quern_gen.go:7058:1*/
+				/*line median.go:69:50000*/ v := value
+				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:70000*/ t14 := v
-				/*line median.go:73:70000*/ result04 := key[T](t14)
-				/*line median.go:73:70000*/ tile[jFirst+threadY][i] = result04 /*line quern_gen.go:7062:1*/
+				/*line median.go:73:50000*/ t14 := v
+				/*line median.go:73*/ result04 := key[T](t14)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
 			}
 		}
-		/*line median.go:76:70000*/ return /*line quern_gen.go:7065:1*/
+		return
 	}
-	/*line median.go:78:70000*/ for threadX := range 32 {
-		/*line median.go:79:70000*/ r.ThreadIdx.X = threadX
-		/*line median.go:57:70000*/ if jFirst+threadY < 20 {
-			/*line median.go:58:70000*/ t4 := start2
-			/*line median.go:58:70000*/ result0 := inside(mode, t4, h)
-			/*line median.go:59:70000*/ y := result0
-			/*line median.go:59:70000*/ for i := threadX; i < size; i += 32 {
-				/*line median.go:60:70000*/ e := t1 + i
-				/*line median.go:61:70000*/ if e < 0 || e >= size3 {
-					/*line median.go:62:70000*/ t7 := e
-					/*line median.go:62:70000*/ result02 := modulo(t7, c)
-					/*line median.go:63:70000*/ channel := result02
-					/*line median.go:63:70000*/ t11 := (e - channel) / c
-					/*line median.go:63:70000*/ result03 := inside(mode, t11, w)
-					/*line median.go:64:70000*/ x := result03
-					/*line median.go:64:70000*/ e = -1
-					/*line median.go:65:70000*/ if x >= 0 {
-						/*line median.go:66:70000*/ e = x*c + channel /*line quern_gen.go:7084:1*/
+	/*line median.go:78:50000*/ for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		/*line median.go:57:50000*/ if jFirst+threadY < 20 {
+			result0 := inside(mode, t4, h)
+			y := result0
+			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+				e := t1 + i
+				/*line median.go:61:50000*/ if e < 0 || e >= size3 {
+					t7 := e
+					/*line median.go:62*/ result02 := modulo(t7, c)
+					channel := result02
+					/*line median.go:63*/ t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ result03 := inside(mode, t11, w)
+					x := result03
+					/*line median.go:64*/ e = -1
+					/*line median.go:65:50000*/ if x >= 0 {
+						e = x*c + channel
 					}
 				}
-				/*line median.go:69:70000*/ v := value
-				/*line median.go:70:70000*/ if y >= 0 && e >= 0 {
-					/*line median.go:71:70000*/ v = src[y*srcStride+e] /*line quern_gen.go:7089:1*/
+				/*line median.go:69:50000*/ v := value
+				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:70000*/ t14 := v
-				/*line median.go:73:70000*/ result04 := key[T](t14)
-				/*line median.go:73:70000*/ tile[jFirst+threadY][i] = result04 /*line quern_gen.go:7093:1*/
+				/*line median.go:73:50000*/ t14 := v
+				/*line median.go:73*/ result04 := key[T](t14)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
 			}
 		}
-	}
+	} /*line quern_gen.go:7137:1*/
 }
 
 //go:noinline
@@ -7104,414 +7145,414 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 		at := threadX + size2
 		at2 := threadX + size4
 		at3 := threadX + size5
-		/*line median.go:121:70000*/ for j := threadY; j < 16; j += 8 {
-			/*line median.go:122:70000*/ y2 := base + j
-			/*line median.go:123:70000*/ if e2 >= size3 || y2 >= h {
-				/*line median.go:124:70000*/ continue /*line quern_gen.go:7110:1*/
+		/*line median.go:121:50000*/ for j := threadY; j < 16; j += 8 {
+			y2 := base + j
+			/*line median.go:123:50000*/ if e2 >= size3 || y2 >= h {
+				continue
 			}
-			/*line median.go:126:70000*/ a := [14]int32{}
-			/*line median.go:129:70000*/ a[0] = tile[j][threadX]
-			/*line median.go:129:70000*/ a[1] = tile[j][threadX+c]
-			/*line median.go:129:70000*/ a[2] = tile[j][at]
-			/*line median.go:129:70000*/ a[3] = tile[j][at2]
-			/*line median.go:129:70000*/ a[4] = tile[j][at3]
-			/*line median.go:129:70000*/ a[5] = tile[j+1][threadX]
-			/*line median.go:129:70000*/ a[6] = tile[j+1][threadX+c]
-			/*line median.go:129:70000*/ a[7] = tile[j+1][at]
-			/*line median.go:129:70000*/ a[8] = tile[j+1][at2]
-			/*line median.go:129:70000*/ a[9] = tile[j+1][at3]
-			/*line median.go:129:70000*/ a[10] = tile[j+2][threadX]
-			/*line median.go:129:70000*/ a[11] = tile[j+2][threadX+c]
-			/*line median.go:129:70000*/ a[12] = tile[j+2][at]
-			/*line median.go:129:70000*/ a[13] = tile[j+2][at2]
-			/*line median.go:133:70000*/ t9 := &a
-			/*line median.go:35:70000*/ for i2 := 0; i2 < 7; i2++ {
-				/*line median.go:36:70000*/ t12 := t9
-				/*line median.go:37:70000*/ t22 := i2
-				/*line median.go:36:70000*/ _ = t12[t22]
-				/*line median.go:36:70000*/ t3 := &t12[t22]
-				/*line median.go:37:70000*/ t42 := t9
-				/*line median.go:38:70000*/ t5 := 13 - i2
-				/*line median.go:36:70000*/ _ = t42[t5]
-				/*line median.go:36:70000*/ t6 := &t42[t5]
-				/*line median.go:36:70000*/ order(t3, t6) /*line quern_gen.go:7137:1*/
+			/*line median.go:126*/ a := [14]int32{}
+			/*line median.go:129*/ a[0] = tile[j][threadX]
+			/*line median.go:129*/ a[1] = tile[j][threadX+c]
+			/*line median.go:129*/ a[2] = tile[j][at]
+			/*line median.go:129*/ a[3] = tile[j][at2]
+			/*line median.go:129*/ a[4] = tile[j][at3]
+			/*line median.go:129*/ a[5] = tile[j+1][threadX]
+			/*line median.go:129*/ a[6] = tile[j+1][threadX+c]
+			/*line median.go:129*/ a[7] = tile[j+1][at]
+			/*line median.go:129*/ a[8] = tile[j+1][at2]
+			/*line median.go:129*/ a[9] = tile[j+1][at3]
+			/*line median.go:129*/ a[10] = tile[j+2][threadX]
+			/*line median.go:129*/ a[11] = tile[j+2][threadX+c]
+			/*line median.go:129*/ a[12] = tile[j+2][at]
+			/*line median.go:129*/ a[13] = tile[j+2][at2]
+			/*line median.go:133*/ t9 := &a
+			/*line median.go:35:50000*/ for i2 := 0; i2 < 7; i2++ {
+				t12 := t9
+				t22 := i2
+				/*line median.go:36*/ _ = t12[t22]
+				/*line median.go:36*/ t3 := &t12[t22]
+				t42 := t9
+				t5 := 13 - i2
+				/*line median.go:36*/ _ = t42[t5]
+				/*line median.go:36*/ t6 := &t42[t5]
+				/*line median.go:36*/ order(t3, t6)
 			}
-			/*line median.go:39:70000*/ for i3 := 1; i3 < 7; i3++ {
-				/*line median.go:40:70000*/ t72 := t9
-				/*line median.go:40:70000*/ t8 := &t72[0]
-				/*line median.go:41:70000*/ t92 := t9
-				/*line median.go:42:70000*/ t10 := i3
-				/*line median.go:40:70000*/ _ = t92[t10]
-				/*line median.go:40:70000*/ t112 := &t92[t10]
-				/*line median.go:40:70000*/ order(t8, t112) /*line quern_gen.go:7146:1*/
+			/*line median.go:39:50000*/ for i3 := 1; i3 < 7; i3++ {
+				t72 := t9
+				/*line median.go:40*/ t8 := &t72[0]
+				t92 := t9
+				t10 := i3
+				/*line median.go:40*/ _ = t92[t10]
+				/*line median.go:40*/ t112 := &t92[t10]
+				/*line median.go:40*/ order(t8, t112)
 			}
-			/*line median.go:43:70000*/ for i4 := 7; i4 < 13; i4++ {
-				/*line median.go:44:70000*/ t122 := t9
-				/*line median.go:45:70000*/ t13 := i4
-				/*line median.go:44:70000*/ _ = t122[t13]
-				/*line median.go:44:70000*/ t142 := &t122[t13]
-				/*line median.go:45:70000*/ t15 := t9
-				/*line median.go:44:70000*/ _ = t15[13]
-				/*line median.go:44:70000*/ t17 := &t15[13]
-				/*line median.go:44:70000*/ order(t142, t17) /*line quern_gen.go:7156:1*/
+			/*line median.go:43:50000*/ for i4 := 7; i4 < 13; i4++ {
+				t122 := t9
+				t13 := i4
+				/*line median.go:44*/ _ = t122[t13]
+				/*line median.go:44*/ t142 := &t122[t13]
+				t15 := t9
+				/*line median.go:44*/ _ = t15[13]
+				/*line median.go:44*/ t17 := &t15[13]
+				/*line median.go:44*/ order(t142, t17)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+2][at3]
-			/*line median.go:133:70000*/ t93 := &a
-			/*line median.go:35:70000*/ for i5 := 0; i5 < 6; i5++ {
-				/*line median.go:36:70000*/ t16 := t93
-				/*line median.go:37:70000*/ t23 := i5
-				/*line median.go:36:70000*/ _ = t16[t23]
-				/*line median.go:36:70000*/ t32 := &t16[t23]
-				/*line median.go:37:70000*/ t43 := t93
-				/*line median.go:38:70000*/ t52 := 12 - i5
-				/*line median.go:36:70000*/ _ = t43[t52]
-				/*line median.go:36:70000*/ t62 := &t43[t52]
-				/*line median.go:36:70000*/ order(t32, t62) /*line quern_gen.go:7169:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+2][at3]
+			/*line median.go:133*/ t93 := &a
+			/*line median.go:35:50000*/ for i5 := 0; i5 < 6; i5++ {
+				t16 := t93
+				t23 := i5
+				/*line median.go:36*/ _ = t16[t23]
+				/*line median.go:36*/ t32 := &t16[t23]
+				t43 := t93
+				t52 := 12 - i5
+				/*line median.go:36*/ _ = t43[t52]
+				/*line median.go:36*/ t62 := &t43[t52]
+				/*line median.go:36*/ order(t32, t62)
 			}
-			/*line median.go:39:70000*/ for i6 := 1; i6 < 7; i6++ {
-				/*line median.go:40:70000*/ t73 := t93
-				/*line median.go:40:70000*/ t82 := &t73[0]
-				/*line median.go:41:70000*/ t94 := t93
-				/*line median.go:42:70000*/ t102 := i6
-				/*line median.go:40:70000*/ _ = t94[t102]
-				/*line median.go:40:70000*/ t113 := &t94[t102]
-				/*line median.go:40:70000*/ order(t82, t113) /*line quern_gen.go:7178:1*/
+			/*line median.go:39:50000*/ for i6 := 1; i6 < 7; i6++ {
+				t73 := t93
+				/*line median.go:40*/ t82 := &t73[0]
+				t94 := t93
+				t102 := i6
+				/*line median.go:40*/ _ = t94[t102]
+				/*line median.go:40*/ t113 := &t94[t102]
+				/*line median.go:40*/ order(t82, t113)
 			}
-			/*line median.go:43:70000*/ for i7 := 6; i7 < 12; i7++ {
-				/*line median.go:44:70000*/ t123 := t93
-				/*line median.go:45:70000*/ t132 := i7
-				/*line median.go:44:70000*/ _ = t123[t132]
-				/*line median.go:44:70000*/ t143 := &t123[t132]
-				/*line median.go:45:70000*/ t152 := t93
-				/*line median.go:44:70000*/ _ = t152[12]
-				/*line median.go:44:70000*/ t172 := &t152[12]
-				/*line median.go:44:70000*/ order(t143, t172) /*line quern_gen.go:7188:1*/
+			/*line median.go:43:50000*/ for i7 := 6; i7 < 12; i7++ {
+				t123 := t93
+				t132 := i7
+				/*line median.go:44*/ _ = t123[t132]
+				/*line median.go:44*/ t143 := &t123[t132]
+				t152 := t93
+				/*line median.go:44*/ _ = t152[12]
+				/*line median.go:44*/ t172 := &t152[12]
+				/*line median.go:44*/ order(t143, t172)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+3][threadX]
-			/*line median.go:133:70000*/ t95 := &a
-			/*line median.go:35:70000*/ for i8 := 0; i8 < 6; i8++ {
-				/*line median.go:36:70000*/ t18 := t95
-				/*line median.go:37:70000*/ t24 := i8
-				/*line median.go:36:70000*/ _ = t18[t24]
-				/*line median.go:36:70000*/ t33 := &t18[t24]
-				/*line median.go:37:70000*/ t44 := t95
-				/*line median.go:38:70000*/ t53 := 11 - i8
-				/*line median.go:36:70000*/ _ = t44[t53]
-				/*line median.go:36:70000*/ t63 := &t44[t53]
-				/*line median.go:36:70000*/ order(t33, t63) /*line quern_gen.go:7201:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+3][threadX]
+			/*line median.go:133*/ t95 := &a
+			/*line median.go:35:50000*/ for i8 := 0; i8 < 6; i8++ {
+				t18 := t95
+				t24 := i8
+				/*line median.go:36*/ _ = t18[t24]
+				/*line median.go:36*/ t33 := &t18[t24]
+				t44 := t95
+				t53 := 11 - i8
+				/*line median.go:36*/ _ = t44[t53]
+				/*line median.go:36*/ t63 := &t44[t53]
+				/*line median.go:36*/ order(t33, t63)
 			}
-			/*line median.go:39:70000*/ for i9 := 1; i9 < 6; i9++ {
-				/*line median.go:40:70000*/ t74 := t95
-				/*line median.go:40:70000*/ t83 := &t74[0]
-				/*line median.go:41:70000*/ t96 := t95
-				/*line median.go:42:70000*/ t103 := i9
-				/*line median.go:40:70000*/ _ = t96[t103]
-				/*line median.go:40:70000*/ t114 := &t96[t103]
-				/*line median.go:40:70000*/ order(t83, t114) /*line quern_gen.go:7210:1*/
+			/*line median.go:39:50000*/ for i9 := 1; i9 < 6; i9++ {
+				t74 := t95
+				/*line median.go:40*/ t83 := &t74[0]
+				t96 := t95
+				t103 := i9
+				/*line median.go:40*/ _ = t96[t103]
+				/*line median.go:40*/ t114 := &t96[t103]
+				/*line median.go:40*/ order(t83, t114)
 			}
-			/*line median.go:43:70000*/ for i10 := 6; i10 < 11; i10++ {
-				/*line median.go:44:70000*/ t124 := t95
-				/*line median.go:45:70000*/ t133 := i10
-				/*line median.go:44:70000*/ _ = t124[t133]
-				/*line median.go:44:70000*/ t144 := &t124[t133]
-				/*line median.go:45:70000*/ t153 := t95
-				/*line median.go:44:70000*/ _ = t153[11]
-				/*line median.go:44:70000*/ t173 := &t153[11]
-				/*line median.go:44:70000*/ order(t144, t173) /*line quern_gen.go:7220:1*/
+			/*line median.go:43:50000*/ for i10 := 6; i10 < 11; i10++ {
+				t124 := t95
+				t133 := i10
+				/*line median.go:44*/ _ = t124[t133]
+				/*line median.go:44*/ t144 := &t124[t133]
+				t153 := t95
+				/*line median.go:44*/ _ = t153[11]
+				/*line median.go:44*/ t173 := &t153[11]
+				/*line median.go:44*/ order(t144, t173)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+3][threadX+c]
-			/*line median.go:133:70000*/ t97 := &a
-			/*line median.go:35:70000*/ for i11 := 0; i11 < 5; i11++ {
-				/*line median.go:36:70000*/ t19 := t97
-				/*line median.go:37:70000*/ t25 := i11
-				/*line median.go:36:70000*/ _ = t19[t25]
-				/*line median.go:36:70000*/ t34 := &t19[t25]
-				/*line median.go:37:70000*/ t45 := t97
-				/*line median.go:38:70000*/ t54 := 10 - i11
-				/*line median.go:36:70000*/ _ = t45[t54]
-				/*line median.go:36:70000*/ t64 := &t45[t54]
-				/*line median.go:36:70000*/ order(t34, t64) /*line quern_gen.go:7233:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+3][threadX+c]
+			/*line median.go:133*/ t97 := &a
+			/*line median.go:35:50000*/ for i11 := 0; i11 < 5; i11++ {
+				t19 := t97
+				t25 := i11
+				/*line median.go:36*/ _ = t19[t25]
+				/*line median.go:36*/ t34 := &t19[t25]
+				t45 := t97
+				t54 := 10 - i11
+				/*line median.go:36*/ _ = t45[t54]
+				/*line median.go:36*/ t64 := &t45[t54]
+				/*line median.go:36*/ order(t34, t64)
 			}
-			/*line median.go:39:70000*/ for i12 := 1; i12 < 6; i12++ {
-				/*line median.go:40:70000*/ t75 := t97
-				/*line median.go:40:70000*/ t84 := &t75[0]
-				/*line median.go:41:70000*/ t98 := t97
-				/*line median.go:42:70000*/ t104 := i12
-				/*line median.go:40:70000*/ _ = t98[t104]
-				/*line median.go:40:70000*/ t115 := &t98[t104]
-				/*line median.go:40:70000*/ order(t84, t115) /*line quern_gen.go:7242:1*/
+			/*line median.go:39:50000*/ for i12 := 1; i12 < 6; i12++ {
+				t75 := t97
+				/*line median.go:40*/ t84 := &t75[0]
+				t98 := t97
+				t104 := i12
+				/*line median.go:40*/ _ = t98[t104]
+				/*line median.go:40*/ t115 := &t98[t104]
+				/*line median.go:40*/ order(t84, t115)
 			}
-			/*line median.go:43:70000*/ for i13 := 5; i13 < 10; i13++ {
-				/*line median.go:44:70000*/ t125 := t97
-				/*line median.go:45:70000*/ t134 := i13
-				/*line median.go:44:70000*/ _ = t125[t134]
-				/*line median.go:44:70000*/ t145 := &t125[t134]
-				/*line median.go:45:70000*/ t154 := t97
-				/*line median.go:44:70000*/ _ = t154[10]
-				/*line median.go:44:70000*/ t174 := &t154[10]
-				/*line median.go:44:70000*/ order(t145, t174) /*line quern_gen.go:7252:1*/
+			/*line median.go:43:50000*/ for i13 := 5; i13 < 10; i13++ {
+				t125 := t97
+				t134 := i13
+				/*line median.go:44*/ _ = t125[t134]
+				/*line median.go:44*/ t145 := &t125[t134]
+				t154 := t97
+				/*line median.go:44*/ _ = t154[10]
+				/*line median.go:44*/ t174 := &t154[10]
+				/*line median.go:44*/ order(t145, t174)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+3][at]
-			/*line median.go:133:70000*/ t99 := &a
-			/*line median.go:35:70000*/ for i14 := 0; i14 < 5; i14++ {
-				/*line median.go:36:70000*/ t110 := t99
-				/*line median.go:37:70000*/ t26 := i14
-				/*line median.go:36:70000*/ _ = t110[t26]
-				/*line median.go:36:70000*/ t35 := &t110[t26]
-				/*line median.go:37:70000*/ t46 := t99
-				/*line median.go:38:70000*/ t55 := 9 - i14
-				/*line median.go:36:70000*/ _ = t46[t55]
-				/*line median.go:36:70000*/ t65 := &t46[t55]
-				/*line median.go:36:70000*/ order(t35, t65) /*line quern_gen.go:7265:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+3][at]
+			/*line median.go:133*/ t99 := &a
+			/*line median.go:35:50000*/ for i14 := 0; i14 < 5; i14++ {
+				t110 := t99
+				t26 := i14
+				/*line median.go:36*/ _ = t110[t26]
+				/*line median.go:36*/ t35 := &t110[t26]
+				t46 := t99
+				t55 := 9 - i14
+				/*line median.go:36*/ _ = t46[t55]
+				/*line median.go:36*/ t65 := &t46[t55]
+				/*line median.go:36*/ order(t35, t65)
 			}
-			/*line median.go:39:70000*/ for i15 := 1; i15 < 5; i15++ {
-				/*line median.go:40:70000*/ t76 := t99
-				/*line median.go:40:70000*/ t85 := &t76[0]
-				/*line median.go:41:70000*/ t910 := t99
-				/*line median.go:42:70000*/ t105 := i15
-				/*line median.go:40:70000*/ _ = t910[t105]
-				/*line median.go:40:70000*/ t116 := &t910[t105]
-				/*line median.go:40:70000*/ order(t85, t116) /*line quern_gen.go:7274:1*/
+			/*line median.go:39:50000*/ for i15 := 1; i15 < 5; i15++ {
+				t76 := t99
+				/*line median.go:40*/ t85 := &t76[0]
+				t910 := t99
+				t105 := i15
+				/*line median.go:40*/ _ = t910[t105]
+				/*line median.go:40*/ t116 := &t910[t105]
+				/*line median.go:40*/ order(t85, t116)
 			}
-			/*line median.go:43:70000*/ for i16 := 5; i16 < 9; i16++ {
-				/*line median.go:44:70000*/ t126 := t99
-				/*line median.go:45:70000*/ t135 := i16
-				/*line median.go:44:70000*/ _ = t126[t135]
-				/*line median.go:44:70000*/ t146 := &t126[t135]
-				/*line median.go:45:70000*/ t155 := t99
-				/*line median.go:44:70000*/ _ = t155[9]
-				/*line median.go:44:70000*/ t175 := &t155[9]
-				/*line median.go:44:70000*/ order(t146, t175) /*line quern_gen.go:7284:1*/
+			/*line median.go:43:50000*/ for i16 := 5; i16 < 9; i16++ {
+				t126 := t99
+				t135 := i16
+				/*line median.go:44*/ _ = t126[t135]
+				/*line median.go:44*/ t146 := &t126[t135]
+				t155 := t99
+				/*line median.go:44*/ _ = t155[9]
+				/*line median.go:44*/ t175 := &t155[9]
+				/*line median.go:44*/ order(t146, t175)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+3][at2]
-			/*line median.go:133:70000*/ t911 := &a
-			/*line median.go:35:70000*/ for i17 := 0; i17 < 4; i17++ {
-				/*line median.go:36:70000*/ t111 := t911
-				/*line median.go:37:70000*/ t27 := i17
-				/*line median.go:36:70000*/ _ = t111[t27]
-				/*line median.go:36:70000*/ t36 := &t111[t27]
-				/*line median.go:37:70000*/ t47 := t911
-				/*line median.go:38:70000*/ t56 := 8 - i17
-				/*line median.go:36:70000*/ _ = t47[t56]
-				/*line median.go:36:70000*/ t66 := &t47[t56]
-				/*line median.go:36:70000*/ order(t36, t66) /*line quern_gen.go:7297:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+3][at2]
+			/*line median.go:133*/ t911 := &a
+			/*line median.go:35:50000*/ for i17 := 0; i17 < 4; i17++ {
+				t111 := t911
+				t27 := i17
+				/*line median.go:36*/ _ = t111[t27]
+				/*line median.go:36*/ t36 := &t111[t27]
+				t47 := t911
+				t56 := 8 - i17
+				/*line median.go:36*/ _ = t47[t56]
+				/*line median.go:36*/ t66 := &t47[t56]
+				/*line median.go:36*/ order(t36, t66)
 			}
-			/*line median.go:39:70000*/ for i18 := 1; i18 < 5; i18++ {
-				/*line median.go:40:70000*/ t77 := t911
-				/*line median.go:40:70000*/ t86 := &t77[0]
-				/*line median.go:41:70000*/ t912 := t911
-				/*line median.go:42:70000*/ t106 := i18
-				/*line median.go:40:70000*/ _ = t912[t106]
-				/*line median.go:40:70000*/ t117 := &t912[t106]
-				/*line median.go:40:70000*/ order(t86, t117) /*line quern_gen.go:7306:1*/
+			/*line median.go:39:50000*/ for i18 := 1; i18 < 5; i18++ {
+				t77 := t911
+				/*line median.go:40*/ t86 := &t77[0]
+				t912 := t911
+				t106 := i18
+				/*line median.go:40*/ _ = t912[t106]
+				/*line median.go:40*/ t117 := &t912[t106]
+				/*line median.go:40*/ order(t86, t117)
 			}
-			/*line median.go:43:70000*/ for i19 := 4; i19 < 8; i19++ {
-				/*line median.go:44:70000*/ t127 := t911
-				/*line median.go:45:70000*/ t136 := i19
-				/*line median.go:44:70000*/ _ = t127[t136]
-				/*line median.go:44:70000*/ t147 := &t127[t136]
-				/*line median.go:45:70000*/ t156 := t911
-				/*line median.go:44:70000*/ _ = t156[8]
-				/*line median.go:44:70000*/ t176 := &t156[8]
-				/*line median.go:44:70000*/ order(t147, t176) /*line quern_gen.go:7316:1*/
+			/*line median.go:43:50000*/ for i19 := 4; i19 < 8; i19++ {
+				t127 := t911
+				t136 := i19
+				/*line median.go:44*/ _ = t127[t136]
+				/*line median.go:44*/ t147 := &t127[t136]
+				t156 := t911
+				/*line median.go:44*/ _ = t156[8]
+				/*line median.go:44*/ t176 := &t156[8]
+				/*line median.go:44*/ order(t147, t176)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+3][at3]
-			/*line median.go:133:70000*/ t913 := &a
-			/*line median.go:35:70000*/ for i20 := 0; i20 < 4; i20++ {
-				/*line median.go:36:70000*/ t118 := t913
-				/*line median.go:37:70000*/ t28 := i20
-				/*line median.go:36:70000*/ _ = t118[t28]
-				/*line median.go:36:70000*/ t37 := &t118[t28]
-				/*line median.go:37:70000*/ t48 := t913
-				/*line median.go:38:70000*/ t57 := 7 - i20
-				/*line median.go:36:70000*/ _ = t48[t57]
-				/*line median.go:36:70000*/ t67 := &t48[t57]
-				/*line median.go:36:70000*/ order(t37, t67) /*line quern_gen.go:7329:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+3][at3]
+			/*line median.go:133*/ t913 := &a
+			/*line median.go:35:50000*/ for i20 := 0; i20 < 4; i20++ {
+				t118 := t913
+				t28 := i20
+				/*line median.go:36*/ _ = t118[t28]
+				/*line median.go:36*/ t37 := &t118[t28]
+				t48 := t913
+				t57 := 7 - i20
+				/*line median.go:36*/ _ = t48[t57]
+				/*line median.go:36*/ t67 := &t48[t57]
+				/*line median.go:36*/ order(t37, t67)
 			}
-			/*line median.go:39:70000*/ for i21 := 1; i21 < 4; i21++ {
-				/*line median.go:40:70000*/ t78 := t913
-				/*line median.go:40:70000*/ t87 := &t78[0]
-				/*line median.go:41:70000*/ t914 := t913
-				/*line median.go:42:70000*/ t107 := i21
-				/*line median.go:40:70000*/ _ = t914[t107]
-				/*line median.go:40:70000*/ t119 := &t914[t107]
-				/*line median.go:40:70000*/ order(t87, t119) /*line quern_gen.go:7338:1*/
+			/*line median.go:39:50000*/ for i21 := 1; i21 < 4; i21++ {
+				t78 := t913
+				/*line median.go:40*/ t87 := &t78[0]
+				t914 := t913
+				t107 := i21
+				/*line median.go:40*/ _ = t914[t107]
+				/*line median.go:40*/ t119 := &t914[t107]
+				/*line median.go:40*/ order(t87, t119)
 			}
-			/*line median.go:43:70000*/ for i22 := 4; i22 < 7; i22++ {
-				/*line median.go:44:70000*/ t128 := t913
-				/*line median.go:45:70000*/ t137 := i22
-				/*line median.go:44:70000*/ _ = t128[t137]
-				/*line median.go:44:70000*/ t148 := &t128[t137]
-				/*line median.go:45:70000*/ t157 := t913
-				/*line median.go:44:70000*/ _ = t157[7]
-				/*line median.go:44:70000*/ t177 := &t157[7]
-				/*line median.go:44:70000*/ order(t148, t177) /*line quern_gen.go:7348:1*/
+			/*line median.go:43:50000*/ for i22 := 4; i22 < 7; i22++ {
+				t128 := t913
+				t137 := i22
+				/*line median.go:44*/ _ = t128[t137]
+				/*line median.go:44*/ t148 := &t128[t137]
+				t157 := t913
+				/*line median.go:44*/ _ = t157[7]
+				/*line median.go:44*/ t177 := &t157[7]
+				/*line median.go:44*/ order(t148, t177)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+4][threadX]
-			/*line median.go:133:70000*/ t915 := &a
-			/*line median.go:35:70000*/ for i23 := 0; i23 < 3; i23++ {
-				/*line median.go:36:70000*/ t120 := t915
-				/*line median.go:37:70000*/ t29 := i23
-				/*line median.go:36:70000*/ _ = t120[t29]
-				/*line median.go:36:70000*/ t38 := &t120[t29]
-				/*line median.go:37:70000*/ t49 := t915
-				/*line median.go:38:70000*/ t58 := 6 - i23
-				/*line median.go:36:70000*/ _ = t49[t58]
-				/*line median.go:36:70000*/ t68 := &t49[t58]
-				/*line median.go:36:70000*/ order(t38, t68) /*line quern_gen.go:7361:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+4][threadX]
+			/*line median.go:133*/ t915 := &a
+			/*line median.go:35:50000*/ for i23 := 0; i23 < 3; i23++ {
+				t120 := t915
+				t29 := i23
+				/*line median.go:36*/ _ = t120[t29]
+				/*line median.go:36*/ t38 := &t120[t29]
+				t49 := t915
+				t58 := 6 - i23
+				/*line median.go:36*/ _ = t49[t58]
+				/*line median.go:36*/ t68 := &t49[t58]
+				/*line median.go:36*/ order(t38, t68)
 			}
-			/*line median.go:39:70000*/ for i24 := 1; i24 < 4; i24++ {
-				/*line median.go:40:70000*/ t79 := t915
-				/*line median.go:40:70000*/ t88 := &t79[0]
-				/*line median.go:41:70000*/ t916 := t915
-				/*line median.go:42:70000*/ t108 := i24
-				/*line median.go:40:70000*/ _ = t916[t108]
-				/*line median.go:40:70000*/ t1110 := &t916[t108]
-				/*line median.go:40:70000*/ order(t88, t1110) /*line quern_gen.go:7370:1*/
+			/*line median.go:39:50000*/ for i24 := 1; i24 < 4; i24++ {
+				t79 := t915
+				/*line median.go:40*/ t88 := &t79[0]
+				t916 := t915
+				t108 := i24
+				/*line median.go:40*/ _ = t916[t108]
+				/*line median.go:40*/ t1110 := &t916[t108]
+				/*line median.go:40*/ order(t88, t1110)
 			}
-			/*line median.go:43:70000*/ for i25 := 3; i25 < 6; i25++ {
-				/*line median.go:44:70000*/ t129 := t915
-				/*line median.go:45:70000*/ t138 := i25
-				/*line median.go:44:70000*/ _ = t129[t138]
-				/*line median.go:44:70000*/ t149 := &t129[t138]
-				/*line median.go:45:70000*/ t158 := t915
-				/*line median.go:44:70000*/ _ = t158[6]
-				/*line median.go:44:70000*/ t178 := &t158[6]
-				/*line median.go:44:70000*/ order(t149, t178) /*line quern_gen.go:7380:1*/
+			/*line median.go:43:50000*/ for i25 := 3; i25 < 6; i25++ {
+				t129 := t915
+				t138 := i25
+				/*line median.go:44*/ _ = t129[t138]
+				/*line median.go:44*/ t149 := &t129[t138]
+				t158 := t915
+				/*line median.go:44*/ _ = t158[6]
+				/*line median.go:44*/ t178 := &t158[6]
+				/*line median.go:44*/ order(t149, t178)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+4][threadX+c]
-			/*line median.go:133:70000*/ t917 := &a
-			/*line median.go:35:70000*/ for i26 := 0; i26 < 3; i26++ {
-				/*line median.go:36:70000*/ t121 := t917
-				/*line median.go:37:70000*/ t210 := i26
-				/*line median.go:36:70000*/ _ = t121[t210]
-				/*line median.go:36:70000*/ t39 := &t121[t210]
-				/*line median.go:37:70000*/ t410 := t917
-				/*line median.go:38:70000*/ t59 := 5 - i26
-				/*line median.go:36:70000*/ _ = t410[t59]
-				/*line median.go:36:70000*/ t69 := &t410[t59]
-				/*line median.go:36:70000*/ order(t39, t69) /*line quern_gen.go:7393:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+4][threadX+c]
+			/*line median.go:133*/ t917 := &a
+			/*line median.go:35:50000*/ for i26 := 0; i26 < 3; i26++ {
+				t121 := t917
+				t210 := i26
+				/*line median.go:36*/ _ = t121[t210]
+				/*line median.go:36*/ t39 := &t121[t210]
+				t410 := t917
+				t59 := 5 - i26
+				/*line median.go:36*/ _ = t410[t59]
+				/*line median.go:36*/ t69 := &t410[t59]
+				/*line median.go:36*/ order(t39, t69)
 			}
-			/*line median.go:39:70000*/ for i27 := 1; i27 < 3; i27++ {
-				/*line median.go:40:70000*/ t710 := t917
-				/*line median.go:40:70000*/ t89 := &t710[0]
-				/*line median.go:41:70000*/ t918 := t917
-				/*line median.go:42:70000*/ t109 := i27
-				/*line median.go:40:70000*/ _ = t918[t109]
-				/*line median.go:40:70000*/ t1111 := &t918[t109]
-				/*line median.go:40:70000*/ order(t89, t1111) /*line quern_gen.go:7402:1*/
+			/*line median.go:39:50000*/ for i27 := 1; i27 < 3; i27++ {
+				t710 := t917
+				/*line median.go:40*/ t89 := &t710[0]
+				t918 := t917
+				t109 := i27
+				/*line median.go:40*/ _ = t918[t109]
+				/*line median.go:40*/ t1111 := &t918[t109]
+				/*line median.go:40*/ order(t89, t1111)
 			}
-			/*line median.go:43:70000*/ for i28 := 3; i28 < 5; i28++ {
-				/*line median.go:44:70000*/ t1210 := t917
-				/*line median.go:45:70000*/ t139 := i28
-				/*line median.go:44:70000*/ _ = t1210[t139]
-				/*line median.go:44:70000*/ t1410 := &t1210[t139]
-				/*line median.go:45:70000*/ t159 := t917
-				/*line median.go:44:70000*/ _ = t159[5]
-				/*line median.go:44:70000*/ t179 := &t159[5]
-				/*line median.go:44:70000*/ order(t1410, t179) /*line quern_gen.go:7412:1*/
+			/*line median.go:43:50000*/ for i28 := 3; i28 < 5; i28++ {
+				t1210 := t917
+				t139 := i28
+				/*line median.go:44*/ _ = t1210[t139]
+				/*line median.go:44*/ t1410 := &t1210[t139]
+				t159 := t917
+				/*line median.go:44*/ _ = t159[5]
+				/*line median.go:44*/ t179 := &t159[5]
+				/*line median.go:44*/ order(t1410, t179)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+4][at]
-			/*line median.go:133:70000*/ t919 := &a
-			/*line median.go:35:70000*/ for i29 := 0; i29 < 2; i29++ {
-				/*line median.go:36:70000*/ t130 := t919
-				/*line median.go:37:70000*/ t211 := i29
-				/*line median.go:36:70000*/ _ = t130[t211]
-				/*line median.go:36:70000*/ t310 := &t130[t211]
-				/*line median.go:37:70000*/ t411 := t919
-				/*line median.go:38:70000*/ t510 := 4 - i29
-				/*line median.go:36:70000*/ _ = t411[t510]
-				/*line median.go:36:70000*/ t610 := &t411[t510]
-				/*line median.go:36:70000*/ order(t310, t610) /*line quern_gen.go:7425:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+4][at]
+			/*line median.go:133*/ t919 := &a
+			/*line median.go:35:50000*/ for i29 := 0; i29 < 2; i29++ {
+				t130 := t919
+				t211 := i29
+				/*line median.go:36*/ _ = t130[t211]
+				/*line median.go:36*/ t310 := &t130[t211]
+				t411 := t919
+				t510 := 4 - i29
+				/*line median.go:36*/ _ = t411[t510]
+				/*line median.go:36*/ t610 := &t411[t510]
+				/*line median.go:36*/ order(t310, t610)
 			}
-			/*line median.go:39:70000*/ for i30 := 1; i30 < 3; i30++ {
-				/*line median.go:40:70000*/ t711 := t919
-				/*line median.go:40:70000*/ t810 := &t711[0]
-				/*line median.go:41:70000*/ t920 := t919
-				/*line median.go:42:70000*/ t1010 := i30
-				/*line median.go:40:70000*/ _ = t920[t1010]
-				/*line median.go:40:70000*/ t1112 := &t920[t1010]
-				/*line median.go:40:70000*/ order(t810, t1112) /*line quern_gen.go:7434:1*/
+			/*line median.go:39:50000*/ for i30 := 1; i30 < 3; i30++ {
+				t711 := t919
+				/*line median.go:40*/ t810 := &t711[0]
+				t920 := t919
+				t1010 := i30
+				/*line median.go:40*/ _ = t920[t1010]
+				/*line median.go:40*/ t1112 := &t920[t1010]
+				/*line median.go:40*/ order(t810, t1112)
 			}
-			/*line median.go:43:70000*/ for i31 := 2; i31 < 4; i31++ {
-				/*line median.go:44:70000*/ t1211 := t919
-				/*line median.go:45:70000*/ t1310 := i31
-				/*line median.go:44:70000*/ _ = t1211[t1310]
-				/*line median.go:44:70000*/ t1411 := &t1211[t1310]
-				/*line median.go:45:70000*/ t1510 := t919
-				/*line median.go:44:70000*/ _ = t1510[4]
-				/*line median.go:44:70000*/ t1710 := &t1510[4]
-				/*line median.go:44:70000*/ order(t1411, t1710) /*line quern_gen.go:7444:1*/
+			/*line median.go:43:50000*/ for i31 := 2; i31 < 4; i31++ {
+				t1211 := t919
+				t1310 := i31
+				/*line median.go:44*/ _ = t1211[t1310]
+				/*line median.go:44*/ t1411 := &t1211[t1310]
+				t1510 := t919
+				/*line median.go:44*/ _ = t1510[4]
+				/*line median.go:44*/ t1710 := &t1510[4]
+				/*line median.go:44*/ order(t1411, t1710)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+4][at2]
-			/*line median.go:133:70000*/ t921 := &a
-			/*line median.go:35:70000*/ for i32 := 0; i32 < 2; i32++ {
-				/*line median.go:36:70000*/ t131 := t921
-				/*line median.go:37:70000*/ t212 := i32
-				/*line median.go:36:70000*/ _ = t131[t212]
-				/*line median.go:36:70000*/ t311 := &t131[t212]
-				/*line median.go:37:70000*/ t412 := t921
-				/*line median.go:38:70000*/ t511 := 3 - i32
-				/*line median.go:36:70000*/ _ = t412[t511]
-				/*line median.go:36:70000*/ t611 := &t412[t511]
-				/*line median.go:36:70000*/ order(t311, t611) /*line quern_gen.go:7457:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+4][at2]
+			/*line median.go:133*/ t921 := &a
+			/*line median.go:35:50000*/ for i32 := 0; i32 < 2; i32++ {
+				t131 := t921
+				t212 := i32
+				/*line median.go:36*/ _ = t131[t212]
+				/*line median.go:36*/ t311 := &t131[t212]
+				t412 := t921
+				t511 := 3 - i32
+				/*line median.go:36*/ _ = t412[t511]
+				/*line median.go:36*/ t611 := &t412[t511]
+				/*line median.go:36*/ order(t311, t611)
 			}
-			/*line median.go:39:70000*/ for i33 := 1; i33 < 2; i33++ {
-				/*line median.go:40:70000*/ t712 := t921
-				/*line median.go:40:70000*/ t811 := &t712[0]
-				/*line median.go:41:70000*/ t922 := t921
-				/*line median.go:42:70000*/ t1011 := i33
-				/*line median.go:40:70000*/ _ = t922[t1011]
-				/*line median.go:40:70000*/ t1113 := &t922[t1011]
-				/*line median.go:40:70000*/ order(t811, t1113) /*line quern_gen.go:7466:1*/
+			/*line median.go:39:50000*/ for i33 := 1; i33 < 2; i33++ {
+				t712 := t921
+				/*line median.go:40*/ t811 := &t712[0]
+				t922 := t921
+				t1011 := i33
+				/*line median.go:40*/ _ = t922[t1011]
+				/*line median.go:40*/ t1113 := &t922[t1011]
+				/*line median.go:40*/ order(t811, t1113)
 			}
-			/*line median.go:43:70000*/ for i34 := 2; i34 < 3; i34++ {
-				/*line median.go:44:70000*/ t1212 := t921
-				/*line median.go:45:70000*/ t1311 := i34
-				/*line median.go:44:70000*/ _ = t1212[t1311]
-				/*line median.go:44:70000*/ t1412 := &t1212[t1311]
-				/*line median.go:45:70000*/ t1511 := t921
-				/*line median.go:44:70000*/ _ = t1511[3]
-				/*line median.go:44:70000*/ t1711 := &t1511[3]
-				/*line median.go:44:70000*/ order(t1412, t1711) /*line quern_gen.go:7476:1*/
+			/*line median.go:43:50000*/ for i34 := 2; i34 < 3; i34++ {
+				t1212 := t921
+				t1311 := i34
+				/*line median.go:44*/ _ = t1212[t1311]
+				/*line median.go:44*/ t1412 := &t1212[t1311]
+				t1511 := t921
+				/*line median.go:44*/ _ = t1511[3]
+				/*line median.go:44*/ t1711 := &t1511[3]
+				/*line median.go:44*/ order(t1412, t1711)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+4][at3]
-			/*line median.go:137:70000*/ t1114 := &a
-			/*line median.go:36:70000*/ t140 := t1114
-			/*line median.go:36:70000*/ _ = t140[0]
-			/*line median.go:36:70000*/ t312 := &t140[0]
-			/*line median.go:37:70000*/ t413 := t1114
-			/*line median.go:36:70000*/ _ = t413[2]
-			/*line median.go:36:70000*/ t612 := &t413[2]
-			/*line median.go:36:70000*/ order(t312, t612)
-			/*line median.go:40:70000*/ t713 := t1114
-			/*line median.go:40:70000*/ t812 := &t713[0]
-			/*line median.go:41:70000*/ t923 := t1114
-			/*line median.go:40:70000*/ _ = t923[1]
-			/*line median.go:40:70000*/ t1115 := &t923[1]
-			/*line median.go:40:70000*/ order(t812, t1115)
-			/*line median.go:44:70000*/ t1213 := t1114
-			/*line median.go:44:70000*/ _ = t1213[1]
-			/*line median.go:44:70000*/ t1413 := &t1213[1]
-			/*line median.go:45:70000*/ t1512 := t1114
-			/*line median.go:44:70000*/ _ = t1512[2]
-			/*line median.go:44:70000*/ t1712 := &t1512[2]
-			/*line median.go:44:70000*/ order(t1413, t1712)
-			/*line median.go:138:70000*/ t1214 := a[1]
-			/*line median.go:138:70000*/ result05 := quernFunc1Median5[T](t1214)
-			/*line median.go:138:70000*/ dst[y2*dstStride+e2] = result05 /*line quern_gen.go:7502:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+4][at3]
+			/*line median.go:137*/ t1114 := &a
+			/*line median.go:36*/ t140 := t1114
+			/*line median.go:36*/ _ = t140[0]
+			/*line median.go:36*/ t312 := &t140[0]
+			t413 := t1114
+			/*line median.go:36*/ _ = t413[2]
+			/*line median.go:36*/ t612 := &t413[2]
+			/*line median.go:36*/ order(t312, t612)
+			/*line median.go:40*/ t713 := t1114
+			/*line median.go:40*/ t812 := &t713[0]
+			t923 := t1114
+			/*line median.go:40*/ _ = t923[1]
+			/*line median.go:40*/ t1115 := &t923[1]
+			/*line median.go:40*/ order(t812, t1115)
+			/*line median.go:44*/ t1213 := t1114
+			/*line median.go:44*/ _ = t1213[1]
+			/*line median.go:44*/ t1413 := &t1213[1]
+			t1512 := t1114
+			/*line median.go:44*/ _ = t1512[2]
+			/*line median.go:44*/ t1712 := &t1512[2]
+			/*line median.go:44*/ order(t1413, t1712)
+			/*line median.go:138*/ t1214 := a[1]
+			/*line median.go:138*/ result05 := quernFunc1Median5[T](t1214)
+			/*line median.go:138*/ dst[y2*dstStride+e2] = result05
 		}
-	}
+	} /*line quern_gen.go:7545:1*/
 }
 
 // quernFunc1Median5 is kernels.unkey.
 func quernFunc1Median5[T uint8 | uint16](k int32) T {
 	c := T(1)
 	size := c / 2
-	/*line median.go:24:70000*/ if size == 0 {
-		/*line median.go:25:70000*/ return T(k) /*line quern_gen.go:7512:1*/
+	/*line median.go:24:50000*/ if size == 0 {
+		return T(k)
 	}
-	/*line median.go:27:70000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:7514:1*/
+	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:7555:1*/
 }
 
 func quernPlainMedian5_float32(r *host.Run) {
@@ -7543,95 +7584,93 @@ func quernHostMedian5_float32(r *host.Run) {
 		t1 := blockX*32 - size2
 		base := blockY * 16
 		base2 := blockX * 32
-		/*line median.go:57:70000*/ jFirst = 0
-		/*line median.go:58:70000*/ for ; jFirst < 20; jFirst += 8 {
-			/*line median.go:59:70000*/ if r.Halted() {
-				/*line median.go:57:70000*/ r.Halt() /*line quern_gen.go:7549:1*/
+		/*line median.go:57*/ jFirst = 0
+		/*line median.go:58:50000*/ for ; jFirst < 20; jFirst += 8 {
+			/*line median.go:59:50000*/ if r.Halted() {
+				/*line median.go:57*/ r.Halt()
 			}
-			/*line median.go:59:70000*/ start := t2 + jFirst
-			/*line median.go:60:70000*/ for threadZ := range 1 {
-				/*line median.go:61:70000*/ for threadY := range 8 {
-					/*line median.go:62:70000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line median.go:63:70000*/ start2 := start + threadY
-					/*line median.go:64:70000*/ quernRow1Median5_float32(r, jFirst, threadY, start2, mode, h, size, t1, size3, c, w, value, src, srcStride, tile) /*line quern_gen.go:7556:1*/
+			/*line median.go:59:50000*/ start := t2 + jFirst
+			/*line median.go:60:50000*/ for threadZ := range 1 {
+				/*line median.go:61:50000*/ for threadY := range 8 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					t4 := start + threadY
+					quernRow1Median5_float32(r, jFirst, threadY, mode, t4, h, size, t1, size3, c, w, value, src, srcStride, tile)
 				}
 			}
 		}
-		/*line median.go:68:70000*/ for threadZ := range 1 {
-			/*line median.go:69:70000*/ for threadY := range 8 {
-				/*line median.go:70:70000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line median.go:71:70000*/ quernRow2Median5_float32(r, threadY, base, base2, size3, h, tile, c, size2, size4, size5, dst, dstStride) /*line quern_gen.go:7563:1*/
+		/*line median.go:68:50000*/ for threadZ := range 1 {
+			/*line median.go:69:50000*/ for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Median5_float32(r, threadY, base, base2, size3, h, tile, c, size2, size4, size5, dst, dstStride)
 			}
 		}
-	}
+	} /*line quern_gen.go:7607:1*/
 }
 
 //go:noinline
-func quernRow1Median5_float32(r *host.Run, jFirst int, threadY int, start2 int, mode int, h int, size int, t1 int, size3 int, c int, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
+func quernRow1Median5_float32(r *host.Run, jFirst int, threadY int, mode int, t4 int, h int, size int, t1 int, size3 int, c int, w int, value float32, src []float32, srcStride int, tile *[20][48]int32) {
 	if !(jFirst+threadY < 20) {
 		return
 	}
 	if jFirst+threadY >= 0 && jFirst+threadY < 20 {
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
-			/*line median.go:58:70000*/ t4 := start2
-			/*line median.go:58:70000*/ result0 := inside(mode, t4, h)
-			/*line median.go:59:70000*/ y := result0
-			/*line median.go:59:70000*/ for i := threadX; i < size; i += 32 {
-				/*line median.go:60:70000*/ e := t1 + i
-				/*line median.go:61:70000*/ if e < 0 || e >= size3 {
-					/*line median.go:62:70000*/ t7 := e
-					/*line median.go:62:70000*/ result02 := modulo(t7, c)
-					/*line median.go:63:70000*/ channel := result02
-					/*line median.go:63:70000*/ t11 := (e - channel) / c
-					/*line median.go:63:70000*/ result03 := inside(mode, t11, w)
-					/*line median.go:64:70000*/ x := result03
-					/*line median.go:64:70000*/ e = -1
-					/*line median.go:65:70000*/ if x >= 0 {
-						/*line median.go:66:70000*/ e = x*c + channel /*line quern_gen.go:7591:1*/
+			/*line median.go:58*/ result0 := inside(mode, t4, h)
+			y := result0
+			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+				e := t1 + i
+				/*line median.go:61:50000*/ if e < 0 || e >= size3 {
+					t7 := e
+					/*line median.go:62*/ result02 := modulo(t7, c)
+					channel := result02
+					/*line median.go:63*/ t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ result03 := inside(mode, t11, w)
+					x := result03
+					/*line median.go:64*/ e = -1
+					/*line median.go:65:50000*/ if x >= 0 {
+						e = x*c + channel
 					}
 				}
-				/*line median.go:69:70000*/ v := value
-				/*line median.go:70:70000*/ if y >= 0 && e >= 0 {
-					/*line median.go:71:70000*/ v = src[y*srcStride+e] /*line quern_gen.go:7596:1*/
+				/*line median.go:69:50000*/ v := value
+				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:70000*/ t14 := v
-				/*line median.go:73:70000*/ result04 := quernFunc1Median5_float32(t14)
-				/*line median.go:73:70000*/ tile[jFirst+threadY][i] = result04 /*line quern_gen.go:7600:1*/
+				/*line median.go:73:50000*/ t14 := v
+				/*line median.go:73*/ result04 := quernFunc1Median5_float32(t14)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
 			}
 		}
-		/*line median.go:76:70000*/ return /*line quern_gen.go:7603:1*/
+		return
 	}
-	/*line median.go:78:70000*/ for threadX := range 32 {
-		/*line median.go:79:70000*/ r.ThreadIdx.X = threadX
-		/*line median.go:57:70000*/ if jFirst+threadY < 20 {
-			/*line median.go:58:70000*/ t4 := start2
-			/*line median.go:58:70000*/ result0 := inside(mode, t4, h)
-			/*line median.go:59:70000*/ y := result0
-			/*line median.go:59:70000*/ for i := threadX; i < size; i += 32 {
-				/*line median.go:60:70000*/ e := t1 + i
-				/*line median.go:61:70000*/ if e < 0 || e >= size3 {
-					/*line median.go:62:70000*/ t7 := e
-					/*line median.go:62:70000*/ result02 := modulo(t7, c)
-					/*line median.go:63:70000*/ channel := result02
-					/*line median.go:63:70000*/ t11 := (e - channel) / c
-					/*line median.go:63:70000*/ result03 := inside(mode, t11, w)
-					/*line median.go:64:70000*/ x := result03
-					/*line median.go:64:70000*/ e = -1
-					/*line median.go:65:70000*/ if x >= 0 {
-						/*line median.go:66:70000*/ e = x*c + channel /*line quern_gen.go:7622:1*/
+	/*line median.go:78:50000*/ for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		/*line median.go:57:50000*/ if jFirst+threadY < 20 {
+			result0 := inside(mode, t4, h)
+			y := result0
+			/*line median.go:59:50000*/ for i := threadX; i < size; i += 32 {
+				e := t1 + i
+				/*line median.go:61:50000*/ if e < 0 || e >= size3 {
+					t7 := e
+					/*line median.go:62*/ result02 := modulo(t7, c)
+					channel := result02
+					/*line median.go:63*/ t11 := host.Div(e-channel, c)
+					/*line median.go:63*/ result03 := inside(mode, t11, w)
+					x := result03
+					/*line median.go:64*/ e = -1
+					/*line median.go:65:50000*/ if x >= 0 {
+						e = x*c + channel
 					}
 				}
-				/*line median.go:69:70000*/ v := value
-				/*line median.go:70:70000*/ if y >= 0 && e >= 0 {
-					/*line median.go:71:70000*/ v = src[y*srcStride+e] /*line quern_gen.go:7627:1*/
+				/*line median.go:69:50000*/ v := value
+				/*line median.go:70:50000*/ if y >= 0 && e >= 0 {
+					v = src[y*srcStride+e]
 				}
-				/*line median.go:73:70000*/ t14 := v
-				/*line median.go:73:70000*/ result04 := quernFunc1Median5_float32(t14)
-				/*line median.go:73:70000*/ tile[jFirst+threadY][i] = result04 /*line quern_gen.go:7631:1*/
+				/*line median.go:73:50000*/ t14 := v
+				/*line median.go:73*/ result04 := quernFunc1Median5_float32(t14)
+				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
 			}
 		}
-	}
+	} /*line quern_gen.go:7673:1*/
 }
 
 //go:noinline
@@ -7642,404 +7681,404 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 		at := threadX + size2
 		at2 := threadX + size4
 		at3 := threadX + size5
-		/*line median.go:121:70000*/ for j := threadY; j < 16; j += 8 {
-			/*line median.go:122:70000*/ y2 := base + j
-			/*line median.go:123:70000*/ if e2 >= size3 || y2 >= h {
-				/*line median.go:124:70000*/ continue /*line quern_gen.go:7648:1*/
+		/*line median.go:121:50000*/ for j := threadY; j < 16; j += 8 {
+			y2 := base + j
+			/*line median.go:123:50000*/ if e2 >= size3 || y2 >= h {
+				continue
 			}
-			/*line median.go:126:70000*/ a := [14]int32{}
-			/*line median.go:129:70000*/ a[0] = tile[j][threadX]
-			/*line median.go:129:70000*/ a[1] = tile[j][threadX+c]
-			/*line median.go:129:70000*/ a[2] = tile[j][at]
-			/*line median.go:129:70000*/ a[3] = tile[j][at2]
-			/*line median.go:129:70000*/ a[4] = tile[j][at3]
-			/*line median.go:129:70000*/ a[5] = tile[j+1][threadX]
-			/*line median.go:129:70000*/ a[6] = tile[j+1][threadX+c]
-			/*line median.go:129:70000*/ a[7] = tile[j+1][at]
-			/*line median.go:129:70000*/ a[8] = tile[j+1][at2]
-			/*line median.go:129:70000*/ a[9] = tile[j+1][at3]
-			/*line median.go:129:70000*/ a[10] = tile[j+2][threadX]
-			/*line median.go:129:70000*/ a[11] = tile[j+2][threadX+c]
-			/*line median.go:129:70000*/ a[12] = tile[j+2][at]
-			/*line median.go:129:70000*/ a[13] = tile[j+2][at2]
-			/*line median.go:133:70000*/ t9 := &a
-			/*line median.go:35:70000*/ for i2 := 0; i2 < 7; i2++ {
-				/*line median.go:36:70000*/ t12 := t9
-				/*line median.go:37:70000*/ t22 := i2
-				/*line median.go:36:70000*/ _ = t12[t22]
-				/*line median.go:36:70000*/ t3 := &t12[t22]
-				/*line median.go:37:70000*/ t42 := t9
-				/*line median.go:38:70000*/ t5 := 13 - i2
-				/*line median.go:36:70000*/ _ = t42[t5]
-				/*line median.go:36:70000*/ t6 := &t42[t5]
-				/*line median.go:36:70000*/ order(t3, t6) /*line quern_gen.go:7675:1*/
+			/*line median.go:126*/ a := [14]int32{}
+			/*line median.go:129*/ a[0] = tile[j][threadX]
+			/*line median.go:129*/ a[1] = tile[j][threadX+c]
+			/*line median.go:129*/ a[2] = tile[j][at]
+			/*line median.go:129*/ a[3] = tile[j][at2]
+			/*line median.go:129*/ a[4] = tile[j][at3]
+			/*line median.go:129*/ a[5] = tile[j+1][threadX]
+			/*line median.go:129*/ a[6] = tile[j+1][threadX+c]
+			/*line median.go:129*/ a[7] = tile[j+1][at]
+			/*line median.go:129*/ a[8] = tile[j+1][at2]
+			/*line median.go:129*/ a[9] = tile[j+1][at3]
+			/*line median.go:129*/ a[10] = tile[j+2][threadX]
+			/*line median.go:129*/ a[11] = tile[j+2][threadX+c]
+			/*line median.go:129*/ a[12] = tile[j+2][at]
+			/*line median.go:129*/ a[13] = tile[j+2][at2]
+			/*line median.go:133*/ t9 := &a
+			/*line median.go:35:50000*/ for i2 := 0; i2 < 7; i2++ {
+				t12 := t9
+				t22 := i2
+				/*line median.go:36*/ _ = t12[t22]
+				/*line median.go:36*/ t3 := &t12[t22]
+				t42 := t9
+				t5 := 13 - i2
+				/*line median.go:36*/ _ = t42[t5]
+				/*line median.go:36*/ t6 := &t42[t5]
+				/*line median.go:36*/ order(t3, t6)
 			}
-			/*line median.go:39:70000*/ for i3 := 1; i3 < 7; i3++ {
-				/*line median.go:40:70000*/ t72 := t9
-				/*line median.go:40:70000*/ t8 := &t72[0]
-				/*line median.go:41:70000*/ t92 := t9
-				/*line median.go:42:70000*/ t10 := i3
-				/*line median.go:40:70000*/ _ = t92[t10]
-				/*line median.go:40:70000*/ t112 := &t92[t10]
-				/*line median.go:40:70000*/ order(t8, t112) /*line quern_gen.go:7684:1*/
+			/*line median.go:39:50000*/ for i3 := 1; i3 < 7; i3++ {
+				t72 := t9
+				/*line median.go:40*/ t8 := &t72[0]
+				t92 := t9
+				t10 := i3
+				/*line median.go:40*/ _ = t92[t10]
+				/*line median.go:40*/ t112 := &t92[t10]
+				/*line median.go:40*/ order(t8, t112)
 			}
-			/*line median.go:43:70000*/ for i4 := 7; i4 < 13; i4++ {
-				/*line median.go:44:70000*/ t122 := t9
-				/*line median.go:45:70000*/ t13 := i4
-				/*line median.go:44:70000*/ _ = t122[t13]
-				/*line median.go:44:70000*/ t142 := &t122[t13]
-				/*line median.go:45:70000*/ t15 := t9
-				/*line median.go:44:70000*/ _ = t15[13]
-				/*line median.go:44:70000*/ t17 := &t15[13]
-				/*line median.go:44:70000*/ order(t142, t17) /*line quern_gen.go:7694:1*/
+			/*line median.go:43:50000*/ for i4 := 7; i4 < 13; i4++ {
+				t122 := t9
+				t13 := i4
+				/*line median.go:44*/ _ = t122[t13]
+				/*line median.go:44*/ t142 := &t122[t13]
+				t15 := t9
+				/*line median.go:44*/ _ = t15[13]
+				/*line median.go:44*/ t17 := &t15[13]
+				/*line median.go:44*/ order(t142, t17)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+2][at3]
-			/*line median.go:133:70000*/ t93 := &a
-			/*line median.go:35:70000*/ for i5 := 0; i5 < 6; i5++ {
-				/*line median.go:36:70000*/ t16 := t93
-				/*line median.go:37:70000*/ t23 := i5
-				/*line median.go:36:70000*/ _ = t16[t23]
-				/*line median.go:36:70000*/ t32 := &t16[t23]
-				/*line median.go:37:70000*/ t43 := t93
-				/*line median.go:38:70000*/ t52 := 12 - i5
-				/*line median.go:36:70000*/ _ = t43[t52]
-				/*line median.go:36:70000*/ t62 := &t43[t52]
-				/*line median.go:36:70000*/ order(t32, t62) /*line quern_gen.go:7707:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+2][at3]
+			/*line median.go:133*/ t93 := &a
+			/*line median.go:35:50000*/ for i5 := 0; i5 < 6; i5++ {
+				t16 := t93
+				t23 := i5
+				/*line median.go:36*/ _ = t16[t23]
+				/*line median.go:36*/ t32 := &t16[t23]
+				t43 := t93
+				t52 := 12 - i5
+				/*line median.go:36*/ _ = t43[t52]
+				/*line median.go:36*/ t62 := &t43[t52]
+				/*line median.go:36*/ order(t32, t62)
 			}
-			/*line median.go:39:70000*/ for i6 := 1; i6 < 7; i6++ {
-				/*line median.go:40:70000*/ t73 := t93
-				/*line median.go:40:70000*/ t82 := &t73[0]
-				/*line median.go:41:70000*/ t94 := t93
-				/*line median.go:42:70000*/ t102 := i6
-				/*line median.go:40:70000*/ _ = t94[t102]
-				/*line median.go:40:70000*/ t113 := &t94[t102]
-				/*line median.go:40:70000*/ order(t82, t113) /*line quern_gen.go:7716:1*/
+			/*line median.go:39:50000*/ for i6 := 1; i6 < 7; i6++ {
+				t73 := t93
+				/*line median.go:40*/ t82 := &t73[0]
+				t94 := t93
+				t102 := i6
+				/*line median.go:40*/ _ = t94[t102]
+				/*line median.go:40*/ t113 := &t94[t102]
+				/*line median.go:40*/ order(t82, t113)
 			}
-			/*line median.go:43:70000*/ for i7 := 6; i7 < 12; i7++ {
-				/*line median.go:44:70000*/ t123 := t93
-				/*line median.go:45:70000*/ t132 := i7
-				/*line median.go:44:70000*/ _ = t123[t132]
-				/*line median.go:44:70000*/ t143 := &t123[t132]
-				/*line median.go:45:70000*/ t152 := t93
-				/*line median.go:44:70000*/ _ = t152[12]
-				/*line median.go:44:70000*/ t172 := &t152[12]
-				/*line median.go:44:70000*/ order(t143, t172) /*line quern_gen.go:7726:1*/
+			/*line median.go:43:50000*/ for i7 := 6; i7 < 12; i7++ {
+				t123 := t93
+				t132 := i7
+				/*line median.go:44*/ _ = t123[t132]
+				/*line median.go:44*/ t143 := &t123[t132]
+				t152 := t93
+				/*line median.go:44*/ _ = t152[12]
+				/*line median.go:44*/ t172 := &t152[12]
+				/*line median.go:44*/ order(t143, t172)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+3][threadX]
-			/*line median.go:133:70000*/ t95 := &a
-			/*line median.go:35:70000*/ for i8 := 0; i8 < 6; i8++ {
-				/*line median.go:36:70000*/ t18 := t95
-				/*line median.go:37:70000*/ t24 := i8
-				/*line median.go:36:70000*/ _ = t18[t24]
-				/*line median.go:36:70000*/ t33 := &t18[t24]
-				/*line median.go:37:70000*/ t44 := t95
-				/*line median.go:38:70000*/ t53 := 11 - i8
-				/*line median.go:36:70000*/ _ = t44[t53]
-				/*line median.go:36:70000*/ t63 := &t44[t53]
-				/*line median.go:36:70000*/ order(t33, t63) /*line quern_gen.go:7739:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+3][threadX]
+			/*line median.go:133*/ t95 := &a
+			/*line median.go:35:50000*/ for i8 := 0; i8 < 6; i8++ {
+				t18 := t95
+				t24 := i8
+				/*line median.go:36*/ _ = t18[t24]
+				/*line median.go:36*/ t33 := &t18[t24]
+				t44 := t95
+				t53 := 11 - i8
+				/*line median.go:36*/ _ = t44[t53]
+				/*line median.go:36*/ t63 := &t44[t53]
+				/*line median.go:36*/ order(t33, t63)
 			}
-			/*line median.go:39:70000*/ for i9 := 1; i9 < 6; i9++ {
-				/*line median.go:40:70000*/ t74 := t95
-				/*line median.go:40:70000*/ t83 := &t74[0]
-				/*line median.go:41:70000*/ t96 := t95
-				/*line median.go:42:70000*/ t103 := i9
-				/*line median.go:40:70000*/ _ = t96[t103]
-				/*line median.go:40:70000*/ t114 := &t96[t103]
-				/*line median.go:40:70000*/ order(t83, t114) /*line quern_gen.go:7748:1*/
+			/*line median.go:39:50000*/ for i9 := 1; i9 < 6; i9++ {
+				t74 := t95
+				/*line median.go:40*/ t83 := &t74[0]
+				t96 := t95
+				t103 := i9
+				/*line median.go:40*/ _ = t96[t103]
+				/*line median.go:40*/ t114 := &t96[t103]
+				/*line median.go:40*/ order(t83, t114)
 			}
-			/*line median.go:43:70000*/ for i10 := 6; i10 < 11; i10++ {
-				/*line median.go:44:70000*/ t124 := t95
-				/*line median.go:45:70000*/ t133 := i10
-				/*line median.go:44:70000*/ _ = t124[t133]
-				/*line median.go:44:70000*/ t144 := &t124[t133]
-				/*line median.go:45:70000*/ t153 := t95
-				/*line median.go:44:70000*/ _ = t153[11]
-				/*line median.go:44:70000*/ t173 := &t153[11]
-				/*line median.go:44:70000*/ order(t144, t173) /*line quern_gen.go:7758:1*/
+			/*line median.go:43:50000*/ for i10 := 6; i10 < 11; i10++ {
+				t124 := t95
+				t133 := i10
+				/*line median.go:44*/ _ = t124[t133]
+				/*line median.go:44*/ t144 := &t124[t133]
+				t153 := t95
+				/*line median.go:44*/ _ = t153[11]
+				/*line median.go:44*/ t173 := &t153[11]
+				/*line median.go:44*/ order(t144, t173)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+3][threadX+c]
-			/*line median.go:133:70000*/ t97 := &a
-			/*line median.go:35:70000*/ for i11 := 0; i11 < 5; i11++ {
-				/*line median.go:36:70000*/ t19 := t97
-				/*line median.go:37:70000*/ t25 := i11
-				/*line median.go:36:70000*/ _ = t19[t25]
-				/*line median.go:36:70000*/ t34 := &t19[t25]
-				/*line median.go:37:70000*/ t45 := t97
-				/*line median.go:38:70000*/ t54 := 10 - i11
-				/*line median.go:36:70000*/ _ = t45[t54]
-				/*line median.go:36:70000*/ t64 := &t45[t54]
-				/*line median.go:36:70000*/ order(t34, t64) /*line quern_gen.go:7771:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+3][threadX+c]
+			/*line median.go:133*/ t97 := &a
+			/*line median.go:35:50000*/ for i11 := 0; i11 < 5; i11++ {
+				t19 := t97
+				t25 := i11
+				/*line median.go:36*/ _ = t19[t25]
+				/*line median.go:36*/ t34 := &t19[t25]
+				t45 := t97
+				t54 := 10 - i11
+				/*line median.go:36*/ _ = t45[t54]
+				/*line median.go:36*/ t64 := &t45[t54]
+				/*line median.go:36*/ order(t34, t64)
 			}
-			/*line median.go:39:70000*/ for i12 := 1; i12 < 6; i12++ {
-				/*line median.go:40:70000*/ t75 := t97
-				/*line median.go:40:70000*/ t84 := &t75[0]
-				/*line median.go:41:70000*/ t98 := t97
-				/*line median.go:42:70000*/ t104 := i12
-				/*line median.go:40:70000*/ _ = t98[t104]
-				/*line median.go:40:70000*/ t115 := &t98[t104]
-				/*line median.go:40:70000*/ order(t84, t115) /*line quern_gen.go:7780:1*/
+			/*line median.go:39:50000*/ for i12 := 1; i12 < 6; i12++ {
+				t75 := t97
+				/*line median.go:40*/ t84 := &t75[0]
+				t98 := t97
+				t104 := i12
+				/*line median.go:40*/ _ = t98[t104]
+				/*line median.go:40*/ t115 := &t98[t104]
+				/*line median.go:40*/ order(t84, t115)
 			}
-			/*line median.go:43:70000*/ for i13 := 5; i13 < 10; i13++ {
-				/*line median.go:44:70000*/ t125 := t97
-				/*line median.go:45:70000*/ t134 := i13
-				/*line median.go:44:70000*/ _ = t125[t134]
-				/*line median.go:44:70000*/ t145 := &t125[t134]
-				/*line median.go:45:70000*/ t154 := t97
-				/*line median.go:44:70000*/ _ = t154[10]
-				/*line median.go:44:70000*/ t174 := &t154[10]
-				/*line median.go:44:70000*/ order(t145, t174) /*line quern_gen.go:7790:1*/
+			/*line median.go:43:50000*/ for i13 := 5; i13 < 10; i13++ {
+				t125 := t97
+				t134 := i13
+				/*line median.go:44*/ _ = t125[t134]
+				/*line median.go:44*/ t145 := &t125[t134]
+				t154 := t97
+				/*line median.go:44*/ _ = t154[10]
+				/*line median.go:44*/ t174 := &t154[10]
+				/*line median.go:44*/ order(t145, t174)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+3][at]
-			/*line median.go:133:70000*/ t99 := &a
-			/*line median.go:35:70000*/ for i14 := 0; i14 < 5; i14++ {
-				/*line median.go:36:70000*/ t110 := t99
-				/*line median.go:37:70000*/ t26 := i14
-				/*line median.go:36:70000*/ _ = t110[t26]
-				/*line median.go:36:70000*/ t35 := &t110[t26]
-				/*line median.go:37:70000*/ t46 := t99
-				/*line median.go:38:70000*/ t55 := 9 - i14
-				/*line median.go:36:70000*/ _ = t46[t55]
-				/*line median.go:36:70000*/ t65 := &t46[t55]
-				/*line median.go:36:70000*/ order(t35, t65) /*line quern_gen.go:7803:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+3][at]
+			/*line median.go:133*/ t99 := &a
+			/*line median.go:35:50000*/ for i14 := 0; i14 < 5; i14++ {
+				t110 := t99
+				t26 := i14
+				/*line median.go:36*/ _ = t110[t26]
+				/*line median.go:36*/ t35 := &t110[t26]
+				t46 := t99
+				t55 := 9 - i14
+				/*line median.go:36*/ _ = t46[t55]
+				/*line median.go:36*/ t65 := &t46[t55]
+				/*line median.go:36*/ order(t35, t65)
 			}
-			/*line median.go:39:70000*/ for i15 := 1; i15 < 5; i15++ {
-				/*line median.go:40:70000*/ t76 := t99
-				/*line median.go:40:70000*/ t85 := &t76[0]
-				/*line median.go:41:70000*/ t910 := t99
-				/*line median.go:42:70000*/ t105 := i15
-				/*line median.go:40:70000*/ _ = t910[t105]
-				/*line median.go:40:70000*/ t116 := &t910[t105]
-				/*line median.go:40:70000*/ order(t85, t116) /*line quern_gen.go:7812:1*/
+			/*line median.go:39:50000*/ for i15 := 1; i15 < 5; i15++ {
+				t76 := t99
+				/*line median.go:40*/ t85 := &t76[0]
+				t910 := t99
+				t105 := i15
+				/*line median.go:40*/ _ = t910[t105]
+				/*line median.go:40*/ t116 := &t910[t105]
+				/*line median.go:40*/ order(t85, t116)
 			}
-			/*line median.go:43:70000*/ for i16 := 5; i16 < 9; i16++ {
-				/*line median.go:44:70000*/ t126 := t99
-				/*line median.go:45:70000*/ t135 := i16
-				/*line median.go:44:70000*/ _ = t126[t135]
-				/*line median.go:44:70000*/ t146 := &t126[t135]
-				/*line median.go:45:70000*/ t155 := t99
-				/*line median.go:44:70000*/ _ = t155[9]
-				/*line median.go:44:70000*/ t175 := &t155[9]
-				/*line median.go:44:70000*/ order(t146, t175) /*line quern_gen.go:7822:1*/
+			/*line median.go:43:50000*/ for i16 := 5; i16 < 9; i16++ {
+				t126 := t99
+				t135 := i16
+				/*line median.go:44*/ _ = t126[t135]
+				/*line median.go:44*/ t146 := &t126[t135]
+				t155 := t99
+				/*line median.go:44*/ _ = t155[9]
+				/*line median.go:44*/ t175 := &t155[9]
+				/*line median.go:44*/ order(t146, t175)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+3][at2]
-			/*line median.go:133:70000*/ t911 := &a
-			/*line median.go:35:70000*/ for i17 := 0; i17 < 4; i17++ {
-				/*line median.go:36:70000*/ t111 := t911
-				/*line median.go:37:70000*/ t27 := i17
-				/*line median.go:36:70000*/ _ = t111[t27]
-				/*line median.go:36:70000*/ t36 := &t111[t27]
-				/*line median.go:37:70000*/ t47 := t911
-				/*line median.go:38:70000*/ t56 := 8 - i17
-				/*line median.go:36:70000*/ _ = t47[t56]
-				/*line median.go:36:70000*/ t66 := &t47[t56]
-				/*line median.go:36:70000*/ order(t36, t66) /*line quern_gen.go:7835:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+3][at2]
+			/*line median.go:133*/ t911 := &a
+			/*line median.go:35:50000*/ for i17 := 0; i17 < 4; i17++ {
+				t111 := t911
+				t27 := i17
+				/*line median.go:36*/ _ = t111[t27]
+				/*line median.go:36*/ t36 := &t111[t27]
+				t47 := t911
+				t56 := 8 - i17
+				/*line median.go:36*/ _ = t47[t56]
+				/*line median.go:36*/ t66 := &t47[t56]
+				/*line median.go:36*/ order(t36, t66)
 			}
-			/*line median.go:39:70000*/ for i18 := 1; i18 < 5; i18++ {
-				/*line median.go:40:70000*/ t77 := t911
-				/*line median.go:40:70000*/ t86 := &t77[0]
-				/*line median.go:41:70000*/ t912 := t911
-				/*line median.go:42:70000*/ t106 := i18
-				/*line median.go:40:70000*/ _ = t912[t106]
-				/*line median.go:40:70000*/ t117 := &t912[t106]
-				/*line median.go:40:70000*/ order(t86, t117) /*line quern_gen.go:7844:1*/
+			/*line median.go:39:50000*/ for i18 := 1; i18 < 5; i18++ {
+				t77 := t911
+				/*line median.go:40*/ t86 := &t77[0]
+				t912 := t911
+				t106 := i18
+				/*line median.go:40*/ _ = t912[t106]
+				/*line median.go:40*/ t117 := &t912[t106]
+				/*line median.go:40*/ order(t86, t117)
 			}
-			/*line median.go:43:70000*/ for i19 := 4; i19 < 8; i19++ {
-				/*line median.go:44:70000*/ t127 := t911
-				/*line median.go:45:70000*/ t136 := i19
-				/*line median.go:44:70000*/ _ = t127[t136]
-				/*line median.go:44:70000*/ t147 := &t127[t136]
-				/*line median.go:45:70000*/ t156 := t911
-				/*line median.go:44:70000*/ _ = t156[8]
-				/*line median.go:44:70000*/ t176 := &t156[8]
-				/*line median.go:44:70000*/ order(t147, t176) /*line quern_gen.go:7854:1*/
+			/*line median.go:43:50000*/ for i19 := 4; i19 < 8; i19++ {
+				t127 := t911
+				t136 := i19
+				/*line median.go:44*/ _ = t127[t136]
+				/*line median.go:44*/ t147 := &t127[t136]
+				t156 := t911
+				/*line median.go:44*/ _ = t156[8]
+				/*line median.go:44*/ t176 := &t156[8]
+				/*line median.go:44*/ order(t147, t176)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+3][at3]
-			/*line median.go:133:70000*/ t913 := &a
-			/*line median.go:35:70000*/ for i20 := 0; i20 < 4; i20++ {
-				/*line median.go:36:70000*/ t118 := t913
-				/*line median.go:37:70000*/ t28 := i20
-				/*line median.go:36:70000*/ _ = t118[t28]
-				/*line median.go:36:70000*/ t37 := &t118[t28]
-				/*line median.go:37:70000*/ t48 := t913
-				/*line median.go:38:70000*/ t57 := 7 - i20
-				/*line median.go:36:70000*/ _ = t48[t57]
-				/*line median.go:36:70000*/ t67 := &t48[t57]
-				/*line median.go:36:70000*/ order(t37, t67) /*line quern_gen.go:7867:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+3][at3]
+			/*line median.go:133*/ t913 := &a
+			/*line median.go:35:50000*/ for i20 := 0; i20 < 4; i20++ {
+				t118 := t913
+				t28 := i20
+				/*line median.go:36*/ _ = t118[t28]
+				/*line median.go:36*/ t37 := &t118[t28]
+				t48 := t913
+				t57 := 7 - i20
+				/*line median.go:36*/ _ = t48[t57]
+				/*line median.go:36*/ t67 := &t48[t57]
+				/*line median.go:36*/ order(t37, t67)
 			}
-			/*line median.go:39:70000*/ for i21 := 1; i21 < 4; i21++ {
-				/*line median.go:40:70000*/ t78 := t913
-				/*line median.go:40:70000*/ t87 := &t78[0]
-				/*line median.go:41:70000*/ t914 := t913
-				/*line median.go:42:70000*/ t107 := i21
-				/*line median.go:40:70000*/ _ = t914[t107]
-				/*line median.go:40:70000*/ t119 := &t914[t107]
-				/*line median.go:40:70000*/ order(t87, t119) /*line quern_gen.go:7876:1*/
+			/*line median.go:39:50000*/ for i21 := 1; i21 < 4; i21++ {
+				t78 := t913
+				/*line median.go:40*/ t87 := &t78[0]
+				t914 := t913
+				t107 := i21
+				/*line median.go:40*/ _ = t914[t107]
+				/*line median.go:40*/ t119 := &t914[t107]
+				/*line median.go:40*/ order(t87, t119)
 			}
-			/*line median.go:43:70000*/ for i22 := 4; i22 < 7; i22++ {
-				/*line median.go:44:70000*/ t128 := t913
-				/*line median.go:45:70000*/ t137 := i22
-				/*line median.go:44:70000*/ _ = t128[t137]
-				/*line median.go:44:70000*/ t148 := &t128[t137]
-				/*line median.go:45:70000*/ t157 := t913
-				/*line median.go:44:70000*/ _ = t157[7]
-				/*line median.go:44:70000*/ t177 := &t157[7]
-				/*line median.go:44:70000*/ order(t148, t177) /*line quern_gen.go:7886:1*/
+			/*line median.go:43:50000*/ for i22 := 4; i22 < 7; i22++ {
+				t128 := t913
+				t137 := i22
+				/*line median.go:44*/ _ = t128[t137]
+				/*line median.go:44*/ t148 := &t128[t137]
+				t157 := t913
+				/*line median.go:44*/ _ = t157[7]
+				/*line median.go:44*/ t177 := &t157[7]
+				/*line median.go:44*/ order(t148, t177)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+4][threadX]
-			/*line median.go:133:70000*/ t915 := &a
-			/*line median.go:35:70000*/ for i23 := 0; i23 < 3; i23++ {
-				/*line median.go:36:70000*/ t120 := t915
-				/*line median.go:37:70000*/ t29 := i23
-				/*line median.go:36:70000*/ _ = t120[t29]
-				/*line median.go:36:70000*/ t38 := &t120[t29]
-				/*line median.go:37:70000*/ t49 := t915
-				/*line median.go:38:70000*/ t58 := 6 - i23
-				/*line median.go:36:70000*/ _ = t49[t58]
-				/*line median.go:36:70000*/ t68 := &t49[t58]
-				/*line median.go:36:70000*/ order(t38, t68) /*line quern_gen.go:7899:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+4][threadX]
+			/*line median.go:133*/ t915 := &a
+			/*line median.go:35:50000*/ for i23 := 0; i23 < 3; i23++ {
+				t120 := t915
+				t29 := i23
+				/*line median.go:36*/ _ = t120[t29]
+				/*line median.go:36*/ t38 := &t120[t29]
+				t49 := t915
+				t58 := 6 - i23
+				/*line median.go:36*/ _ = t49[t58]
+				/*line median.go:36*/ t68 := &t49[t58]
+				/*line median.go:36*/ order(t38, t68)
 			}
-			/*line median.go:39:70000*/ for i24 := 1; i24 < 4; i24++ {
-				/*line median.go:40:70000*/ t79 := t915
-				/*line median.go:40:70000*/ t88 := &t79[0]
-				/*line median.go:41:70000*/ t916 := t915
-				/*line median.go:42:70000*/ t108 := i24
-				/*line median.go:40:70000*/ _ = t916[t108]
-				/*line median.go:40:70000*/ t1110 := &t916[t108]
-				/*line median.go:40:70000*/ order(t88, t1110) /*line quern_gen.go:7908:1*/
+			/*line median.go:39:50000*/ for i24 := 1; i24 < 4; i24++ {
+				t79 := t915
+				/*line median.go:40*/ t88 := &t79[0]
+				t916 := t915
+				t108 := i24
+				/*line median.go:40*/ _ = t916[t108]
+				/*line median.go:40*/ t1110 := &t916[t108]
+				/*line median.go:40*/ order(t88, t1110)
 			}
-			/*line median.go:43:70000*/ for i25 := 3; i25 < 6; i25++ {
-				/*line median.go:44:70000*/ t129 := t915
-				/*line median.go:45:70000*/ t138 := i25
-				/*line median.go:44:70000*/ _ = t129[t138]
-				/*line median.go:44:70000*/ t149 := &t129[t138]
-				/*line median.go:45:70000*/ t158 := t915
-				/*line median.go:44:70000*/ _ = t158[6]
-				/*line median.go:44:70000*/ t178 := &t158[6]
-				/*line median.go:44:70000*/ order(t149, t178) /*line quern_gen.go:7918:1*/
+			/*line median.go:43:50000*/ for i25 := 3; i25 < 6; i25++ {
+				t129 := t915
+				t138 := i25
+				/*line median.go:44*/ _ = t129[t138]
+				/*line median.go:44*/ t149 := &t129[t138]
+				t158 := t915
+				/*line median.go:44*/ _ = t158[6]
+				/*line median.go:44*/ t178 := &t158[6]
+				/*line median.go:44*/ order(t149, t178)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+4][threadX+c]
-			/*line median.go:133:70000*/ t917 := &a
-			/*line median.go:35:70000*/ for i26 := 0; i26 < 3; i26++ {
-				/*line median.go:36:70000*/ t121 := t917
-				/*line median.go:37:70000*/ t210 := i26
-				/*line median.go:36:70000*/ _ = t121[t210]
-				/*line median.go:36:70000*/ t39 := &t121[t210]
-				/*line median.go:37:70000*/ t410 := t917
-				/*line median.go:38:70000*/ t59 := 5 - i26
-				/*line median.go:36:70000*/ _ = t410[t59]
-				/*line median.go:36:70000*/ t69 := &t410[t59]
-				/*line median.go:36:70000*/ order(t39, t69) /*line quern_gen.go:7931:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+4][threadX+c]
+			/*line median.go:133*/ t917 := &a
+			/*line median.go:35:50000*/ for i26 := 0; i26 < 3; i26++ {
+				t121 := t917
+				t210 := i26
+				/*line median.go:36*/ _ = t121[t210]
+				/*line median.go:36*/ t39 := &t121[t210]
+				t410 := t917
+				t59 := 5 - i26
+				/*line median.go:36*/ _ = t410[t59]
+				/*line median.go:36*/ t69 := &t410[t59]
+				/*line median.go:36*/ order(t39, t69)
 			}
-			/*line median.go:39:70000*/ for i27 := 1; i27 < 3; i27++ {
-				/*line median.go:40:70000*/ t710 := t917
-				/*line median.go:40:70000*/ t89 := &t710[0]
-				/*line median.go:41:70000*/ t918 := t917
-				/*line median.go:42:70000*/ t109 := i27
-				/*line median.go:40:70000*/ _ = t918[t109]
-				/*line median.go:40:70000*/ t1111 := &t918[t109]
-				/*line median.go:40:70000*/ order(t89, t1111) /*line quern_gen.go:7940:1*/
+			/*line median.go:39:50000*/ for i27 := 1; i27 < 3; i27++ {
+				t710 := t917
+				/*line median.go:40*/ t89 := &t710[0]
+				t918 := t917
+				t109 := i27
+				/*line median.go:40*/ _ = t918[t109]
+				/*line median.go:40*/ t1111 := &t918[t109]
+				/*line median.go:40*/ order(t89, t1111)
 			}
-			/*line median.go:43:70000*/ for i28 := 3; i28 < 5; i28++ {
-				/*line median.go:44:70000*/ t1210 := t917
-				/*line median.go:45:70000*/ t139 := i28
-				/*line median.go:44:70000*/ _ = t1210[t139]
-				/*line median.go:44:70000*/ t1410 := &t1210[t139]
-				/*line median.go:45:70000*/ t159 := t917
-				/*line median.go:44:70000*/ _ = t159[5]
-				/*line median.go:44:70000*/ t179 := &t159[5]
-				/*line median.go:44:70000*/ order(t1410, t179) /*line quern_gen.go:7950:1*/
+			/*line median.go:43:50000*/ for i28 := 3; i28 < 5; i28++ {
+				t1210 := t917
+				t139 := i28
+				/*line median.go:44*/ _ = t1210[t139]
+				/*line median.go:44*/ t1410 := &t1210[t139]
+				t159 := t917
+				/*line median.go:44*/ _ = t159[5]
+				/*line median.go:44*/ t179 := &t159[5]
+				/*line median.go:44*/ order(t1410, t179)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+4][at]
-			/*line median.go:133:70000*/ t919 := &a
-			/*line median.go:35:70000*/ for i29 := 0; i29 < 2; i29++ {
-				/*line median.go:36:70000*/ t130 := t919
-				/*line median.go:37:70000*/ t211 := i29
-				/*line median.go:36:70000*/ _ = t130[t211]
-				/*line median.go:36:70000*/ t310 := &t130[t211]
-				/*line median.go:37:70000*/ t411 := t919
-				/*line median.go:38:70000*/ t510 := 4 - i29
-				/*line median.go:36:70000*/ _ = t411[t510]
-				/*line median.go:36:70000*/ t610 := &t411[t510]
-				/*line median.go:36:70000*/ order(t310, t610) /*line quern_gen.go:7963:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+4][at]
+			/*line median.go:133*/ t919 := &a
+			/*line median.go:35:50000*/ for i29 := 0; i29 < 2; i29++ {
+				t130 := t919
+				t211 := i29
+				/*line median.go:36*/ _ = t130[t211]
+				/*line median.go:36*/ t310 := &t130[t211]
+				t411 := t919
+				t510 := 4 - i29
+				/*line median.go:36*/ _ = t411[t510]
+				/*line median.go:36*/ t610 := &t411[t510]
+				/*line median.go:36*/ order(t310, t610)
 			}
-			/*line median.go:39:70000*/ for i30 := 1; i30 < 3; i30++ {
-				/*line median.go:40:70000*/ t711 := t919
-				/*line median.go:40:70000*/ t810 := &t711[0]
-				/*line median.go:41:70000*/ t920 := t919
-				/*line median.go:42:70000*/ t1010 := i30
-				/*line median.go:40:70000*/ _ = t920[t1010]
-				/*line median.go:40:70000*/ t1112 := &t920[t1010]
-				/*line median.go:40:70000*/ order(t810, t1112) /*line quern_gen.go:7972:1*/
+			/*line median.go:39:50000*/ for i30 := 1; i30 < 3; i30++ {
+				t711 := t919
+				/*line median.go:40*/ t810 := &t711[0]
+				t920 := t919
+				t1010 := i30
+				/*line median.go:40*/ _ = t920[t1010]
+				/*line median.go:40*/ t1112 := &t920[t1010]
+				/*line median.go:40*/ order(t810, t1112)
 			}
-			/*line median.go:43:70000*/ for i31 := 2; i31 < 4; i31++ {
-				/*line median.go:44:70000*/ t1211 := t919
-				/*line median.go:45:70000*/ t1310 := i31
-				/*line median.go:44:70000*/ _ = t1211[t1310]
-				/*line median.go:44:70000*/ t1411 := &t1211[t1310]
-				/*line median.go:45:70000*/ t1510 := t919
-				/*line median.go:44:70000*/ _ = t1510[4]
-				/*line median.go:44:70000*/ t1710 := &t1510[4]
-				/*line median.go:44:70000*/ order(t1411, t1710) /*line quern_gen.go:7982:1*/
+			/*line median.go:43:50000*/ for i31 := 2; i31 < 4; i31++ {
+				t1211 := t919
+				t1310 := i31
+				/*line median.go:44*/ _ = t1211[t1310]
+				/*line median.go:44*/ t1411 := &t1211[t1310]
+				t1510 := t919
+				/*line median.go:44*/ _ = t1510[4]
+				/*line median.go:44*/ t1710 := &t1510[4]
+				/*line median.go:44*/ order(t1411, t1710)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+4][at2]
-			/*line median.go:133:70000*/ t921 := &a
-			/*line median.go:35:70000*/ for i32 := 0; i32 < 2; i32++ {
-				/*line median.go:36:70000*/ t131 := t921
-				/*line median.go:37:70000*/ t212 := i32
-				/*line median.go:36:70000*/ _ = t131[t212]
-				/*line median.go:36:70000*/ t311 := &t131[t212]
-				/*line median.go:37:70000*/ t412 := t921
-				/*line median.go:38:70000*/ t511 := 3 - i32
-				/*line median.go:36:70000*/ _ = t412[t511]
-				/*line median.go:36:70000*/ t611 := &t412[t511]
-				/*line median.go:36:70000*/ order(t311, t611) /*line quern_gen.go:7995:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+4][at2]
+			/*line median.go:133*/ t921 := &a
+			/*line median.go:35:50000*/ for i32 := 0; i32 < 2; i32++ {
+				t131 := t921
+				t212 := i32
+				/*line median.go:36*/ _ = t131[t212]
+				/*line median.go:36*/ t311 := &t131[t212]
+				t412 := t921
+				t511 := 3 - i32
+				/*line median.go:36*/ _ = t412[t511]
+				/*line median.go:36*/ t611 := &t412[t511]
+				/*line median.go:36*/ order(t311, t611)
 			}
-			/*line median.go:39:70000*/ for i33 := 1; i33 < 2; i33++ {
-				/*line median.go:40:70000*/ t712 := t921
-				/*line median.go:40:70000*/ t811 := &t712[0]
-				/*line median.go:41:70000*/ t922 := t921
-				/*line median.go:42:70000*/ t1011 := i33
-				/*line median.go:40:70000*/ _ = t922[t1011]
-				/*line median.go:40:70000*/ t1113 := &t922[t1011]
-				/*line median.go:40:70000*/ order(t811, t1113) /*line quern_gen.go:8004:1*/
+			/*line median.go:39:50000*/ for i33 := 1; i33 < 2; i33++ {
+				t712 := t921
+				/*line median.go:40*/ t811 := &t712[0]
+				t922 := t921
+				t1011 := i33
+				/*line median.go:40*/ _ = t922[t1011]
+				/*line median.go:40*/ t1113 := &t922[t1011]
+				/*line median.go:40*/ order(t811, t1113)
 			}
-			/*line median.go:43:70000*/ for i34 := 2; i34 < 3; i34++ {
-				/*line median.go:44:70000*/ t1212 := t921
-				/*line median.go:45:70000*/ t1311 := i34
-				/*line median.go:44:70000*/ _ = t1212[t1311]
-				/*line median.go:44:70000*/ t1412 := &t1212[t1311]
-				/*line median.go:45:70000*/ t1511 := t921
-				/*line median.go:44:70000*/ _ = t1511[3]
-				/*line median.go:44:70000*/ t1711 := &t1511[3]
-				/*line median.go:44:70000*/ order(t1412, t1711) /*line quern_gen.go:8014:1*/
+			/*line median.go:43:50000*/ for i34 := 2; i34 < 3; i34++ {
+				t1212 := t921
+				t1311 := i34
+				/*line median.go:44*/ _ = t1212[t1311]
+				/*line median.go:44*/ t1412 := &t1212[t1311]
+				t1511 := t921
+				/*line median.go:44*/ _ = t1511[3]
+				/*line median.go:44*/ t1711 := &t1511[3]
+				/*line median.go:44*/ order(t1412, t1711)
 			}
-			/*line median.go:135:70000*/ a[0] = tile[j+4][at3]
-			/*line median.go:137:70000*/ t1114 := &a
-			/*line median.go:36:70000*/ t140 := t1114
-			/*line median.go:36:70000*/ _ = t140[0]
-			/*line median.go:36:70000*/ t312 := &t140[0]
-			/*line median.go:37:70000*/ t413 := t1114
-			/*line median.go:36:70000*/ _ = t413[2]
-			/*line median.go:36:70000*/ t612 := &t413[2]
-			/*line median.go:36:70000*/ order(t312, t612)
-			/*line median.go:40:70000*/ t713 := t1114
-			/*line median.go:40:70000*/ t812 := &t713[0]
-			/*line median.go:41:70000*/ t923 := t1114
-			/*line median.go:40:70000*/ _ = t923[1]
-			/*line median.go:40:70000*/ t1115 := &t923[1]
-			/*line median.go:40:70000*/ order(t812, t1115)
-			/*line median.go:44:70000*/ t1213 := t1114
-			/*line median.go:44:70000*/ _ = t1213[1]
-			/*line median.go:44:70000*/ t1413 := &t1213[1]
-			/*line median.go:45:70000*/ t1512 := t1114
-			/*line median.go:44:70000*/ _ = t1512[2]
-			/*line median.go:44:70000*/ t1712 := &t1512[2]
-			/*line median.go:44:70000*/ order(t1413, t1712)
-			/*line median.go:138:70000*/ t1214 := a[1]
-			/*line median.go:138:70000*/ result05 := unkey[float32](t1214)
-			/*line median.go:138:70000*/ dst[y2*dstStride+e2] = result05 /*line quern_gen.go:8040:1*/
+			/*line median.go:135:50000*/ a[0] = tile[j+4][at3]
+			/*line median.go:137*/ t1114 := &a
+			/*line median.go:36*/ t140 := t1114
+			/*line median.go:36*/ _ = t140[0]
+			/*line median.go:36*/ t312 := &t140[0]
+			t413 := t1114
+			/*line median.go:36*/ _ = t413[2]
+			/*line median.go:36*/ t612 := &t413[2]
+			/*line median.go:36*/ order(t312, t612)
+			/*line median.go:40*/ t713 := t1114
+			/*line median.go:40*/ t812 := &t713[0]
+			t923 := t1114
+			/*line median.go:40*/ _ = t923[1]
+			/*line median.go:40*/ t1115 := &t923[1]
+			/*line median.go:40*/ order(t812, t1115)
+			/*line median.go:44*/ t1213 := t1114
+			/*line median.go:44*/ _ = t1213[1]
+			/*line median.go:44*/ t1413 := &t1213[1]
+			t1512 := t1114
+			/*line median.go:44*/ _ = t1512[2]
+			/*line median.go:44*/ t1712 := &t1512[2]
+			/*line median.go:44*/ order(t1413, t1712)
+			/*line median.go:138*/ t1214 := a[1]
+			/*line median.go:138*/ result05 := unkey[float32](t1214)
+			/*line median.go:138*/ dst[y2*dstStride+e2] = result05
 		}
-	}
+	} /*line quern_gen.go:8081:1*/
 }
 
 // quernFunc1Median5_float32 is kernels.key.
@@ -8047,14 +8086,14 @@ func quernFunc1Median5_float32(v float32) int32 {
 	c := float32(1)
 	value := c / 2
 	/*line median.go:11*/ if value == 0 {
-		/*line median.go:12:70000*/ return host.Narrow[int32](v) /*line quern_gen.go:8050:1*/
+		return host.Narrow[int32](v)
 	}
-	/*line median.go:14:70000*/ f := float32(v)
-	/*line median.go:15:70000*/ if f != f {
-		/*line median.go:16:70000*/ return 2147483647 /*line quern_gen.go:8054:1*/
+	/*line median.go:14:50000*/ f := float32(v)
+	/*line median.go:15:50000*/ if f != f {
+		return 2147483647
 	}
-	/*line median.go:18:70000*/ b := int32(math.Float32bits(f))
-	/*line median.go:19:70000*/ return b ^ b>>31&2147483647 /*line quern_gen.go:8057:1*/
+	/*line median.go:18:50000*/ b := int32(math.Float32bits(f))
+	return b ^ b>>31&2147483647 /*line quern_gen.go:8096:1*/
 }
 
 func quernPlainMedianSlideCPU(r *host.Run) {
@@ -8096,36 +8135,36 @@ func quernHostMedianSlideCPU(r *host.Run) {
 func quernRow1MedianSlideCPU(r *host.Run, dst []uint8, t1 int, t2 int, c int, size int, w int, kh int, base int, mode int, h int, value uint8, size3 int, src []uint8, srcStride int, rank int32) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line median.go:225:70000*/ bins := [256]int32{}
-		/*line median.go:227:70000*/ out := dst[t1:][:t2]
-		/*line median.go:229:70000*/ for channel := 0; channel < c; channel++ {
-			/*line median.go:230:70000*/ if r.Halted() {
-				/*line median.go:229:70000*/ r.Halt() /*line quern_gen.go:8103:1*/
+		/*line median.go:225*/ bins := [256]int32{}
+		/*line median.go:227*/ out := dst[t1:][:t2]
+		/*line median.go:229*/ for channel := 0; channel < c; channel++ {
+			if r.Halted() {
+				/*line median.go:229*/ r.Halt()
 			}
-			/*line median.go:230:70000*/ t4 := bins[:]
-			/*line median.go:231:70000*/ for i := 0; i < len(t4); i++ {
-				/*line median.go:230:70000*/ t4[i] = 0 /*line quern_gen.go:8107:1*/
+			/*line median.go:230*/ t4 := bins[:]
+			for i := 0; i < len(t4); i++ {
+				/*line median.go:230*/ t4[i] = 0
 			}
-//line median.go:231:70000
+//line median.go:231
 			var below int32
-			/*line median.go:232:70000*/ median := 0
-			/*line median.go:233:70000*/ for x := size; x < w; x++ {
-				/*line median.go:234:70000*/ if r.Halted() {
-					/*line median.go:233:70000*/ r.Halt() /*line quern_gen.go:8114:1*/
+			median := 0
+			for x := size; x < w; x++ {
+				/*line median.go:234:50000*/ if r.Halted() {
+					/*line median.go:233*/ r.Halt()
 				}
-				/*line median.go:234:70000*/ for j := 0; j < kh; j++ {
-					/*line median.go:235:70000*/ if r.Halted() {
-						/*line median.go:234:70000*/ r.Halt() /*line quern_gen.go:8118:1*/
+				/*line median.go:234:50000*/ for j := 0; j < kh; j++ {
+					/*line median.go:235*/ if r.Halted() {
+						/*line median.go:234*/ r.Halt()
 					}
-					/*line median.go:235:70000*/ t8 := base + j
-					/*line median.go:235:70000*/ result0 := inside(mode, t8, h)
-					/*line median.go:236:70000*/ yy := result0
-					/*line median.go:236:70000*/ enter := value
-					/*line median.go:237:70000*/ leave := value
-					/*line median.go:237:70000*/ if yy >= 0 {
-						/*line median.go:238:70000*/ t14 := x + size3
-						/*line median.go:238:70000*/ result02 := inside(mode, t14, w)
-						/*line median.go:239*/ xx := result02
+					/*line median.go:235*/ t8 := base + j
+					/*line median.go:235*/ result0 := inside(mode, t8, h)
+					yy := result0
+					/*line median.go:236*/ enter := value
+					leave := value
+					/*line median.go:237*/ if yy >= 0 {
+						t14 := x + size3
+						/*line median.go:238*/ result02 := inside(mode, t14, w)
+						xx := result02
 						if xx >= 0 {
 							/*line median.go:239*/ enter = src[yy*srcStride+xx*c+channel]
 						}
@@ -8144,30 +8183,30 @@ func quernRow1MedianSlideCPU(r *host.Run, dst []uint8, t1 int, t2 int, c int, si
 						bins[leave]--
 						if int(leave) < median {
 							below--
-						} /*line quern_gen.go:8147:1*/
+						}
 					}
 				}
-				/*line median.go:256:70000*/ if x < 0 {
-					/*line median.go:257:70000*/ continue /*line quern_gen.go:8151:1*/
+				if x < 0 {
+					continue
 				}
-				/*line median.go:259:70000*/ for below > rank {
-					/*line median.go:260:70000*/ if r.Halted() {
-						/*line median.go:259:70000*/ r.Halt() /*line quern_gen.go:8155:1*/
+				/*line median.go:259:50000*/ for below > rank {
+					/*line median.go:260*/ if r.Halted() {
+						/*line median.go:259*/ r.Halt()
 					}
-					/*line median.go:260:70000*/ median--
-					/*line median.go:261:70000*/ below -= bins[median&255] /*line quern_gen.go:8158:1*/
+					/*line median.go:260*/ median--
+					below -= bins[median&255]
 				}
-				/*line median.go:263:70000*/ for below+bins[median&255] <= rank {
-					/*line median.go:264:70000*/ if r.Halted() {
-						/*line median.go:263:70000*/ r.Halt() /*line quern_gen.go:8162:1*/
+				/*line median.go:263:50000*/ for below+bins[median&255] <= rank {
+					/*line median.go:264:50000*/ if r.Halted() {
+						/*line median.go:263*/ r.Halt()
 					}
-					/*line median.go:264:70000*/ below += bins[median&255]
-					/*line median.go:265:70000*/ median++ /*line quern_gen.go:8165:1*/
+					/*line median.go:264:50000*/ below += bins[median&255]
+					median++
 				}
-				/*line median.go:267:70000*/ out[x*c+channel] = uint8(median) /*line quern_gen.go:8167:1*/
+				/*line median.go:267:50000*/ out[x*c+channel] = uint8(median)
 			}
 		}
-	}
+	} /*line quern_gen.go:8209:1*/
 }
 
 func quernPlainMedianSelectCPU_uint16(r *host.Run) {
@@ -8211,118 +8250,115 @@ func quernHostMedianSelectCPU_uint16(r *host.Run) {
 func quernRow1MedianSelectCPU_uint16(r *host.Run, lists []int32, t1 int, t2 int, dst []uint16, t3 int, t4 int, t5 int, c int, kh int, base int, mode int, h int, kw int, value uint16, size2 int, w int, src []uint16, srcStride int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line median.go:278:70000*/ list := lists[t1:][:t2]
-		/*line median.go:279:70000*/ out := dst[t3:][:t4]
-		/*line median.go:280:70000*/ for e := 0; e < t5; e++ {
-			/*line median.go:281:70000*/ if r.Halted() {
-				/*line median.go:280:70000*/ r.Halt() /*line quern_gen.go:8218:1*/
+		/*line median.go:278*/ list := lists[t1:][:t2]
+		out := dst[t3:][:t4]
+		/*line median.go:280:50000*/ for e := 0; e < t5; e++ {
+			/*line median.go:281:50000*/ if r.Halted() {
+				/*line median.go:280*/ r.Halt()
 			}
-			/*line median.go:281:70000*/ x := e / c
-			/*line median.go:282:70000*/ channel := e - x*c
-			/*line median.go:283:70000*/ n := 0
-			/*line median.go:284:70000*/ for j := 0; j < kh; j++ {
-				/*line median.go:285:70000*/ if r.Halted() {
-					/*line median.go:284:70000*/ r.Halt() /*line quern_gen.go:8225:1*/
+			/*line median.go:281:50000*/ x := host.Div(e, c)
+			channel := e - x*c
+			n := 0
+			/*line median.go:284*/ for j := 0; j < kh; j++ {
+				/*line median.go:285:50000*/ if r.Halted() {
+					/*line median.go:284*/ r.Halt()
 				}
-				/*line median.go:285:70000*/ t8 := base + j
-				/*line median.go:285:70000*/ result0 := inside(mode, t8, h)
-				/*line median.go:286:70000*/ yy := result0
-				/*line median.go:286:70000*/ for i := 0; i < kw; i++ {
-					/*line median.go:287*/ if r.Halted() {
-						/*line median.go:286:70000*/ r.Halt() /*line quern_gen.go:8232:1*/
+				/*line median.go:285:50000*/ t8 := base + j
+				/*line median.go:285*/ result0 := inside(mode, t8, h)
+				yy := result0
+				/*line median.go:286*/ for i := 0; i < kw; i++ {
+					if r.Halted() {
+						/*line median.go:286*/ r.Halt()
 					}
 					/*line median.go:287*/ v := value
-					/*line median.go:288:70000*/ t13 := x + i - size2
-					/*line median.go:288:70000*/ result02 := inside(mode, t13, w)
-					/*line median.go:289:70000*/ xx := result02
-					/*line median.go:290:70000*/ if xx >= 0 && yy >= 0 {
-						/*line median.go:289:70000*/ v = src[yy*srcStride+xx*c+channel] /*line quern_gen.go:8239:1*/
+					t13 := x + i - size2
+					/*line median.go:288*/ result02 := inside(mode, t13, w)
+					xx := result02
+					if xx >= 0 && yy >= 0 {
+						/*line median.go:289*/ v = src[yy*srcStride+xx*c+channel]
 					}
-					/*line median.go:291*/ t16 := v
+					t16 := v
 					/*line median.go:291*/ result03 := key[uint16](t16)
 					/*line median.go:291*/ list[n] = result03
-					/*line median.go:292:70000*/ n++ /*line quern_gen.go:8244:1*/
+					n++
 				}
 			}
-			/*line median.go:295:70000*/ t18 := list
-			/*line median.go:296:70000*/ t19 := len(list) / 2
-//line median.go:297:70000
+			/*line median.go:295:50000*/ t18 := list
+			t19 := len(list) / 2
 			var result04 int32
-//line median.go:298:70000
+//line median.go:298:50000
 		block:
-			/*line median.go:299:70000*/ switch {
-//line median.go:300:70000
+			/*line median.go:299:50000*/ switch {
+//line median.go:300:50000
 			default:
-				/*line median.go:301:70000*/ t12 := len(t18) - 1
-				/*line median.go:302:70000*/ low := 0
-				/*line median.go:302:70000*/ for high := t12; low < high; {
-					/*line median.go:303:70000*/ if r.Halted() {
-						/*line median.go:302:70000*/ r.Halt() /*line quern_gen.go:8260:1*/
+				/*line median.go:301*/ t12 := len(t18) - 1
+				low := 0
+				/*line median.go:302*/ for high := t12; low < high; {
+					/*line median.go:303:50000*/ if r.Halted() {
+						/*line median.go:302*/ r.Halt()
 					}
-					/*line median.go:303:70000*/ pivot := t18[(low+high)/2]
-					/*line median.go:304:70000*/ t22 := low
-					/*line median.go:305:70000*/ t32 := high
-					/*line median.go:306:70000*/ i2 := t22
-					/*line median.go:307:70000*/ j2 := t32
-					/*line median.go:305:70000*/ for i2 <= j2 {
-						/*line median.go:306:70000*/ if r.Halted() {
-							/*line median.go:305:70000*/ r.Halt() /*line quern_gen.go:8269:1*/
+					/*line median.go:303:50000*/ pivot := t18[(low+high)/2]
+					t22 := low
+					t32 := high
+					i2 := t22
+					j2 := t32
+					/*line median.go:305*/ for i2 <= j2 {
+						/*line median.go:306:50000*/ if r.Halted() {
+							/*line median.go:305*/ r.Halt()
 						}
-						/*line median.go:306:70000*/ for t18[i2] < pivot {
-							/*line median.go:307:70000*/ if r.Halted() {
-								/*line median.go:306:70000*/ r.Halt() /*line quern_gen.go:8273:1*/
+						/*line median.go:306:50000*/ for t18[i2] < pivot {
+							/*line median.go:307*/ if r.Halted() {
+								/*line median.go:306*/ r.Halt()
 							}
-							/*line median.go:307:70000*/ i2++ /*line quern_gen.go:8275:1*/
+							/*line median.go:307*/ i2++
 						}
-						/*line median.go:309:70000*/ for t18[j2] > pivot {
-							/*line median.go:310:70000*/ if r.Halted() {
-								/*line median.go:309:70000*/ r.Halt() /*line quern_gen.go:8279:1*/
+						/*line median.go:309:50000*/ for t18[j2] > pivot {
+							/*line median.go:310*/ if r.Halted() {
+								/*line median.go:309*/ r.Halt()
 							}
-							/*line median.go:310:70000*/ j2-- /*line quern_gen.go:8281:1*/
+							/*line median.go:310*/ j2--
 						}
-						/*line median.go:312:70000*/ if i2 <= j2 {
-							/*line median.go:313:70000*/ t42 := t18
-							/*line median.go:314:70000*/ t52 := i2
-							/*line median.go:313:70000*/ _ = t42[t52]
-							/*line median.go:314:70000*/ t6 := t18
-							/*line median.go:315:70000*/ t7 := j2
-							/*line median.go:313:70000*/ _ = t6[t7]
-							/*line median.go:313:70000*/ t82 := t18[j2]
-							/*line median.go:313:70000*/ t9 := t18[i2]
-							/*line median.go:313:70000*/ t42[t52] = t82
-							/*line median.go:313:70000*/ t6[t7] = t9
-							/*line median.go:314:70000*/ i2++
-							/*line median.go:315:70000*/ j2-- /*line quern_gen.go:8295:1*/
+						if i2 <= j2 {
+							t42 := t18
+							t52 := i2
+							/*line median.go:313*/ _ = t42[t52]
+							t6 := t18
+							t7 := j2
+							/*line median.go:313*/ _ = t6[t7]
+							/*line median.go:313*/ t82 := t18[j2]
+							/*line median.go:313*/ t9 := t18[i2]
+							/*line median.go:313*/ t42[t52] = t82
+							/*line median.go:313*/ t6[t7] = t9
+							i2++
+							j2--
 						}
 					}
-					/*line median.go:319:70000*/ if t19 <= j2 {
-						/*line median.go:320:70000*/ high = j2
-//line median.go:321:70000
+					/*line median.go:319*/ if t19 <= j2 {
+						high = j2
 					} else if t19 >= i2 {
-						/*line median.go:322:70000*/ low = i2
-//line median.go:323:70000
+						low = i2
 					} else {
-						/*line median.go:324:70000*/ result04 = t18[t19]
-						/*line median.go:325:70000*/ break block /*line quern_gen.go:8306:1*/
+						result04 = t18[t19]
+						break block
 					}
 				}
-				/*line median.go:327:70000*/ result04 = t18[t19] /*line quern_gen.go:8309:1*/
+				/*line median.go:327:50000*/ result04 = t18[t19]
 			}
-			/*line median.go:295:70000*/ t21 := result04
-			/*line median.go:295:70000*/ result05 := quernFunc1MedianSelectCPU_uint16(t21)
-			/*line median.go:295:70000*/ out[e] = result05 /*line quern_gen.go:8313:1*/
+			/*line median.go:295:50000*/ t21 := result04
+			/*line median.go:295*/ result05 := quernFunc1MedianSelectCPU_uint16(t21)
+			/*line median.go:295*/ out[e] = result05
 		}
-	}
+	} /*line quern_gen.go:8351:1*/
 }
 
 // quernFunc1MedianSelectCPU_uint16 is kernels.unkey.
 func quernFunc1MedianSelectCPU_uint16(k int32) uint16 {
 	c := uint16(1)
 	size := c / 2
-	/*line median.go:24:70000*/ if size == 0 {
-		/*line median.go:25:70000*/ return uint16(k) /*line quern_gen.go:8323:1*/
+	/*line median.go:24:50000*/ if size == 0 {
+		return uint16(k)
 	}
-	/*line median.go:27:70000*/ return host.Narrow[uint16](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:8325:1*/
+	/*line median.go:27:50000*/ return host.Narrow[uint16](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:8361:1*/
 }
 
 func quernPlainMedianSelectCPU_float32(r *host.Run) {
@@ -8366,108 +8402,105 @@ func quernHostMedianSelectCPU_float32(r *host.Run) {
 func quernRow1MedianSelectCPU_float32(r *host.Run, lists []int32, t1 int, t2 int, dst []float32, t3 int, t4 int, t5 int, c int, kh int, base int, mode int, h int, kw int, value float32, size2 int, w int, src []float32, srcStride int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line median.go:278:70000*/ list := lists[t1:][:t2]
-		/*line median.go:279:70000*/ out := dst[t3:][:t4]
-		/*line median.go:280:70000*/ for e := 0; e < t5; e++ {
-			/*line median.go:281:70000*/ if r.Halted() {
-				/*line median.go:280:70000*/ r.Halt() /*line quern_gen.go:8373:1*/
+		/*line median.go:278*/ list := lists[t1:][:t2]
+		out := dst[t3:][:t4]
+		/*line median.go:280:50000*/ for e := 0; e < t5; e++ {
+			/*line median.go:281:50000*/ if r.Halted() {
+				/*line median.go:280*/ r.Halt()
 			}
-			/*line median.go:281:70000*/ x := e / c
-			/*line median.go:282:70000*/ channel := e - x*c
-			/*line median.go:283:70000*/ n := 0
-			/*line median.go:284:70000*/ for j := 0; j < kh; j++ {
-				/*line median.go:285:70000*/ if r.Halted() {
-					/*line median.go:284:70000*/ r.Halt() /*line quern_gen.go:8380:1*/
+			/*line median.go:281:50000*/ x := host.Div(e, c)
+			channel := e - x*c
+			n := 0
+			/*line median.go:284*/ for j := 0; j < kh; j++ {
+				/*line median.go:285:50000*/ if r.Halted() {
+					/*line median.go:284*/ r.Halt()
 				}
-				/*line median.go:285:70000*/ t8 := base + j
-				/*line median.go:285:70000*/ result0 := inside(mode, t8, h)
-				/*line median.go:286:70000*/ yy := result0
-				/*line median.go:286:70000*/ for i := 0; i < kw; i++ {
-					/*line median.go:287*/ if r.Halted() {
-						/*line median.go:286:70000*/ r.Halt() /*line quern_gen.go:8387:1*/
+				/*line median.go:285:50000*/ t8 := base + j
+				/*line median.go:285*/ result0 := inside(mode, t8, h)
+				yy := result0
+				/*line median.go:286*/ for i := 0; i < kw; i++ {
+					if r.Halted() {
+						/*line median.go:286*/ r.Halt()
 					}
 					/*line median.go:287*/ v := value
-					/*line median.go:288:70000*/ t13 := x + i - size2
-					/*line median.go:288:70000*/ result02 := inside(mode, t13, w)
-					/*line median.go:289:70000*/ xx := result02
-					/*line median.go:290:70000*/ if xx >= 0 && yy >= 0 {
-						/*line median.go:289:70000*/ v = src[yy*srcStride+xx*c+channel] /*line quern_gen.go:8394:1*/
+					t13 := x + i - size2
+					/*line median.go:288*/ result02 := inside(mode, t13, w)
+					xx := result02
+					if xx >= 0 && yy >= 0 {
+						/*line median.go:289*/ v = src[yy*srcStride+xx*c+channel]
 					}
-					/*line median.go:291*/ t16 := v
+					t16 := v
 					/*line median.go:291*/ result03 := quernFunc1MedianSelectCPU_float32(t16)
 					/*line median.go:291*/ list[n] = result03
-					/*line median.go:292:70000*/ n++ /*line quern_gen.go:8399:1*/
+					n++
 				}
 			}
-			/*line median.go:295:70000*/ t18 := list
-			/*line median.go:296:70000*/ t19 := len(list) / 2
-//line median.go:297:70000
+			/*line median.go:295:50000*/ t18 := list
+			t19 := len(list) / 2
 			var result04 int32
-//line median.go:298:70000
+//line median.go:298:50000
 		block:
-			/*line median.go:299:70000*/ switch {
-//line median.go:300:70000
+			/*line median.go:299:50000*/ switch {
+//line median.go:300:50000
 			default:
-				/*line median.go:301:70000*/ t12 := len(t18) - 1
-				/*line median.go:302:70000*/ low := 0
-				/*line median.go:302:70000*/ for high := t12; low < high; {
-					/*line median.go:303:70000*/ if r.Halted() {
-						/*line median.go:302:70000*/ r.Halt() /*line quern_gen.go:8415:1*/
+				/*line median.go:301*/ t12 := len(t18) - 1
+				low := 0
+				/*line median.go:302*/ for high := t12; low < high; {
+					/*line median.go:303:50000*/ if r.Halted() {
+						/*line median.go:302*/ r.Halt()
 					}
-					/*line median.go:303:70000*/ pivot := t18[(low+high)/2]
-					/*line median.go:304:70000*/ t22 := low
-					/*line median.go:305:70000*/ t32 := high
-					/*line median.go:306:70000*/ i2 := t22
-					/*line median.go:307:70000*/ j2 := t32
-					/*line median.go:305:70000*/ for i2 <= j2 {
-						/*line median.go:306:70000*/ if r.Halted() {
-							/*line median.go:305:70000*/ r.Halt() /*line quern_gen.go:8424:1*/
+					/*line median.go:303:50000*/ pivot := t18[(low+high)/2]
+					t22 := low
+					t32 := high
+					i2 := t22
+					j2 := t32
+					/*line median.go:305*/ for i2 <= j2 {
+						/*line median.go:306:50000*/ if r.Halted() {
+							/*line median.go:305*/ r.Halt()
 						}
-						/*line median.go:306:70000*/ for t18[i2] < pivot {
-							/*line median.go:307:70000*/ if r.Halted() {
-								/*line median.go:306:70000*/ r.Halt() /*line quern_gen.go:8428:1*/
+						/*line median.go:306:50000*/ for t18[i2] < pivot {
+							/*line median.go:307*/ if r.Halted() {
+								/*line median.go:306*/ r.Halt()
 							}
-							/*line median.go:307:70000*/ i2++ /*line quern_gen.go:8430:1*/
+							/*line median.go:307*/ i2++
 						}
-						/*line median.go:309:70000*/ for t18[j2] > pivot {
-							/*line median.go:310:70000*/ if r.Halted() {
-								/*line median.go:309:70000*/ r.Halt() /*line quern_gen.go:8434:1*/
+						/*line median.go:309:50000*/ for t18[j2] > pivot {
+							/*line median.go:310*/ if r.Halted() {
+								/*line median.go:309*/ r.Halt()
 							}
-							/*line median.go:310:70000*/ j2-- /*line quern_gen.go:8436:1*/
+							/*line median.go:310*/ j2--
 						}
-						/*line median.go:312:70000*/ if i2 <= j2 {
-							/*line median.go:313:70000*/ t42 := t18
-							/*line median.go:314:70000*/ t52 := i2
-							/*line median.go:313:70000*/ _ = t42[t52]
-							/*line median.go:314:70000*/ t6 := t18
-							/*line median.go:315:70000*/ t7 := j2
-							/*line median.go:313:70000*/ _ = t6[t7]
-							/*line median.go:313:70000*/ t82 := t18[j2]
-							/*line median.go:313:70000*/ t9 := t18[i2]
-							/*line median.go:313:70000*/ t42[t52] = t82
-							/*line median.go:313:70000*/ t6[t7] = t9
-							/*line median.go:314:70000*/ i2++
-							/*line median.go:315:70000*/ j2-- /*line quern_gen.go:8450:1*/
+						if i2 <= j2 {
+							t42 := t18
+							t52 := i2
+							/*line median.go:313*/ _ = t42[t52]
+							t6 := t18
+							t7 := j2
+							/*line median.go:313*/ _ = t6[t7]
+							/*line median.go:313*/ t82 := t18[j2]
+							/*line median.go:313*/ t9 := t18[i2]
+							/*line median.go:313*/ t42[t52] = t82
+							/*line median.go:313*/ t6[t7] = t9
+							i2++
+							j2--
 						}
 					}
-					/*line median.go:319:70000*/ if t19 <= j2 {
-						/*line median.go:320:70000*/ high = j2
-//line median.go:321:70000
+					/*line median.go:319*/ if t19 <= j2 {
+						high = j2
 					} else if t19 >= i2 {
-						/*line median.go:322:70000*/ low = i2
-//line median.go:323:70000
+						low = i2
 					} else {
-						/*line median.go:324:70000*/ result04 = t18[t19]
-						/*line median.go:325:70000*/ break block /*line quern_gen.go:8461:1*/
+						result04 = t18[t19]
+						break block
 					}
 				}
-				/*line median.go:327:70000*/ result04 = t18[t19] /*line quern_gen.go:8464:1*/
+				/*line median.go:327:50000*/ result04 = t18[t19]
 			}
-			/*line median.go:295:70000*/ t21 := result04
-			/*line median.go:295:70000*/ result05 := unkey[float32](t21)
-			/*line median.go:295:70000*/ out[e] = result05 /*line quern_gen.go:8468:1*/
+			/*line median.go:295:50000*/ t21 := result04
+			/*line median.go:295*/ result05 := unkey[float32](t21)
+			/*line median.go:295*/ out[e] = result05
 		}
-	}
+	} /*line quern_gen.go:8503:1*/
 }
 
 // quernFunc1MedianSelectCPU_float32 is kernels.key.
@@ -8475,14 +8508,612 @@ func quernFunc1MedianSelectCPU_float32(v float32) int32 {
 	c := float32(1)
 	value := c / 2
 	/*line median.go:11*/ if value == 0 {
-		/*line median.go:12:70000*/ return host.Narrow[int32](v) /*line quern_gen.go:8478:1*/
+		return host.Narrow[int32](v)
 	}
-	/*line median.go:14:70000*/ f := float32(v)
-	/*line median.go:15:70000*/ if f != f {
-		/*line median.go:16:70000*/ return 2147483647 /*line quern_gen.go:8482:1*/
+	/*line median.go:14:50000*/ f := float32(v)
+	/*line median.go:15:50000*/ if f != f {
+		return 2147483647
 	}
-	/*line median.go:18:70000*/ b := int32(math.Float32bits(f))
-	/*line median.go:19:70000*/ return b ^ b>>31&2147483647 /*line quern_gen.go:8485:1*/
+	/*line median.go:18:50000*/ b := int32(math.Float32bits(f))
+	return b ^ b>>31&2147483647 /*line quern_gen.go:8518:1*/
+}
+
+func quernPlainResizeLinear[T uint8 | uint16](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[T](r, 11), host.Slice[T](r, 12)
+	host.Plain(r, func(t kernel.Thread) { resizeLinear[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
+}
+
+func quernHostResizeLinear[T uint8 | uint16](r *host.Run) {
+	sx := host.Value[float64](r, 0)
+	ox := host.Value[float64](r, 1)
+	sy := host.Value[float64](r, 2)
+	oy := host.Value[float64](r, 3)
+	dw := host.Value[int](r, 4)
+	dh := host.Value[int](r, 5)
+	w := host.Value[int](r, 6)
+	h := host.Value[int](r, 7)
+	c := host.Value[int](r, 8)
+	srcStride := host.Value[int](r, 9)
+	dstStride := host.Value[int](r, 10)
+	src := host.Slice[T](r, 11)
+	dst := host.Slice[T](r, 12)
+	size := dw * c
+	t6 := w - 1
+	t9 := w - 1
+	t16 := h - 1
+	t20 := h - 1
+	t162 := h - 1
+	t202 := h - 1
+	t163 := h - 1
+	t203 := h - 1
+	t164 := h - 1
+	t204 := h - 1
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * 32
+		base2 := blockY * 32
+		for threadZ := range 1 {
+			for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				y := base2 + threadY
+				t12 := sy*float64(min(y, dh-1)) + oy
+				t122 := sy*float64(min(y+8, dh-1)) + oy
+				t123 := sy*float64(min(y+16, dh-1)) + oy
+				t124 := sy*float64(min(y+24, dh-1)) + oy
+				start := y * dstStride
+				row := y + 8
+				start2 := row * dstStride
+				row2 := y + 16
+				start3 := row2 * dstStride
+				row3 := y + 24
+				start4 := row3 * dstStride
+				start5 := y*dstStride + base
+				start6 := row*dstStride + base
+				start7 := row2*dstStride + base
+				start8 := row3*dstStride + base
+				quernRow1ResizeLinear[T](r, base, size, y, dh, c, sx, ox, t6, t9, t12, t16, srcStride, t20, src, t122, t162, t202, t123, t163, t203, t124, t164, t204, dst, start, row, start2, row2, start3, row3, start4, width, start5, start6, start7, start8)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y int, dh int, c int, sx float64, ox float64, t6 int, t9 int, t12 float64, t16 int, srcStride int, t20 int, src []T, t122 float64, t162 int, t202 int, t123 float64, t163 int, t203 int, t124 float64, t164 int, t204 int, dst []T, start int, row int, start2 int, row2 int, start3 int, row3 int, start4 int, width int, start5 int, start6 int, start7 int, start8 int) {
+	if !(y < dh) {
+		return
+	}
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(size-base, width)
+		if count <= 0 {
+			return
+		}
+		if start5 >= 0 && count <= len(dst)-start5 && start6 >= 0 && count <= len(dst)-start6 && start7 >= 0 && count <= len(dst)-start7 && start8 >= 0 && count <= len(dst)-start8 {
+			row4 := dst[start5:][:count]
+			row5 := dst[start6:][:count]
+			row6 := dst[start7:][:count]
+			row7 := dst[start8:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+				/*line resize.go:20*/ px := i
+				channel := 0
+				/*line resize.go:21:60000*/ if c > 1 {
+					px = host.Div(i, c)
+					channel = i - px*c
+				}
+				/*line resize.go:25:60000*/ t2 := sx*float64(px) + ox
+				/*line resize.go:25*/ result0, result1 := quernFunc1ResizeLinear[T](t2)
+				x := result0
+				fx := result1
+				/*line resize.go:26*/ t5 := x
+				result02 := min(max(t5, 0), t6)
+				left := result02*c + channel
+				/*line resize.go:27*/ t8 := x + 1
+				result03 := min(max(t8, 0), t9)
+				right := result03*c + channel
+				/*line resize.go:28*/ p := [4][2]T{}
+				q := [4][2]T{}
+				/*line resize.go:33*/ result04, result12 := quernFunc1ResizeLinear[T](t12)
+				v := result04
+				fy_0 := result12
+				/*line resize.go:34*/ t15 := v
+				result05 := min(max(t15, 0), t16)
+				t18 := result05 * srcStride
+				t19 := v + 1
+				result06 := min(max(t19, 0), t20)
+				t22 := result06 * srcStride
+				top := t18
+				bottom := t22
+				/*line resize.go:35*/ p[0] = [2]T{src[top+left], src[top+right]}
+				q[0] = [2]T{src[bottom+left], src[bottom+right]}
+				/*line resize.go:33*/ result07, result13 := quernFunc1ResizeLinear[T](t122)
+				v2 := result07
+				fy_1 := result13
+				/*line resize.go:34*/ t152 := v2
+				result08 := min(max(t152, 0), t162)
+				t182 := result08 * srcStride
+				t192 := v2 + 1
+				result09 := min(max(t192, 0), t202)
+				t222 := result09 * srcStride
+				top2 := t182
+				bottom2 := t222
+				/*line resize.go:35*/ p[1] = [2]T{src[top2+left], src[top2+right]}
+				q[1] = [2]T{src[bottom2+left], src[bottom2+right]}
+				/*line resize.go:33*/ result010, result14 := quernFunc1ResizeLinear[T](t123)
+				v3 := result010
+				fy_2 := result14
+				/*line resize.go:34*/ t153 := v3
+				result011 := min(max(t153, 0), t163)
+				t183 := result011 * srcStride
+				t193 := v3 + 1
+				result012 := min(max(t193, 0), t203)
+				t223 := result012 * srcStride
+				top3 := t183
+				bottom3 := t223
+				/*line resize.go:35*/ p[2] = [2]T{src[top3+left], src[top3+right]}
+				q[2] = [2]T{src[bottom3+left], src[bottom3+right]}
+				/*line resize.go:33*/ result013, result15 := quernFunc1ResizeLinear[T](t124)
+				v4 := result013
+				fy_3 := result15
+				/*line resize.go:34*/ t154 := v4
+				result014 := min(max(t154, 0), t164)
+				t184 := result014 * srcStride
+				t194 := v4 + 1
+				result015 := min(max(t194, 0), t204)
+				t224 := result015 * srcStride
+				top4 := t184
+				bottom4 := t224
+				/*line resize.go:35*/ p[3] = [2]T{src[top4+left], src[top4+right]}
+				q[3] = [2]T{src[bottom4+left], src[bottom4+right]}
+				/*line resize.go:40:60000*/ if y < dh {
+					top5 := float32(p[0][0]) + fx*(float32(p[0][1])-float32(p[0][0]))
+					bottom5 := float32(q[0][0]) + fx*(float32(q[0][1])-float32(q[0][0]))
+					t23 := top5 + fy_0*(bottom5-top5)
+					/*line resize.go:43*/ result016 := quernFunc2ResizeLinear[T](t23)
+					row4[threadX] = result016
+				}
+				/*line resize.go:40:60000*/ if row < dh {
+					top6 := float32(p[1][0]) + fx*(float32(p[1][1])-float32(p[1][0]))
+					bottom6 := float32(q[1][0]) + fx*(float32(q[1][1])-float32(q[1][0]))
+					t232 := top6 + fy_1*(bottom6-top6)
+					/*line resize.go:43*/ result017 := quernFunc2ResizeLinear[T](t232)
+					row5[threadX] = result017
+				}
+				/*line resize.go:40:60000*/ if row2 < dh {
+					top7 := float32(p[2][0]) + fx*(float32(p[2][1])-float32(p[2][0]))
+					bottom7 := float32(q[2][0]) + fx*(float32(q[2][1])-float32(q[2][0]))
+					t233 := top7 + fy_2*(bottom7-top7)
+					/*line resize.go:43*/ result018 := quernFunc2ResizeLinear[T](t233)
+					row6[threadX] = result018
+				}
+				/*line resize.go:40:60000*/ if row3 < dh {
+					top8 := float32(p[3][0]) + fx*(float32(p[3][1])-float32(p[3][0]))
+					bottom8 := float32(q[3][0]) + fx*(float32(q[3][1])-float32(q[3][0]))
+					t234 := top8 + fy_3*(bottom8-top8)
+					/*line resize.go:43*/ result019 := quernFunc2ResizeLinear[T](t234)
+					row7[threadX] = result019
+				}
+			}
+			/*line resize.go:47:60000*/ return
+		}
+	}
+	/*line resize.go:50:60000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line resize.go:17*/ if i >= size || y >= dh {
+			continue
+		}
+		/*line resize.go:20:60000*/ px := i
+		channel := 0
+		/*line resize.go:21:60000*/ if c > 1 {
+			px = host.Div(i, c)
+			channel = i - px*c
+		}
+		/*line resize.go:25:60000*/ t2 := sx*float64(px) + ox
+		/*line resize.go:25*/ result0, result1 := quernFunc1ResizeLinear[T](t2)
+		x := result0
+		fx := result1
+		/*line resize.go:26*/ t5 := x
+		result02 := min(max(t5, 0), t6)
+		left := result02*c + channel
+		/*line resize.go:27*/ t8 := x + 1
+		result03 := min(max(t8, 0), t9)
+		right := result03*c + channel
+		/*line resize.go:28*/ p := [4][2]T{}
+		q := [4][2]T{}
+		/*line resize.go:33*/ result04, result12 := quernFunc1ResizeLinear[T](t12)
+		v := result04
+		fy_0 := result12
+		/*line resize.go:34*/ t15 := v
+		result05 := min(max(t15, 0), t16)
+		t18 := result05 * srcStride
+		t19 := v + 1
+		result06 := min(max(t19, 0), t20)
+		t22 := result06 * srcStride
+		top := t18
+		bottom := t22
+		/*line resize.go:35*/ p[0] = [2]T{src[top+left], src[top+right]}
+		q[0] = [2]T{src[bottom+left], src[bottom+right]}
+		/*line resize.go:33*/ result07, result13 := quernFunc1ResizeLinear[T](t122)
+		v2 := result07
+		fy_1 := result13
+		/*line resize.go:34*/ t152 := v2
+		result08 := min(max(t152, 0), t162)
+		t182 := result08 * srcStride
+		t192 := v2 + 1
+		result09 := min(max(t192, 0), t202)
+		t222 := result09 * srcStride
+		top2 := t182
+		bottom2 := t222
+		/*line resize.go:35*/ p[1] = [2]T{src[top2+left], src[top2+right]}
+		q[1] = [2]T{src[bottom2+left], src[bottom2+right]}
+		/*line resize.go:33*/ result010, result14 := quernFunc1ResizeLinear[T](t123)
+		v3 := result010
+		fy_2 := result14
+		/*line resize.go:34*/ t153 := v3
+		result011 := min(max(t153, 0), t163)
+		t183 := result011 * srcStride
+		t193 := v3 + 1
+		result012 := min(max(t193, 0), t203)
+		t223 := result012 * srcStride
+		top3 := t183
+		bottom3 := t223
+		/*line resize.go:35*/ p[2] = [2]T{src[top3+left], src[top3+right]}
+		q[2] = [2]T{src[bottom3+left], src[bottom3+right]}
+		/*line resize.go:33*/ result013, result15 := quernFunc1ResizeLinear[T](t124)
+		v4 := result013
+		fy_3 := result15
+		/*line resize.go:34*/ t154 := v4
+		result014 := min(max(t154, 0), t164)
+		t184 := result014 * srcStride
+		t194 := v4 + 1
+		result015 := min(max(t194, 0), t204)
+		t224 := result015 * srcStride
+		top4 := t184
+		bottom4 := t224
+		/*line resize.go:35*/ p[3] = [2]T{src[top4+left], src[top4+right]}
+		q[3] = [2]T{src[bottom4+left], src[bottom4+right]}
+		/*line resize.go:40:60000*/ if y < dh {
+			top5 := float32(p[0][0]) + fx*(float32(p[0][1])-float32(p[0][0]))
+			bottom5 := float32(q[0][0]) + fx*(float32(q[0][1])-float32(q[0][0]))
+			t23 := top5 + fy_0*(bottom5-top5)
+			/*line resize.go:43*/ result016 := quernFunc2ResizeLinear[T](t23)
+			/*line resize.go:43*/ dst[start+i] = result016
+		}
+		/*line resize.go:40:60000*/ if row < dh {
+			top6 := float32(p[1][0]) + fx*(float32(p[1][1])-float32(p[1][0]))
+			bottom6 := float32(q[1][0]) + fx*(float32(q[1][1])-float32(q[1][0]))
+			t232 := top6 + fy_1*(bottom6-top6)
+			/*line resize.go:43*/ result017 := quernFunc2ResizeLinear[T](t232)
+			/*line resize.go:43*/ dst[start2+i] = result017
+		}
+		/*line resize.go:40:60000*/ if row2 < dh {
+			top7 := float32(p[2][0]) + fx*(float32(p[2][1])-float32(p[2][0]))
+			bottom7 := float32(q[2][0]) + fx*(float32(q[2][1])-float32(q[2][0]))
+			t233 := top7 + fy_2*(bottom7-top7)
+			/*line resize.go:43*/ result018 := quernFunc2ResizeLinear[T](t233)
+			/*line resize.go:43*/ dst[start3+i] = result018
+		}
+		/*line resize.go:40:60000*/ if row3 < dh {
+			top8 := float32(p[3][0]) + fx*(float32(p[3][1])-float32(p[3][0]))
+			bottom8 := float32(q[3][0]) + fx*(float32(q[3][1])-float32(q[3][0]))
+			t234 := top8 + fy_3*(bottom8-top8)
+			/*line resize.go:43*/ result019 := quernFunc2ResizeLinear[T](t234)
+			/*line resize.go:43*/ dst[start4+i] = result019
+		}
+	} /*line quern_gen.go:8805:1*/
+}
+
+// quernFunc1ResizeLinear is kernels.split.
+func quernFunc1ResizeLinear[T uint8 | uint16](u float64) (int, float32) {
+	/*line warp.go:32*/ f := math.Floor(u)
+	t1 := host.Int64[int](f)
+	return t1, float32(u - f) /*line quern_gen.go:8812:1*/
+}
+
+// quernFunc2ResizeLinear is kernels.round.
+func quernFunc2ResizeLinear[T uint8 | uint16](v float32) T {
+	c := T(1)
+	size := c / 2
+	/*line boundary.go:52*/ if size == 0 {
+		v = float32(math.RoundToEven(float64(v)))
+	}
+	return host.Narrow[T](v) /*line quern_gen.go:8822:1*/
+}
+
+func quernPlainResizeLinear_float32(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[float32](r, 11), host.Slice[float32](r, 12)
+	host.Plain(r, func(t kernel.Thread) { resizeLinear[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
+}
+
+func quernHostResizeLinear_float32(r *host.Run) {
+	sx := host.Value[float64](r, 0)
+	ox := host.Value[float64](r, 1)
+	sy := host.Value[float64](r, 2)
+	oy := host.Value[float64](r, 3)
+	dw := host.Value[int](r, 4)
+	dh := host.Value[int](r, 5)
+	w := host.Value[int](r, 6)
+	h := host.Value[int](r, 7)
+	c := host.Value[int](r, 8)
+	srcStride := host.Value[int](r, 9)
+	dstStride := host.Value[int](r, 10)
+	src := host.Slice[float32](r, 11)
+	dst := host.Slice[float32](r, 12)
+	size := dw * c
+	t6 := w - 1
+	t9 := w - 1
+	t16 := h - 1
+	t20 := h - 1
+	t162 := h - 1
+	t202 := h - 1
+	t163 := h - 1
+	t203 := h - 1
+	t164 := h - 1
+	t204 := h - 1
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * 32
+		base2 := blockY * 32
+		for threadZ := range 1 {
+			for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				y := base2 + threadY
+				t12 := sy*float64(min(y, dh-1)) + oy
+				t122 := sy*float64(min(y+8, dh-1)) + oy
+				t123 := sy*float64(min(y+16, dh-1)) + oy
+				t124 := sy*float64(min(y+24, dh-1)) + oy
+				start := y * dstStride
+				row := y + 8
+				start2 := row * dstStride
+				row2 := y + 16
+				start3 := row2 * dstStride
+				row3 := y + 24
+				start4 := row3 * dstStride
+				start5 := y*dstStride + base
+				start6 := row*dstStride + base
+				start7 := row2*dstStride + base
+				start8 := row3*dstStride + base
+				quernRow1ResizeLinear_float32(r, base, size, y, dh, c, sx, ox, t6, t9, t12, t16, srcStride, t20, src, t122, t162, t202, t123, t163, t203, t124, t164, t204, dst, start, row, start2, row2, start3, row3, start4, width, start5, start6, start7, start8)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh int, c int, sx float64, ox float64, t6 int, t9 int, t12 float64, t16 int, srcStride int, t20 int, src []float32, t122 float64, t162 int, t202 int, t123 float64, t163 int, t203 int, t124 float64, t164 int, t204 int, dst []float32, start int, row int, start2 int, row2 int, start3 int, row3 int, start4 int, width int, start5 int, start6 int, start7 int, start8 int) {
+	if !(y < dh) {
+		return
+	}
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(size-base, width)
+		if count <= 0 {
+			return
+		}
+		if start5 >= 0 && count <= len(dst)-start5 && start6 >= 0 && count <= len(dst)-start6 && start7 >= 0 && count <= len(dst)-start7 && start8 >= 0 && count <= len(dst)-start8 {
+			row4 := dst[start5:][:count]
+			row5 := dst[start6:][:count]
+			row6 := dst[start7:][:count]
+			row7 := dst[start8:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+				/*line resize.go:20*/ px := i
+				channel := 0
+				/*line resize.go:21:60000*/ if c > 1 {
+					px = host.Div(i, c)
+					channel = i - px*c
+				}
+				/*line resize.go:25:60000*/ t2 := sx*float64(px) + ox
+				/*line resize.go:25*/ result0, result1 := quernFunc1ResizeLinear_float32(t2)
+				x := result0
+				fx := result1
+				/*line resize.go:26*/ t5 := x
+				result02 := min(max(t5, 0), t6)
+				left := result02*c + channel
+				/*line resize.go:27*/ t8 := x + 1
+				result03 := min(max(t8, 0), t9)
+				right := result03*c + channel
+				/*line resize.go:28*/ p := [4][2]float32{}
+				q := [4][2]float32{}
+				/*line resize.go:33*/ result04, result12 := quernFunc1ResizeLinear_float32(t12)
+				v := result04
+				fy_0 := result12
+				/*line resize.go:34*/ t15 := v
+				result05 := min(max(t15, 0), t16)
+				t18 := result05 * srcStride
+				t19 := v + 1
+				result06 := min(max(t19, 0), t20)
+				t22 := result06 * srcStride
+				top := t18
+				bottom := t22
+				/*line resize.go:35*/ p[0] = [2]float32{src[top+left], src[top+right]}
+				q[0] = [2]float32{src[bottom+left], src[bottom+right]}
+				/*line resize.go:33*/ result07, result13 := quernFunc1ResizeLinear_float32(t122)
+				v2 := result07
+				fy_1 := result13
+				/*line resize.go:34*/ t152 := v2
+				result08 := min(max(t152, 0), t162)
+				t182 := result08 * srcStride
+				t192 := v2 + 1
+				result09 := min(max(t192, 0), t202)
+				t222 := result09 * srcStride
+				top2 := t182
+				bottom2 := t222
+				/*line resize.go:35*/ p[1] = [2]float32{src[top2+left], src[top2+right]}
+				q[1] = [2]float32{src[bottom2+left], src[bottom2+right]}
+				/*line resize.go:33*/ result010, result14 := quernFunc1ResizeLinear_float32(t123)
+				v3 := result010
+				fy_2 := result14
+				/*line resize.go:34*/ t153 := v3
+				result011 := min(max(t153, 0), t163)
+				t183 := result011 * srcStride
+				t193 := v3 + 1
+				result012 := min(max(t193, 0), t203)
+				t223 := result012 * srcStride
+				top3 := t183
+				bottom3 := t223
+				/*line resize.go:35*/ p[2] = [2]float32{src[top3+left], src[top3+right]}
+				q[2] = [2]float32{src[bottom3+left], src[bottom3+right]}
+				/*line resize.go:33*/ result013, result15 := quernFunc1ResizeLinear_float32(t124)
+				v4 := result013
+				fy_3 := result15
+				/*line resize.go:34*/ t154 := v4
+				result014 := min(max(t154, 0), t164)
+				t184 := result014 * srcStride
+				t194 := v4 + 1
+				result015 := min(max(t194, 0), t204)
+				t224 := result015 * srcStride
+				top4 := t184
+				bottom4 := t224
+				/*line resize.go:35*/ p[3] = [2]float32{src[top4+left], src[top4+right]}
+				q[3] = [2]float32{src[bottom4+left], src[bottom4+right]}
+				/*line resize.go:40:60000*/ if y < dh {
+					top5 := float32(p[0][0]) + fx*(float32(p[0][1])-float32(p[0][0]))
+					bottom5 := float32(q[0][0]) + fx*(float32(q[0][1])-float32(q[0][0]))
+					t23 := top5 + fy_0*(bottom5-top5)
+					/*line resize.go:43*/ result016 := round[float32](t23)
+					row4[threadX] = result016
+				}
+				/*line resize.go:40:60000*/ if row < dh {
+					top6 := float32(p[1][0]) + fx*(float32(p[1][1])-float32(p[1][0]))
+					bottom6 := float32(q[1][0]) + fx*(float32(q[1][1])-float32(q[1][0]))
+					t232 := top6 + fy_1*(bottom6-top6)
+					/*line resize.go:43*/ result017 := round[float32](t232)
+					row5[threadX] = result017
+				}
+				/*line resize.go:40:60000*/ if row2 < dh {
+					top7 := float32(p[2][0]) + fx*(float32(p[2][1])-float32(p[2][0]))
+					bottom7 := float32(q[2][0]) + fx*(float32(q[2][1])-float32(q[2][0]))
+					t233 := top7 + fy_2*(bottom7-top7)
+					/*line resize.go:43*/ result018 := round[float32](t233)
+					row6[threadX] = result018
+				}
+				/*line resize.go:40:60000*/ if row3 < dh {
+					top8 := float32(p[3][0]) + fx*(float32(p[3][1])-float32(p[3][0]))
+					bottom8 := float32(q[3][0]) + fx*(float32(q[3][1])-float32(q[3][0]))
+					t234 := top8 + fy_3*(bottom8-top8)
+					/*line resize.go:43*/ result019 := round[float32](t234)
+					row7[threadX] = result019
+				}
+			}
+			/*line resize.go:47:60000*/ return
+		}
+	}
+	/*line resize.go:50:60000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line resize.go:17*/ if i >= size || y >= dh {
+			continue
+		}
+		/*line resize.go:20:60000*/ px := i
+		channel := 0
+		/*line resize.go:21:60000*/ if c > 1 {
+			px = host.Div(i, c)
+			channel = i - px*c
+		}
+		/*line resize.go:25:60000*/ t2 := sx*float64(px) + ox
+		/*line resize.go:25*/ result0, result1 := quernFunc1ResizeLinear_float32(t2)
+		x := result0
+		fx := result1
+		/*line resize.go:26*/ t5 := x
+		result02 := min(max(t5, 0), t6)
+		left := result02*c + channel
+		/*line resize.go:27*/ t8 := x + 1
+		result03 := min(max(t8, 0), t9)
+		right := result03*c + channel
+		/*line resize.go:28*/ p := [4][2]float32{}
+		q := [4][2]float32{}
+		/*line resize.go:33*/ result04, result12 := quernFunc1ResizeLinear_float32(t12)
+		v := result04
+		fy_0 := result12
+		/*line resize.go:34*/ t15 := v
+		result05 := min(max(t15, 0), t16)
+		t18 := result05 * srcStride
+		t19 := v + 1
+		result06 := min(max(t19, 0), t20)
+		t22 := result06 * srcStride
+		top := t18
+		bottom := t22
+		/*line resize.go:35*/ p[0] = [2]float32{src[top+left], src[top+right]}
+		q[0] = [2]float32{src[bottom+left], src[bottom+right]}
+		/*line resize.go:33*/ result07, result13 := quernFunc1ResizeLinear_float32(t122)
+		v2 := result07
+		fy_1 := result13
+		/*line resize.go:34*/ t152 := v2
+		result08 := min(max(t152, 0), t162)
+		t182 := result08 * srcStride
+		t192 := v2 + 1
+		result09 := min(max(t192, 0), t202)
+		t222 := result09 * srcStride
+		top2 := t182
+		bottom2 := t222
+		/*line resize.go:35*/ p[1] = [2]float32{src[top2+left], src[top2+right]}
+		q[1] = [2]float32{src[bottom2+left], src[bottom2+right]}
+		/*line resize.go:33*/ result010, result14 := quernFunc1ResizeLinear_float32(t123)
+		v3 := result010
+		fy_2 := result14
+		/*line resize.go:34*/ t153 := v3
+		result011 := min(max(t153, 0), t163)
+		t183 := result011 * srcStride
+		t193 := v3 + 1
+		result012 := min(max(t193, 0), t203)
+		t223 := result012 * srcStride
+		top3 := t183
+		bottom3 := t223
+		/*line resize.go:35*/ p[2] = [2]float32{src[top3+left], src[top3+right]}
+		q[2] = [2]float32{src[bottom3+left], src[bottom3+right]}
+		/*line resize.go:33*/ result013, result15 := quernFunc1ResizeLinear_float32(t124)
+		v4 := result013
+		fy_3 := result15
+		/*line resize.go:34*/ t154 := v4
+		result014 := min(max(t154, 0), t164)
+		t184 := result014 * srcStride
+		t194 := v4 + 1
+		result015 := min(max(t194, 0), t204)
+		t224 := result015 * srcStride
+		top4 := t184
+		bottom4 := t224
+		/*line resize.go:35*/ p[3] = [2]float32{src[top4+left], src[top4+right]}
+		q[3] = [2]float32{src[bottom4+left], src[bottom4+right]}
+		/*line resize.go:40:60000*/ if y < dh {
+			top5 := float32(p[0][0]) + fx*(float32(p[0][1])-float32(p[0][0]))
+			bottom5 := float32(q[0][0]) + fx*(float32(q[0][1])-float32(q[0][0]))
+			t23 := top5 + fy_0*(bottom5-top5)
+			/*line resize.go:43*/ result016 := round[float32](t23)
+			/*line resize.go:43*/ dst[start+i] = result016
+		}
+		/*line resize.go:40:60000*/ if row < dh {
+			top6 := float32(p[1][0]) + fx*(float32(p[1][1])-float32(p[1][0]))
+			bottom6 := float32(q[1][0]) + fx*(float32(q[1][1])-float32(q[1][0]))
+			t232 := top6 + fy_1*(bottom6-top6)
+			/*line resize.go:43*/ result017 := round[float32](t232)
+			/*line resize.go:43*/ dst[start2+i] = result017
+		}
+		/*line resize.go:40:60000*/ if row2 < dh {
+			top7 := float32(p[2][0]) + fx*(float32(p[2][1])-float32(p[2][0]))
+			bottom7 := float32(q[2][0]) + fx*(float32(q[2][1])-float32(q[2][0]))
+			t233 := top7 + fy_2*(bottom7-top7)
+			/*line resize.go:43*/ result018 := round[float32](t233)
+			/*line resize.go:43*/ dst[start3+i] = result018
+		}
+		/*line resize.go:40:60000*/ if row3 < dh {
+			top8 := float32(p[3][0]) + fx*(float32(p[3][1])-float32(p[3][0]))
+			bottom8 := float32(q[3][0]) + fx*(float32(q[3][1])-float32(q[3][0]))
+			t234 := top8 + fy_3*(bottom8-top8)
+			/*line resize.go:43*/ result019 := round[float32](t234)
+			/*line resize.go:43*/ dst[start4+i] = result019
+		}
+	} /*line quern_gen.go:9109:1*/
+}
+
+// quernFunc1ResizeLinear_float32 is kernels.split.
+func quernFunc1ResizeLinear_float32(u float64) (int, float32) {
+	/*line warp.go:32*/ f := math.Floor(u)
+	t1 := host.Int64[int](f)
+	return t1, float32(u - f) /*line quern_gen.go:9116:1*/
 }
 
 func quernPlainWarp[T uint8 | uint16](r *host.Run) {
@@ -8530,103 +9161,103 @@ func quernRow1Warp[T uint8 | uint16](r *host.Run, m *[9]float64, base int, dw in
 		t1 := float64(px)
 		t8 := start + px*c
 		t40 := t1 + 1
-		/*line warp.go:72:80000*/ m2 := *m
-		/*line warp.go:74:80000*/ if px >= dw || py >= dh {
-			/*line warp.go:75:80000*/ continue /*line quern_gen.go:8535:1*/
+		/*line warp.go:72*/ m2 := *m
+		/*line warp.go:74*/ if px >= dw || py >= dh {
+			continue
 		}
-		/*line warp.go:78:80000*/ t3 := &m2
-		/*line warp.go:78:80000*/ u, v := locate(t3, t1, t2)
-		/*line warp.go:79:80000*/ u2 := u
-		/*line warp.go:80:80000*/ v2 := v
-		/*line warp.go:79:80000*/ out := dst[t8:]
-		/*line warp.go:81:80000*/ if interpolation == 0 {
-			/*line warp.go:82:80000*/ t10 := host.Int64[int](math.Floor(u2 + 0.5))
-			/*line warp.go:83:80000*/ t11 := host.Int64[int](math.Floor(v2 + 0.5))
-			/*line warp.go:84:80000*/ ix := t10
-			/*line warp.go:85:80000*/ iy := t11
-			/*line warp.go:83:80000*/ t13 := ix
-			/*line warp.go:83:80000*/ result0 := inside(mode, t13, w)
-			/*line warp.go:84:80000*/ t16 := result0
-			/*line warp.go:85:80000*/ t18 := iy
-			/*line warp.go:83:80000*/ result02 := inside(mode, t18, h)
-			/*line warp.go:84:80000*/ t21 := result02
-			/*line warp.go:85:80000*/ ix = t16
-			/*line warp.go:86:80000*/ iy = t21
-			/*line warp.go:84:80000*/ for channel := 0; channel < c; channel++ {
-				/*line warp.go:85:80000*/ result03 := quernFunc1Warp[T](value)
-				/*line warp.go:86:80000*/ p := result03
-				/*line warp.go:86:80000*/ if ix >= 0 && iy >= 0 {
-					/*line warp.go:87:80000*/ p = src[iy*srcStride+ix*c+channel] /*line quern_gen.go:8559:1*/
+		/*line warp.go:78:70000*/ t3 := &m2
+		/*line warp.go:78*/ u, v := locate(t3, t1, t2)
+		u2 := u
+		v2 := v
+		/*line warp.go:79*/ out := dst[t8:]
+		/*line warp.go:81*/ if interpolation == 0 {
+			t10 := host.Int64[int](math.Floor(u2 + 0.5))
+			t11 := host.Int64[int](math.Floor(v2 + 0.5))
+			ix := t10
+			iy := t11
+			/*line warp.go:83*/ t13 := ix
+			/*line warp.go:83*/ result0 := inside(mode, t13, w)
+			t16 := result0
+			t18 := iy
+			/*line warp.go:83*/ result02 := inside(mode, t18, h)
+			t21 := result02
+			ix = t16
+			iy = t21
+			/*line warp.go:84*/ for channel := 0; channel < c; channel++ {
+				result03 := quernFunc1Warp[T](value)
+				p := result03
+				/*line warp.go:86:70000*/ if ix >= 0 && iy >= 0 {
+					p = src[iy*srcStride+ix*c+channel]
 				}
-				/*line warp.go:89:80000*/ out[channel] = p /*line quern_gen.go:8561:1*/
+				/*line warp.go:89:70000*/ out[channel] = p
 			}
-//line warp.go:91:80000
+//line warp.go:91:70000
 		} else if interpolation == 1 {
-			/*line warp.go:92:80000*/ for channel2 := 0; channel2 < c; channel2++ {
-				/*line warp.go:93:80000*/ t28 := u2
-				/*line warp.go:94:80000*/ t29 := v2
-				/*line warp.go:95:80000*/ t30 := channel2
-				/*line warp.go:93:80000*/ result04 := quernFunc2Warp[T](mode, value, t28, t29, t30, w, h, c, srcStride, src)
-				/*line warp.go:94:80000*/ t37 := result04
-				/*line warp.go:93:80000*/ result05 := quernFunc1Warp[T](t37)
-				/*line warp.go:93:80000*/ out[channel2] = result05 /*line quern_gen.go:8572:1*/
+			/*line warp.go:92:70000*/ for channel2 := 0; channel2 < c; channel2++ {
+				t28 := u2
+				t29 := v2
+				t30 := channel2
+				/*line warp.go:93*/ result04 := quernFunc2Warp[T](mode, value, t28, t29, t30, w, h, c, srcStride, src)
+				t37 := result04
+				/*line warp.go:93*/ result05 := quernFunc1Warp[T](t37)
+				/*line warp.go:93*/ out[channel2] = result05
 			}
-//line warp.go:95:80000
+//line warp.go:95:70000
 		} else {
-			/*line warp.go:97:80000*/ t39 := &m2
-			/*line warp.go:97:80000*/ u3, v3 := locate(t39, t40, t2)
-			/*line warp.go:98:80000*/ u1 := u3
-			/*line warp.go:99:80000*/ v1 := v3
-			/*line warp.go:98:80000*/ t44 := &m2
-			/*line warp.go:98:80000*/ u4, v4 := locate(t44, t1, t46)
-			/*line warp.go:99:80000*/ u22 := u4
-			/*line warp.go:100:80000*/ v22 := v4
-			/*line warp.go:99:80000*/ t49 := math.Abs(u1 - u2)
-			/*line warp.go:100:80000*/ t50 := math.Abs(v1 - v2)
-			/*line warp.go:99:80000*/ result06 := math.Max(t49, t50)
-			/*line warp.go:100:80000*/ t52 := result06
-			/*line warp.go:101:80000*/ t53 := math.Abs(u22 - u2)
-			/*line warp.go:102:80000*/ t54 := math.Abs(v22 - v2)
-			/*line warp.go:99:80000*/ result07 := math.Max(t53, t54)
-			/*line warp.go:100:80000*/ t56 := result07
-			/*line warp.go:99:80000*/ result08 := math.Max(t52, t56)
-			/*line warp.go:100:80000*/ size := result08
-			/*line warp.go:100:80000*/ t58 := size
-			/*line warp.go:100:80000*/ result09 := math.Min(t58, 16)
-			/*line warp.go:101:80000*/ t60 := host.Int64[int](math.Ceil(result09 - 1e-09))
-			/*line warp.go:102:80000*/ result010 := min(max(t60, 1), 16)
-			/*line warp.go:103:80000*/ n := result010
-			/*line warp.go:101:80000*/ for channel3 := 0; channel3 < c; channel3++ {
-				/*line warp.go:102:80000*/ if r.Halted() {
-					/*line warp.go:101:80000*/ r.Halt() /*line quern_gen.go:8601:1*/
+			/*line warp.go:97:70000*/ t39 := &m2
+			/*line warp.go:97*/ u3, v3 := locate(t39, t40, t2)
+			u1 := u3
+			v1 := v3
+			/*line warp.go:98*/ t44 := &m2
+			/*line warp.go:98*/ u4, v4 := locate(t44, t1, t46)
+			u22 := u4
+			v22 := v4
+			/*line warp.go:99*/ t49 := math.Abs(u1 - u2)
+			t50 := math.Abs(v1 - v2)
+			/*line warp.go:99*/ result06 := math.Max(t49, t50)
+			t52 := result06
+			t53 := math.Abs(u22 - u2)
+			t54 := math.Abs(v22 - v2)
+			/*line warp.go:99*/ result07 := math.Max(t53, t54)
+			t56 := result07
+			/*line warp.go:99*/ result08 := math.Max(t52, t56)
+			size := result08
+			/*line warp.go:100*/ t58 := size
+			/*line warp.go:100*/ result09 := math.Min(t58, 16)
+			t60 := host.Int64[int](math.Ceil(result09 - 1e-09))
+			result010 := min(max(t60, 1), 16)
+			n := result010
+			/*line warp.go:101:70000*/ for channel3 := 0; channel3 < c; channel3++ {
+				/*line warp.go:102:70000*/ if r.Halted() {
+					/*line warp.go:101*/ r.Halt()
 				}
-//line warp.go:102:80000
+//line warp.go:102:70000
 				var sum float32
-				/*line warp.go:103:80000*/ t63 := n * n
-				/*line warp.go:104:80000*/ for k := 0; k < t63; k++ {
-					/*line warp.go:105:80000*/ if r.Halted() {
-						/*line warp.go:103:80000*/ r.Halt() /*line quern_gen.go:8608:1*/
+				t63 := n * n
+				/*line warp.go:104:70000*/ for k := 0; k < t63; k++ {
+					/*line warp.go:105:70000*/ if r.Halted() {
+						/*line warp.go:103*/ r.Halt()
 					}
-					/*line warp.go:104:80000*/ j := k / n
-					/*line warp.go:105:80000*/ i := k - j*n
-					/*line warp.go:106:80000*/ t64 := &m2
-					/*line warp.go:107:80000*/ t65 := t1 + (float64(i)+0.5)/float64(n) - 0.5
-					/*line warp.go:108:80000*/ t66 := t2 + (float64(j)+0.5)/float64(n) - 0.5
-					/*line warp.go:106:80000*/ u5, v5 := locate(t64, t65, t66)
-					/*line warp.go:107:80000*/ u6 := u5
-					/*line warp.go:108:80000*/ v6 := v5
-					/*line warp.go:107:80000*/ t71 := u6
-					/*line warp.go:108:80000*/ t72 := v6
-					/*line warp.go:109:80000*/ t73 := channel3
-					/*line warp.go:107:80000*/ result011 := quernFunc2Warp[T](mode, value, t71, t72, t73, w, h, c, srcStride, src)
-					/*line warp.go:108:80000*/ sum += result011 /*line quern_gen.go:8622:1*/
+					/*line warp.go:104:70000*/ j := host.Div(k, n)
+					i := k - j*n
+					t64 := &m2
+					t65 := t1 + (float64(i)+0.5)/float64(n) - 0.5
+					t66 := t2 + (float64(j)+0.5)/float64(n) - 0.5
+					/*line warp.go:106*/ u5, v5 := locate(t64, t65, t66)
+					u6 := u5
+					v6 := v5
+					/*line warp.go:107*/ t71 := u6
+					t72 := v6
+					t73 := channel3
+					/*line warp.go:107*/ result011 := quernFunc2Warp[T](mode, value, t71, t72, t73, w, h, c, srcStride, src)
+					sum += result011
 				}
-				/*line warp.go:109:80000*/ t80 := sum / float32(n*n)
-				/*line warp.go:109:80000*/ result012 := quernFunc1Warp[T](t80)
-				/*line warp.go:109:80000*/ out[channel3] = result012 /*line quern_gen.go:8626:1*/
+				/*line warp.go:109:70000*/ t80 := sum / float32(n*n)
+				/*line warp.go:109*/ result012 := quernFunc1Warp[T](t80)
+				/*line warp.go:109*/ out[channel3] = result012
 			}
 		}
-	}
+	} /*line quern_gen.go:9260:1*/
 }
 
 // quernFunc1Warp is kernels.round.
@@ -8634,87 +9265,87 @@ func quernFunc1Warp[T uint8 | uint16](v float32) T {
 	c := T(1)
 	size := c / 2
 	/*line boundary.go:52*/ if size == 0 {
-		/*line boundary.go:53:10000*/ v = float32(math.RoundToEven(float64(v))) /*line quern_gen.go:8637:1*/
+		v = float32(math.RoundToEven(float64(v)))
 	}
-	/*line boundary.go:55:10000*/ return host.Narrow[T](v) /*line quern_gen.go:8639:1*/
+	return host.Narrow[T](v) /*line quern_gen.go:9270:1*/
 }
 
 // quernFunc2Warp is kernels.bilinear.
 func quernFunc2Warp[T uint8 | uint16](mode int, value float32, u float64, v float64, channel int, w int, h int, c int, stride int, src []T) float32 {
-	/*line warp.go:46:80000*/ t1 := u
-	/*line warp.go:46:80000*/ result0, result1 := quernFunc3Warp[T](t1)
-	/*line warp.go:47:80000*/ x := result0
-	/*line warp.go:48:80000*/ fx := result1
-	/*line warp.go:47:80000*/ t4 := v
-	/*line warp.go:47:80000*/ result02, result12 := quernFunc3Warp[T](t4)
-	/*line warp.go:48:80000*/ y := result02
-	/*line warp.go:49:80000*/ fy := result12
-	/*line warp.go:48:80000*/ p := [2]float32{}
-	/*line warp.go:49:80000*/ q := [2]float32{}
-	/*line warp.go:49:80000*/ if x >= 0 && y >= 0 && x+1 < w && y+1 < h {
-		/*line warp.go:50:80000*/ i := y*stride + x*c + channel
-		/*line warp.go:51:80000*/ p = [2]float32{float32(src[i]), float32(src[i+c])}
-		/*line warp.go:52:80000*/ q = [2]float32{float32(src[i+stride]), float32(src[i+stride+c])}
-//line warp.go:53:80000
+	/*line warp.go:46*/ t1 := u
+	/*line warp.go:46*/ result0, result1 := quernFunc3Warp[T](t1)
+	x := result0
+	fx := result1
+	/*line warp.go:47*/ t4 := v
+	/*line warp.go:47*/ result02, result12 := quernFunc3Warp[T](t4)
+	y := result02
+	fy := result12
+	/*line warp.go:48*/ p := [2]float32{}
+	q := [2]float32{}
+	/*line warp.go:49:70000*/ if x >= 0 && y >= 0 && x+1 < w && y+1 < h {
+		i := y*stride + x*c + channel
+		p = [2]float32{float32(src[i]), float32(src[i+c])}
+		q = [2]float32{float32(src[i+stride]), float32(src[i+stride+c])}
+//line warp.go:53:70000
 	} else {
-		/*line warp.go:54:80000*/ t7 := mode
-		/*line warp.go:55:80000*/ t8 := value
-		/*line warp.go:56:80000*/ t9 := x
-		/*line warp.go:57:80000*/ t10 := y
-		/*line warp.go:58:80000*/ t11 := channel
-		/*line warp.go:59:80000*/ t12 := w
-		/*line warp.go:60:80000*/ t13 := h
-		/*line warp.go:61:80000*/ t14 := c
-		/*line warp.go:62:80000*/ t15 := stride
-		/*line warp.go:63:80000*/ t16 := src
-		/*line warp.go:54:80000*/ result03 := at[T](t7, t8, t9, t10, t11, t12, t13, t14, t15, t16)
-		/*line warp.go:55:80000*/ p[0] = result03
-		/*line warp.go:55:80000*/ t18 := mode
-		/*line warp.go:56:80000*/ t19 := value
-		/*line warp.go:57:80000*/ t20 := x + 1
-		/*line warp.go:58:80000*/ t21 := y
-		/*line warp.go:59:80000*/ t22 := channel
-		/*line warp.go:60:80000*/ t23 := w
-		/*line warp.go:61:80000*/ t24 := h
-		/*line warp.go:62:80000*/ t25 := c
-		/*line warp.go:63:80000*/ t26 := stride
-		/*line warp.go:64:80000*/ t27 := src
-		/*line warp.go:55:80000*/ result04 := at[T](t18, t19, t20, t21, t22, t23, t24, t25, t26, t27)
-		/*line warp.go:56:80000*/ p[1] = result04
-		/*line warp.go:56:80000*/ t29 := mode
-		/*line warp.go:57:80000*/ t30 := value
-		/*line warp.go:58:80000*/ t31 := x
-		/*line warp.go:59:80000*/ t32 := y + 1
-		/*line warp.go:60:80000*/ t33 := channel
-		/*line warp.go:61:80000*/ t34 := w
-		/*line warp.go:62:80000*/ t35 := h
-		/*line warp.go:63:80000*/ t36 := c
-		/*line warp.go:64:80000*/ t37 := stride
-		/*line warp.go:65:80000*/ t38 := src
-		/*line warp.go:56:80000*/ result05 := at[T](t29, t30, t31, t32, t33, t34, t35, t36, t37, t38)
-		/*line warp.go:57:80000*/ q[0] = result05
-		/*line warp.go:57:80000*/ t40 := mode
-		/*line warp.go:58:80000*/ t41 := value
-		/*line warp.go:59:80000*/ t42 := x + 1
-		/*line warp.go:60:80000*/ t43 := y + 1
-		/*line warp.go:61:80000*/ t44 := channel
-		/*line warp.go:62:80000*/ t45 := w
-		/*line warp.go:63:80000*/ t46 := h
-		/*line warp.go:64:80000*/ t47 := c
-		/*line warp.go:65:80000*/ t48 := stride
-		/*line warp.go:66:80000*/ t49 := src
-		/*line warp.go:57:80000*/ result06 := at[T](t40, t41, t42, t43, t44, t45, t46, t47, t48, t49)
-		/*line warp.go:58:80000*/ q[1] = result06 /*line quern_gen.go:8707:1*/
+		/*line warp.go:54:70000*/ t7 := mode
+		t8 := value
+		t9 := x
+		t10 := y
+		t11 := channel
+		t12 := w
+		t13 := h
+		t14 := c
+		t15 := stride
+		t16 := src
+		/*line warp.go:54*/ result03 := at[T](t7, t8, t9, t10, t11, t12, t13, t14, t15, t16)
+		p[0] = result03
+		/*line warp.go:55*/ t18 := mode
+		t19 := value
+		t20 := x + 1
+		t21 := y
+		t22 := channel
+		t23 := w
+		t24 := h
+		t25 := c
+		t26 := stride
+		t27 := src
+		/*line warp.go:55*/ result04 := at[T](t18, t19, t20, t21, t22, t23, t24, t25, t26, t27)
+		p[1] = result04
+		/*line warp.go:56*/ t29 := mode
+		t30 := value
+		t31 := x
+		t32 := y + 1
+		t33 := channel
+		t34 := w
+		t35 := h
+		t36 := c
+		t37 := stride
+		t38 := src
+		/*line warp.go:56*/ result05 := at[T](t29, t30, t31, t32, t33, t34, t35, t36, t37, t38)
+		q[0] = result05
+		/*line warp.go:57*/ t40 := mode
+		t41 := value
+		t42 := x + 1
+		t43 := y + 1
+		t44 := channel
+		t45 := w
+		t46 := h
+		t47 := c
+		t48 := stride
+		t49 := src
+		/*line warp.go:57*/ result06 := at[T](t40, t41, t42, t43, t44, t45, t46, t47, t48, t49)
+		q[1] = result06
 	}
-	/*line warp.go:59:80000*/ top := p[0] + fx*(p[1]-p[0])
-	/*line warp.go:60:80000*/ return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:8710:1*/
+	/*line warp.go:59:70000*/ top := p[0] + fx*(p[1]-p[0])
+	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:9341:1*/
 }
 
 // quernFunc3Warp is kernels.split.
 func quernFunc3Warp[T uint8 | uint16](u float64) (int, float32) {
-	/*line warp.go:32:80000*/ f := math.Floor(u)
-	/*line warp.go:33:80000*/ t1 := host.Int64[int](f)
-	/*line warp.go:34:80000*/ return t1, float32(u - f) /*line quern_gen.go:8717:1*/
+	/*line warp.go:32*/ f := math.Floor(u)
+	t1 := host.Int64[int](f)
+	return t1, float32(u - f) /*line quern_gen.go:9348:1*/
 }
 
 func quernPlainWarp_float32(r *host.Run) {
@@ -8762,181 +9393,181 @@ func quernRow1Warp_float32(r *host.Run, m *[9]float64, base int, dw int, py int,
 		t1 := float64(px)
 		t8 := start + px*c
 		t40 := t1 + 1
-		/*line warp.go:72:80000*/ m2 := *m
-		/*line warp.go:74:80000*/ if px >= dw || py >= dh {
-			/*line warp.go:75:80000*/ continue /*line quern_gen.go:8767:1*/
+		/*line warp.go:72*/ m2 := *m
+		/*line warp.go:74*/ if px >= dw || py >= dh {
+			continue
 		}
-		/*line warp.go:78:80000*/ t3 := &m2
-		/*line warp.go:78:80000*/ u, v := locate(t3, t1, t2)
-		/*line warp.go:79:80000*/ u2 := u
-		/*line warp.go:80:80000*/ v2 := v
-		/*line warp.go:79:80000*/ out := dst[t8:]
-		/*line warp.go:81:80000*/ if interpolation == 0 {
-			/*line warp.go:82:80000*/ t10 := host.Int64[int](math.Floor(u2 + 0.5))
-			/*line warp.go:83:80000*/ t11 := host.Int64[int](math.Floor(v2 + 0.5))
-			/*line warp.go:84:80000*/ ix := t10
-			/*line warp.go:85:80000*/ iy := t11
-			/*line warp.go:83:80000*/ t13 := ix
-			/*line warp.go:83:80000*/ result0 := inside(mode, t13, w)
-			/*line warp.go:84:80000*/ t16 := result0
-			/*line warp.go:85:80000*/ t18 := iy
-			/*line warp.go:83:80000*/ result02 := inside(mode, t18, h)
-			/*line warp.go:84:80000*/ t21 := result02
-			/*line warp.go:85:80000*/ ix = t16
-			/*line warp.go:86:80000*/ iy = t21
-			/*line warp.go:84:80000*/ for channel := 0; channel < c; channel++ {
-				/*line warp.go:85:80000*/ result03 := round[float32](value)
-				/*line warp.go:86:80000*/ p := result03
-				/*line warp.go:86:80000*/ if ix >= 0 && iy >= 0 {
-					/*line warp.go:87:80000*/ p = src[iy*srcStride+ix*c+channel] /*line quern_gen.go:8791:1*/
+		/*line warp.go:78:70000*/ t3 := &m2
+		/*line warp.go:78*/ u, v := locate(t3, t1, t2)
+		u2 := u
+		v2 := v
+		/*line warp.go:79*/ out := dst[t8:]
+		/*line warp.go:81*/ if interpolation == 0 {
+			t10 := host.Int64[int](math.Floor(u2 + 0.5))
+			t11 := host.Int64[int](math.Floor(v2 + 0.5))
+			ix := t10
+			iy := t11
+			/*line warp.go:83*/ t13 := ix
+			/*line warp.go:83*/ result0 := inside(mode, t13, w)
+			t16 := result0
+			t18 := iy
+			/*line warp.go:83*/ result02 := inside(mode, t18, h)
+			t21 := result02
+			ix = t16
+			iy = t21
+			/*line warp.go:84*/ for channel := 0; channel < c; channel++ {
+				result03 := round[float32](value)
+				p := result03
+				/*line warp.go:86:70000*/ if ix >= 0 && iy >= 0 {
+					p = src[iy*srcStride+ix*c+channel]
 				}
-				/*line warp.go:89:80000*/ out[channel] = p /*line quern_gen.go:8793:1*/
+				/*line warp.go:89:70000*/ out[channel] = p
 			}
-//line warp.go:91:80000
+//line warp.go:91:70000
 		} else if interpolation == 1 {
-			/*line warp.go:92:80000*/ for channel2 := 0; channel2 < c; channel2++ {
-				/*line warp.go:93:80000*/ t28 := u2
-				/*line warp.go:94:80000*/ t29 := v2
-				/*line warp.go:95:80000*/ t30 := channel2
-				/*line warp.go:93:80000*/ result04 := quernFunc1Warp_float32(mode, value, t28, t29, t30, w, h, c, srcStride, src)
-				/*line warp.go:94:80000*/ t37 := result04
-				/*line warp.go:93:80000*/ result05 := round[float32](t37)
-				/*line warp.go:93:80000*/ out[channel2] = result05 /*line quern_gen.go:8804:1*/
+			/*line warp.go:92:70000*/ for channel2 := 0; channel2 < c; channel2++ {
+				t28 := u2
+				t29 := v2
+				t30 := channel2
+				/*line warp.go:93*/ result04 := quernFunc1Warp_float32(mode, value, t28, t29, t30, w, h, c, srcStride, src)
+				t37 := result04
+				/*line warp.go:93*/ result05 := round[float32](t37)
+				/*line warp.go:93*/ out[channel2] = result05
 			}
-//line warp.go:95:80000
+//line warp.go:95:70000
 		} else {
-			/*line warp.go:97:80000*/ t39 := &m2
-			/*line warp.go:97:80000*/ u3, v3 := locate(t39, t40, t2)
-			/*line warp.go:98:80000*/ u1 := u3
-			/*line warp.go:99:80000*/ v1 := v3
-			/*line warp.go:98:80000*/ t44 := &m2
-			/*line warp.go:98:80000*/ u4, v4 := locate(t44, t1, t46)
-			/*line warp.go:99:80000*/ u22 := u4
-			/*line warp.go:100:80000*/ v22 := v4
-			/*line warp.go:99:80000*/ t49 := math.Abs(u1 - u2)
-			/*line warp.go:100:80000*/ t50 := math.Abs(v1 - v2)
-			/*line warp.go:99:80000*/ result06 := math.Max(t49, t50)
-			/*line warp.go:100:80000*/ t52 := result06
-			/*line warp.go:101:80000*/ t53 := math.Abs(u22 - u2)
-			/*line warp.go:102:80000*/ t54 := math.Abs(v22 - v2)
-			/*line warp.go:99:80000*/ result07 := math.Max(t53, t54)
-			/*line warp.go:100:80000*/ t56 := result07
-			/*line warp.go:99:80000*/ result08 := math.Max(t52, t56)
-			/*line warp.go:100:80000*/ size := result08
-			/*line warp.go:100:80000*/ t58 := size
-			/*line warp.go:100:80000*/ result09 := math.Min(t58, 16)
-			/*line warp.go:101:80000*/ t60 := host.Int64[int](math.Ceil(result09 - 1e-09))
-			/*line warp.go:102:80000*/ result010 := min(max(t60, 1), 16)
-			/*line warp.go:103:80000*/ n := result010
-			/*line warp.go:101:80000*/ for channel3 := 0; channel3 < c; channel3++ {
-				/*line warp.go:102:80000*/ if r.Halted() {
-					/*line warp.go:101:80000*/ r.Halt() /*line quern_gen.go:8833:1*/
+			/*line warp.go:97:70000*/ t39 := &m2
+			/*line warp.go:97*/ u3, v3 := locate(t39, t40, t2)
+			u1 := u3
+			v1 := v3
+			/*line warp.go:98*/ t44 := &m2
+			/*line warp.go:98*/ u4, v4 := locate(t44, t1, t46)
+			u22 := u4
+			v22 := v4
+			/*line warp.go:99*/ t49 := math.Abs(u1 - u2)
+			t50 := math.Abs(v1 - v2)
+			/*line warp.go:99*/ result06 := math.Max(t49, t50)
+			t52 := result06
+			t53 := math.Abs(u22 - u2)
+			t54 := math.Abs(v22 - v2)
+			/*line warp.go:99*/ result07 := math.Max(t53, t54)
+			t56 := result07
+			/*line warp.go:99*/ result08 := math.Max(t52, t56)
+			size := result08
+			/*line warp.go:100*/ t58 := size
+			/*line warp.go:100*/ result09 := math.Min(t58, 16)
+			t60 := host.Int64[int](math.Ceil(result09 - 1e-09))
+			result010 := min(max(t60, 1), 16)
+			n := result010
+			/*line warp.go:101:70000*/ for channel3 := 0; channel3 < c; channel3++ {
+				/*line warp.go:102:70000*/ if r.Halted() {
+					/*line warp.go:101*/ r.Halt()
 				}
-//line warp.go:102:80000
+//line warp.go:102:70000
 				var sum float32
-				/*line warp.go:103:80000*/ t63 := n * n
-				/*line warp.go:104:80000*/ for k := 0; k < t63; k++ {
-					/*line warp.go:105:80000*/ if r.Halted() {
-						/*line warp.go:103:80000*/ r.Halt() /*line quern_gen.go:8840:1*/
+				t63 := n * n
+				/*line warp.go:104:70000*/ for k := 0; k < t63; k++ {
+					/*line warp.go:105:70000*/ if r.Halted() {
+						/*line warp.go:103*/ r.Halt()
 					}
-					/*line warp.go:104:80000*/ j := k / n
-					/*line warp.go:105:80000*/ i := k - j*n
-					/*line warp.go:106:80000*/ t64 := &m2
-					/*line warp.go:107:80000*/ t65 := t1 + (float64(i)+0.5)/float64(n) - 0.5
-					/*line warp.go:108:80000*/ t66 := t2 + (float64(j)+0.5)/float64(n) - 0.5
-					/*line warp.go:106:80000*/ u5, v5 := locate(t64, t65, t66)
-					/*line warp.go:107:80000*/ u6 := u5
-					/*line warp.go:108:80000*/ v6 := v5
-					/*line warp.go:107:80000*/ t71 := u6
-					/*line warp.go:108:80000*/ t72 := v6
-					/*line warp.go:109:80000*/ t73 := channel3
-					/*line warp.go:107:80000*/ result011 := quernFunc1Warp_float32(mode, value, t71, t72, t73, w, h, c, srcStride, src)
-					/*line warp.go:108:80000*/ sum += result011 /*line quern_gen.go:8854:1*/
+					/*line warp.go:104:70000*/ j := host.Div(k, n)
+					i := k - j*n
+					t64 := &m2
+					t65 := t1 + (float64(i)+0.5)/float64(n) - 0.5
+					t66 := t2 + (float64(j)+0.5)/float64(n) - 0.5
+					/*line warp.go:106*/ u5, v5 := locate(t64, t65, t66)
+					u6 := u5
+					v6 := v5
+					/*line warp.go:107*/ t71 := u6
+					t72 := v6
+					t73 := channel3
+					/*line warp.go:107*/ result011 := quernFunc1Warp_float32(mode, value, t71, t72, t73, w, h, c, srcStride, src)
+					sum += result011
 				}
-				/*line warp.go:109:80000*/ t80 := sum / float32(n*n)
-				/*line warp.go:109:80000*/ result012 := round[float32](t80)
-				/*line warp.go:109:80000*/ out[channel3] = result012 /*line quern_gen.go:8858:1*/
+				/*line warp.go:109:70000*/ t80 := sum / float32(n*n)
+				/*line warp.go:109*/ result012 := round[float32](t80)
+				/*line warp.go:109*/ out[channel3] = result012
 			}
 		}
-	}
+	} /*line quern_gen.go:9492:1*/
 }
 
 // quernFunc1Warp_float32 is kernels.bilinear.
 func quernFunc1Warp_float32(mode int, value float32, u float64, v float64, channel int, w int, h int, c int, stride int, src []float32) float32 {
-	/*line warp.go:46:80000*/ t1 := u
-	/*line warp.go:46:80000*/ result0, result1 := quernFunc2Warp_float32(t1)
-	/*line warp.go:47:80000*/ x := result0
-	/*line warp.go:48:80000*/ fx := result1
-	/*line warp.go:47:80000*/ t4 := v
-	/*line warp.go:47:80000*/ result02, result12 := quernFunc2Warp_float32(t4)
-	/*line warp.go:48:80000*/ y := result02
-	/*line warp.go:49:80000*/ fy := result12
-	/*line warp.go:48:80000*/ p := [2]float32{}
-	/*line warp.go:49:80000*/ q := [2]float32{}
-	/*line warp.go:49:80000*/ if x >= 0 && y >= 0 && x+1 < w && y+1 < h {
-		/*line warp.go:50:80000*/ i := y*stride + x*c + channel
-		/*line warp.go:51:80000*/ p = [2]float32{float32(src[i]), float32(src[i+c])}
-		/*line warp.go:52:80000*/ q = [2]float32{float32(src[i+stride]), float32(src[i+stride+c])}
-//line warp.go:53:80000
+	/*line warp.go:46*/ t1 := u
+	/*line warp.go:46*/ result0, result1 := quernFunc2Warp_float32(t1)
+	x := result0
+	fx := result1
+	/*line warp.go:47*/ t4 := v
+	/*line warp.go:47*/ result02, result12 := quernFunc2Warp_float32(t4)
+	y := result02
+	fy := result12
+	/*line warp.go:48*/ p := [2]float32{}
+	q := [2]float32{}
+	/*line warp.go:49:70000*/ if x >= 0 && y >= 0 && x+1 < w && y+1 < h {
+		i := y*stride + x*c + channel
+		p = [2]float32{float32(src[i]), float32(src[i+c])}
+		q = [2]float32{float32(src[i+stride]), float32(src[i+stride+c])}
+//line warp.go:53:70000
 	} else {
-		/*line warp.go:54:80000*/ t7 := mode
-		/*line warp.go:55:80000*/ t8 := value
-		/*line warp.go:56:80000*/ t9 := x
-		/*line warp.go:57:80000*/ t10 := y
-		/*line warp.go:58:80000*/ t11 := channel
-		/*line warp.go:59:80000*/ t12 := w
-		/*line warp.go:60:80000*/ t13 := h
-		/*line warp.go:61:80000*/ t14 := c
-		/*line warp.go:62:80000*/ t15 := stride
-		/*line warp.go:63:80000*/ t16 := src
-		/*line warp.go:54:80000*/ result03 := at[float32](t7, t8, t9, t10, t11, t12, t13, t14, t15, t16)
-		/*line warp.go:55:80000*/ p[0] = result03
-		/*line warp.go:55:80000*/ t18 := mode
-		/*line warp.go:56:80000*/ t19 := value
-		/*line warp.go:57:80000*/ t20 := x + 1
-		/*line warp.go:58:80000*/ t21 := y
-		/*line warp.go:59:80000*/ t22 := channel
-		/*line warp.go:60:80000*/ t23 := w
-		/*line warp.go:61:80000*/ t24 := h
-		/*line warp.go:62:80000*/ t25 := c
-		/*line warp.go:63:80000*/ t26 := stride
-		/*line warp.go:64:80000*/ t27 := src
-		/*line warp.go:55:80000*/ result04 := at[float32](t18, t19, t20, t21, t22, t23, t24, t25, t26, t27)
-		/*line warp.go:56:80000*/ p[1] = result04
-		/*line warp.go:56:80000*/ t29 := mode
-		/*line warp.go:57:80000*/ t30 := value
-		/*line warp.go:58:80000*/ t31 := x
-		/*line warp.go:59:80000*/ t32 := y + 1
-		/*line warp.go:60:80000*/ t33 := channel
-		/*line warp.go:61:80000*/ t34 := w
-		/*line warp.go:62:80000*/ t35 := h
-		/*line warp.go:63:80000*/ t36 := c
-		/*line warp.go:64:80000*/ t37 := stride
-		/*line warp.go:65:80000*/ t38 := src
-		/*line warp.go:56:80000*/ result05 := at[float32](t29, t30, t31, t32, t33, t34, t35, t36, t37, t38)
-		/*line warp.go:57:80000*/ q[0] = result05
-		/*line warp.go:57:80000*/ t40 := mode
-		/*line warp.go:58:80000*/ t41 := value
-		/*line warp.go:59:80000*/ t42 := x + 1
-		/*line warp.go:60:80000*/ t43 := y + 1
-		/*line warp.go:61:80000*/ t44 := channel
-		/*line warp.go:62:80000*/ t45 := w
-		/*line warp.go:63:80000*/ t46 := h
-		/*line warp.go:64:80000*/ t47 := c
-		/*line warp.go:65:80000*/ t48 := stride
-		/*line warp.go:66:80000*/ t49 := src
-		/*line warp.go:57:80000*/ result06 := at[float32](t40, t41, t42, t43, t44, t45, t46, t47, t48, t49)
-		/*line warp.go:58:80000*/ q[1] = result06 /*line quern_gen.go:8929:1*/
+		/*line warp.go:54:70000*/ t7 := mode
+		t8 := value
+		t9 := x
+		t10 := y
+		t11 := channel
+		t12 := w
+		t13 := h
+		t14 := c
+		t15 := stride
+		t16 := src
+		/*line warp.go:54*/ result03 := at[float32](t7, t8, t9, t10, t11, t12, t13, t14, t15, t16)
+		p[0] = result03
+		/*line warp.go:55*/ t18 := mode
+		t19 := value
+		t20 := x + 1
+		t21 := y
+		t22 := channel
+		t23 := w
+		t24 := h
+		t25 := c
+		t26 := stride
+		t27 := src
+		/*line warp.go:55*/ result04 := at[float32](t18, t19, t20, t21, t22, t23, t24, t25, t26, t27)
+		p[1] = result04
+		/*line warp.go:56*/ t29 := mode
+		t30 := value
+		t31 := x
+		t32 := y + 1
+		t33 := channel
+		t34 := w
+		t35 := h
+		t36 := c
+		t37 := stride
+		t38 := src
+		/*line warp.go:56*/ result05 := at[float32](t29, t30, t31, t32, t33, t34, t35, t36, t37, t38)
+		q[0] = result05
+		/*line warp.go:57*/ t40 := mode
+		t41 := value
+		t42 := x + 1
+		t43 := y + 1
+		t44 := channel
+		t45 := w
+		t46 := h
+		t47 := c
+		t48 := stride
+		t49 := src
+		/*line warp.go:57*/ result06 := at[float32](t40, t41, t42, t43, t44, t45, t46, t47, t48, t49)
+		q[1] = result06
 	}
-	/*line warp.go:59:80000*/ top := p[0] + fx*(p[1]-p[0])
-	/*line warp.go:60:80000*/ return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:8932:1*/
+	/*line warp.go:59:70000*/ top := p[0] + fx*(p[1]-p[0])
+	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:9563:1*/
 }
 
 // quernFunc2Warp_float32 is kernels.split.
 func quernFunc2Warp_float32(u float64) (int, float32) {
-	/*line warp.go:32:80000*/ f := math.Floor(u)
-	/*line warp.go:33:80000*/ t1 := host.Int64[int](f)
-	/*line warp.go:34:80000*/ return t1, float32(u - f) /*line quern_gen.go:8939:1*/
+	/*line warp.go:32*/ f := math.Floor(u)
+	t1 := host.Int64[int](f)
+	return t1, float32(u - f) /*line quern_gen.go:9570:1*/
 }
 
 func quernPlainWarpCubic[T uint8 | uint16](r *host.Run) {
@@ -8994,211 +9625,211 @@ func quernRow1WarpCubic[T uint8 | uint16](r *host.Run, m *[9]float64, base int, 
 			t2 := float64(px)
 			t31 := start + px*c
 			id := start2 + threadX
-			/*line warp.go:117:80000*/ m2 := *m
-			/*line warp.go:121:80000*/ if px >= dw || py >= dh {
-				/*line warp.go:122:80000*/ continue /*line quern_gen.go:8999:1*/
+			/*line warp.go:117*/ m2 := *m
+			/*line warp.go:121:70000*/ if px >= dw || py >= dh {
+				continue
 			}
-			/*line warp.go:124:80000*/ t1 := &m2
-			/*line warp.go:124:80000*/ u, v := locate(t1, t2, t3)
-			/*line warp.go:125:80000*/ u2 := u
-			/*line warp.go:126:80000*/ v2 := v
-			/*line warp.go:125:80000*/ t6 := u2
-			/*line warp.go:125:80000*/ result0, result1 := quernFunc1WarpCubic[T](t6)
-			/*line warp.go:126:80000*/ x := result0
-			/*line warp.go:127:80000*/ fx := result1
-			/*line warp.go:126:80000*/ t9 := v2
-			/*line warp.go:126:80000*/ result02, result12 := quernFunc1WarpCubic[T](t9)
-			/*line warp.go:127:80000*/ y := result02
-			/*line warp.go:128:80000*/ fy := result12
-			/*line warp.go:127:80000*/ t12 := fx
-			/*line warp.go:175:80000*/ g := 1 - t12
-			/*line warp.go:176:80000*/ result := -0.75 * t12 * (1 - t12) * (1 - t12)
-			/*line warp.go:177:80000*/ result2 := (1.25*t12-2.25)*t12*t12 + 1
-			/*line warp.go:178:80000*/ result3 := (1.25*g-2.25)*g*g + 1
-			/*line warp.go:176:80000*/ result4 := -0.75 * g * (1 - g) * (1 - g)
-			/*line warp.go:178:80000*/ result03 := [8]float32{result, result2, result3, result4}
-			/*line warp.go:127:80000*/ t14 := result03
-			/*line warp.go:128:80000*/ t15 := fy
-			/*line warp.go:175:80000*/ g2 := 1 - t15
-			/*line warp.go:176:80000*/ result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
-			/*line warp.go:177:80000*/ result6 := (1.25*t15-2.25)*t15*t15 + 1
-			/*line warp.go:178:80000*/ result7 := (1.25*g2-2.25)*g2*g2 + 1
-			/*line warp.go:176:80000*/ result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-			/*line warp.go:178:80000*/ result04 := [8]float32{result5, result6, result7, result8}
-			/*line warp.go:127:80000*/ t17 := result04
-			/*line warp.go:128:80000*/ wx := t14
-			/*line warp.go:129:80000*/ wy := t17
-			/*line warp.go:128:80000*/ t20 := &wx
-			/*line warp.go:129:80000*/ t21 := &wy
-			/*line warp.go:130:80000*/ t24 := x - 1
-			/*line warp.go:131:80000*/ t25 := y - 1
-			/*line warp.go:128:80000*/ t32 := dst[t31:]
-			/*line warp.go:138:80000*/ row2[threadX] = t21[0]
-			/*line warp.go:139:80000*/ row3[threadX] = t21[1]
-			/*line warp.go:140:80000*/ row4[threadX] = t21[2]
-			/*line warp.go:141:80000*/ row5[threadX] = t21[3]
-			/*line warp.go:141:80000*/ for k := 0; k < 4; k++ {
-				/*line warp.go:142:80000*/ t22 := t24 + k
-				/*line warp.go:142:80000*/ result05 := inside(mode, t22, w)
-				/*line warp.go:142:80000*/ columns[k][id] = int32(result05) /*line quern_gen.go:9043:1*/
+			/*line warp.go:124*/ t1 := &m2
+			/*line warp.go:124*/ u, v := locate(t1, t2, t3)
+			u2 := u
+			v2 := v
+			/*line warp.go:125*/ t6 := u2
+			/*line warp.go:125*/ result0, result1 := quernFunc1WarpCubic[T](t6)
+			x := result0
+			fx := result1
+			/*line warp.go:126*/ t9 := v2
+			/*line warp.go:126*/ result02, result12 := quernFunc1WarpCubic[T](t9)
+			y := result02
+			fy := result12
+			/*line warp.go:127*/ t12 := fx
+			/*line warp.go:175*/ g := 1 - t12
+			result := -0.75 * t12 * (1 - t12) * (1 - t12)
+			result2 := (1.25*t12-2.25)*t12*t12 + 1
+			result3 := (1.25*g-2.25)*g*g + 1
+			/*line warp.go:176*/ result4 := -0.75 * g * (1 - g) * (1 - g)
+			/*line warp.go:178*/ result03 := [8]float32{result, result2, result3, result4}
+			/*line warp.go:127*/ t14 := result03
+			t15 := fy
+			/*line warp.go:175*/ g2 := 1 - t15
+			result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+			result6 := (1.25*t15-2.25)*t15*t15 + 1
+			result7 := (1.25*g2-2.25)*g2*g2 + 1
+			/*line warp.go:176*/ result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+			/*line warp.go:178*/ result04 := [8]float32{result5, result6, result7, result8}
+			/*line warp.go:127*/ t17 := result04
+			wx := t14
+			wy := t17
+			/*line warp.go:128*/ t20 := &wx
+			t21 := &wy
+			t24 := x - 1
+			t25 := y - 1
+			/*line warp.go:128*/ t32 := dst[t31:]
+			/*line warp.go:138*/ row2[threadX] = t21[0]
+			row3[threadX] = t21[1]
+			row4[threadX] = t21[2]
+			row5[threadX] = t21[3]
+			/*line warp.go:141:70000*/ for k := 0; k < 4; k++ {
+				t22 := t24 + k
+				/*line warp.go:142*/ result05 := inside(mode, t22, w)
+				/*line warp.go:142*/ columns[k][id] = int32(result05)
 			}
-			/*line warp.go:147:80000*/ at_0 := int(row6[threadX])
-			/*line warp.go:148:80000*/ at_1 := int(row7[threadX])
-			/*line warp.go:149:80000*/ at_2 := int(row8[threadX])
-			/*line warp.go:150:80000*/ at_3 := int(row9[threadX])
-			/*line warp.go:150:80000*/ for channel := 0; channel < c; channel++ {
-				/*line warp.go:151:80000*/ if r.Halted() {
-					/*line warp.go:150:80000*/ r.Halt() /*line quern_gen.go:9051:1*/
+			/*line warp.go:147:70000*/ at_0 := int(row6[threadX])
+			at_1 := int(row7[threadX])
+			at_2 := int(row8[threadX])
+			at_3 := int(row9[threadX])
+			/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
+				/*line warp.go:151:70000*/ if r.Halted() {
+					/*line warp.go:150*/ r.Halt()
 				}
-//line warp.go:151:80000
+//line warp.go:151:70000
 				var sum float32
-				/*line warp.go:153:80000*/ for j := 0; j < 4; j++ {
-					/*line warp.go:154:80000*/ line := value
-					/*line warp.go:155:80000*/ t62 := t25 + j
-					/*line warp.go:155:80000*/ result06 := inside(mode, t62, h)
-					/*line warp.go:156:80000*/ yy := result06
-					/*line warp.go:157:80000*/ if yy >= 0 {
-						/*line warp.go:156:80000*/ t92 := yy*srcStride + channel
-						/*line warp.go:156:80000*/ row := src[t92:]
-						/*line warp.go:157:80000*/ line = 0
-						/*line warp.go:160:80000*/ p := value
-						/*line warp.go:161:80000*/ if at_0 >= 0 {
-							/*line warp.go:162:80000*/ p = float32(row[at_0*c]) /*line quern_gen.go:9066:1*/
+				/*line warp.go:153*/ for j := 0; j < 4; j++ {
+					line := value
+					t62 := t25 + j
+					/*line warp.go:155*/ result06 := inside(mode, t62, h)
+					yy := result06
+					/*line warp.go:157:70000*/ if yy >= 0 {
+						/*line warp.go:156*/ t92 := yy*srcStride + channel
+						/*line warp.go:156*/ row := src[t92:]
+						line = 0
+						/*line warp.go:160*/ p := value
+						if at_0 >= 0 {
+							p = float32(row[at_0*c])
 						}
-						/*line warp.go:164:80000*/ line += t20[0] * p
-						/*line warp.go:160:80000*/ p2 := value
-						/*line warp.go:161:80000*/ if at_1 >= 0 {
-							/*line warp.go:162:80000*/ p2 = float32(row[at_1*c]) /*line quern_gen.go:9071:1*/
+						line += t20[0] * p
+						/*line warp.go:160*/ p2 := value
+						if at_1 >= 0 {
+							p2 = float32(row[at_1*c])
 						}
-						/*line warp.go:164:80000*/ line += t20[1] * p2
-						/*line warp.go:160:80000*/ p3 := value
-						/*line warp.go:161:80000*/ if at_2 >= 0 {
-							/*line warp.go:162:80000*/ p3 = float32(row[at_2*c]) /*line quern_gen.go:9076:1*/
+						line += t20[1] * p2
+						/*line warp.go:160*/ p3 := value
+						if at_2 >= 0 {
+							p3 = float32(row[at_2*c])
 						}
-						/*line warp.go:164:80000*/ line += t20[2] * p3
-						/*line warp.go:160:80000*/ p4 := value
-						/*line warp.go:161:80000*/ if at_3 >= 0 {
-							/*line warp.go:162:80000*/ p4 = float32(row[at_3*c]) /*line quern_gen.go:9081:1*/
+						line += t20[2] * p3
+						/*line warp.go:160*/ p4 := value
+						if at_3 >= 0 {
+							p4 = float32(row[at_3*c])
 						}
-						/*line warp.go:164:80000*/ line += t20[3] * p4 /*line quern_gen.go:9083:1*/
+						line += t20[3] * p4
 					}
-					/*line warp.go:167:80000*/ sum += rows[j][id] * line /*line quern_gen.go:9085:1*/
+					/*line warp.go:167*/ sum += rows[j][id] * line
 				}
-				/*line warp.go:169:80000*/ t10 := sum
-				/*line warp.go:169:80000*/ result07 := quernFunc2WarpCubic[T](t10)
-				/*line warp.go:169:80000*/ t32[channel] = result07 /*line quern_gen.go:9089:1*/
+				/*line warp.go:169:70000*/ t10 := sum
+				/*line warp.go:169*/ result07 := quernFunc2WarpCubic[T](t10)
+				/*line warp.go:169*/ t32[channel] = result07
 			}
 		}
-		/*line warp.go:172:80000*/ return /*line quern_gen.go:9092:1*/
+		/*line warp.go:172:70000*/ return
 	}
-	/*line warp.go:174:80000*/ for threadX := range 32 {
-		/*line warp.go:175:80000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:176:80000*/ px := base + threadX
-		/*line warp.go:177:80000*/ t2 := float64(px)
-		/*line warp.go:178:80000*/ t31 := start + px*c
-		/*line warp.go:179:80000*/ id := start2 + threadX
-		/*line warp.go:117:80000*/ m2 := *m
-		/*line warp.go:121:80000*/ if px >= dw || py >= dh {
-			/*line warp.go:122:80000*/ continue /*line quern_gen.go:9102:1*/
+	/*line warp.go:174*/ for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		px := base + threadX
+		t2 := float64(px)
+		t31 := start + px*c
+		id := start2 + threadX
+		/*line warp.go:117*/ m2 := *m
+		/*line warp.go:121:70000*/ if px >= dw || py >= dh {
+			continue
 		}
-		/*line warp.go:124:80000*/ t1 := &m2
-		/*line warp.go:124:80000*/ u, v := locate(t1, t2, t3)
-		/*line warp.go:125:80000*/ u2 := u
-		/*line warp.go:126:80000*/ v2 := v
-		/*line warp.go:125:80000*/ t6 := u2
-		/*line warp.go:125:80000*/ result0, result1 := quernFunc1WarpCubic[T](t6)
-		/*line warp.go:126:80000*/ x := result0
-		/*line warp.go:127:80000*/ fx := result1
-		/*line warp.go:126:80000*/ t9 := v2
-		/*line warp.go:126:80000*/ result02, result12 := quernFunc1WarpCubic[T](t9)
-		/*line warp.go:127:80000*/ y := result02
-		/*line warp.go:128:80000*/ fy := result12
-		/*line warp.go:127:80000*/ t12 := fx
-		/*line warp.go:175:80000*/ g := 1 - t12
-		/*line warp.go:176:80000*/ result := -0.75 * t12 * (1 - t12) * (1 - t12)
-		/*line warp.go:177:80000*/ result2 := (1.25*t12-2.25)*t12*t12 + 1
-		/*line warp.go:178:80000*/ result3 := (1.25*g-2.25)*g*g + 1
-		/*line warp.go:176:80000*/ result4 := -0.75 * g * (1 - g) * (1 - g)
-		/*line warp.go:178:80000*/ result03 := [8]float32{result, result2, result3, result4}
-		/*line warp.go:127:80000*/ t14 := result03
-		/*line warp.go:128:80000*/ t15 := fy
-		/*line warp.go:175:80000*/ g2 := 1 - t15
-		/*line warp.go:176:80000*/ result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
-		/*line warp.go:177:80000*/ result6 := (1.25*t15-2.25)*t15*t15 + 1
-		/*line warp.go:178:80000*/ result7 := (1.25*g2-2.25)*g2*g2 + 1
-		/*line warp.go:176:80000*/ result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-		/*line warp.go:178:80000*/ result04 := [8]float32{result5, result6, result7, result8}
-		/*line warp.go:127:80000*/ t17 := result04
-		/*line warp.go:128:80000*/ wx := t14
-		/*line warp.go:129:80000*/ wy := t17
-		/*line warp.go:128:80000*/ t20 := &wx
-		/*line warp.go:129:80000*/ t21 := &wy
-		/*line warp.go:130:80000*/ t24 := x - 1
-		/*line warp.go:131:80000*/ t25 := y - 1
-		/*line warp.go:128:80000*/ t32 := dst[t31:]
-		/*line warp.go:138:80000*/ rows[0][id] = t21[0]
-		/*line warp.go:138:80000*/ rows[1][id] = t21[1]
-		/*line warp.go:138:80000*/ rows[2][id] = t21[2]
-		/*line warp.go:138:80000*/ rows[3][id] = t21[3]
-		/*line warp.go:141:80000*/ for k := 0; k < 4; k++ {
-			/*line warp.go:142:80000*/ t22 := t24 + k
-			/*line warp.go:142:80000*/ result05 := inside(mode, t22, w)
-			/*line warp.go:142:80000*/ columns[k][id] = int32(result05) /*line quern_gen.go:9146:1*/
+		/*line warp.go:124*/ t1 := &m2
+		/*line warp.go:124*/ u, v := locate(t1, t2, t3)
+		u2 := u
+		v2 := v
+		/*line warp.go:125*/ t6 := u2
+		/*line warp.go:125*/ result0, result1 := quernFunc1WarpCubic[T](t6)
+		x := result0
+		fx := result1
+		/*line warp.go:126*/ t9 := v2
+		/*line warp.go:126*/ result02, result12 := quernFunc1WarpCubic[T](t9)
+		y := result02
+		fy := result12
+		/*line warp.go:127*/ t12 := fx
+		/*line warp.go:175*/ g := 1 - t12
+		result := -0.75 * t12 * (1 - t12) * (1 - t12)
+		result2 := (1.25*t12-2.25)*t12*t12 + 1
+		result3 := (1.25*g-2.25)*g*g + 1
+		/*line warp.go:176*/ result4 := -0.75 * g * (1 - g) * (1 - g)
+		/*line warp.go:178*/ result03 := [8]float32{result, result2, result3, result4}
+		/*line warp.go:127*/ t14 := result03
+		t15 := fy
+		/*line warp.go:175*/ g2 := 1 - t15
+		result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+		result6 := (1.25*t15-2.25)*t15*t15 + 1
+		result7 := (1.25*g2-2.25)*g2*g2 + 1
+		/*line warp.go:176*/ result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+		/*line warp.go:178*/ result04 := [8]float32{result5, result6, result7, result8}
+		/*line warp.go:127*/ t17 := result04
+		wx := t14
+		wy := t17
+		/*line warp.go:128*/ t20 := &wx
+		t21 := &wy
+		t24 := x - 1
+		t25 := y - 1
+		/*line warp.go:128*/ t32 := dst[t31:]
+		/*line warp.go:138*/ rows[0][id] = t21[0]
+		/*line warp.go:138*/ rows[1][id] = t21[1]
+		/*line warp.go:138*/ rows[2][id] = t21[2]
+		/*line warp.go:138*/ rows[3][id] = t21[3]
+		/*line warp.go:141:70000*/ for k := 0; k < 4; k++ {
+			t22 := t24 + k
+			/*line warp.go:142*/ result05 := inside(mode, t22, w)
+			/*line warp.go:142*/ columns[k][id] = int32(result05)
 		}
-		/*line warp.go:147:80000*/ at_0 := int(columns[0][id])
-		/*line warp.go:147:80000*/ at_1 := int(columns[1][id])
-		/*line warp.go:147:80000*/ at_2 := int(columns[2][id])
-		/*line warp.go:147:80000*/ at_3 := int(columns[3][id])
-		/*line warp.go:150:80000*/ for channel := 0; channel < c; channel++ {
-			/*line warp.go:151:80000*/ if r.Halted() {
-				/*line warp.go:150:80000*/ r.Halt() /*line quern_gen.go:9154:1*/
+		/*line warp.go:147:70000*/ at_0 := int(columns[0][id])
+		/*line warp.go:147*/ at_1 := int(columns[1][id])
+		/*line warp.go:147*/ at_2 := int(columns[2][id])
+		/*line warp.go:147*/ at_3 := int(columns[3][id])
+		/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
+			/*line warp.go:151:70000*/ if r.Halted() {
+				/*line warp.go:150*/ r.Halt()
 			}
-//line warp.go:151:80000
+//line warp.go:151:70000
 			var sum float32
-			/*line warp.go:153:80000*/ for j := 0; j < 4; j++ {
-				/*line warp.go:154:80000*/ line := value
-				/*line warp.go:155:80000*/ t62 := t25 + j
-				/*line warp.go:155:80000*/ result06 := inside(mode, t62, h)
-				/*line warp.go:156:80000*/ yy := result06
-				/*line warp.go:157:80000*/ if yy >= 0 {
-					/*line warp.go:156:80000*/ t92 := yy*srcStride + channel
-					/*line warp.go:156:80000*/ row := src[t92:]
-					/*line warp.go:157:80000*/ line = 0
-					/*line warp.go:160:80000*/ p := value
-					/*line warp.go:161:80000*/ if at_0 >= 0 {
-						/*line warp.go:162:80000*/ p = float32(row[at_0*c]) /*line quern_gen.go:9169:1*/
+			/*line warp.go:153*/ for j := 0; j < 4; j++ {
+				line := value
+				t62 := t25 + j
+				/*line warp.go:155*/ result06 := inside(mode, t62, h)
+				yy := result06
+				/*line warp.go:157:70000*/ if yy >= 0 {
+					/*line warp.go:156*/ t92 := yy*srcStride + channel
+					/*line warp.go:156*/ row := src[t92:]
+					line = 0
+					/*line warp.go:160*/ p := value
+					if at_0 >= 0 {
+						p = float32(row[at_0*c])
 					}
-					/*line warp.go:164:80000*/ line += t20[0] * p
-					/*line warp.go:160:80000*/ p2 := value
-					/*line warp.go:161:80000*/ if at_1 >= 0 {
-						/*line warp.go:162:80000*/ p2 = float32(row[at_1*c]) /*line quern_gen.go:9174:1*/
+					line += t20[0] * p
+					/*line warp.go:160*/ p2 := value
+					if at_1 >= 0 {
+						p2 = float32(row[at_1*c])
 					}
-					/*line warp.go:164:80000*/ line += t20[1] * p2
-					/*line warp.go:160:80000*/ p3 := value
-					/*line warp.go:161:80000*/ if at_2 >= 0 {
-						/*line warp.go:162:80000*/ p3 = float32(row[at_2*c]) /*line quern_gen.go:9179:1*/
+					line += t20[1] * p2
+					/*line warp.go:160*/ p3 := value
+					if at_2 >= 0 {
+						p3 = float32(row[at_2*c])
 					}
-					/*line warp.go:164:80000*/ line += t20[2] * p3
-					/*line warp.go:160:80000*/ p4 := value
-					/*line warp.go:161:80000*/ if at_3 >= 0 {
-						/*line warp.go:162:80000*/ p4 = float32(row[at_3*c]) /*line quern_gen.go:9184:1*/
+					line += t20[2] * p3
+					/*line warp.go:160*/ p4 := value
+					if at_3 >= 0 {
+						p4 = float32(row[at_3*c])
 					}
-					/*line warp.go:164:80000*/ line += t20[3] * p4 /*line quern_gen.go:9186:1*/
+					line += t20[3] * p4
 				}
-				/*line warp.go:167:80000*/ sum += rows[j][id] * line /*line quern_gen.go:9188:1*/
+				/*line warp.go:167*/ sum += rows[j][id] * line
 			}
-			/*line warp.go:169:80000*/ t10 := sum
-			/*line warp.go:169:80000*/ result07 := quernFunc2WarpCubic[T](t10)
-			/*line warp.go:169:80000*/ t32[channel] = result07 /*line quern_gen.go:9192:1*/
+			/*line warp.go:169:70000*/ t10 := sum
+			/*line warp.go:169*/ result07 := quernFunc2WarpCubic[T](t10)
+			/*line warp.go:169*/ t32[channel] = result07
 		}
-	}
+	} /*line quern_gen.go:9825:1*/
 }
 
 // quernFunc1WarpCubic is kernels.split.
 func quernFunc1WarpCubic[T uint8 | uint16](u float64) (int, float32) {
-	/*line warp.go:32:80000*/ f := math.Floor(u)
-	/*line warp.go:33:80000*/ t1 := host.Int64[int](f)
-	/*line warp.go:34:80000*/ return t1, float32(u - f) /*line quern_gen.go:9201:1*/
+	/*line warp.go:32*/ f := math.Floor(u)
+	t1 := host.Int64[int](f)
+	return t1, float32(u - f) /*line quern_gen.go:9832:1*/
 }
 
 // quernFunc2WarpCubic is kernels.round.
@@ -9206,9 +9837,9 @@ func quernFunc2WarpCubic[T uint8 | uint16](v float32) T {
 	c := T(1)
 	size := c / 2
 	/*line boundary.go:52*/ if size == 0 {
-		/*line boundary.go:53:10000*/ v = float32(math.RoundToEven(float64(v))) /*line quern_gen.go:9209:1*/
+		v = float32(math.RoundToEven(float64(v)))
 	}
-	/*line boundary.go:55:10000*/ return host.Narrow[T](v) /*line quern_gen.go:9211:1*/
+	return host.Narrow[T](v) /*line quern_gen.go:9842:1*/
 }
 
 func quernPlainWarpCubic_float32(r *host.Run) {
@@ -9266,211 +9897,211 @@ func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base int, dw int, py
 			t2 := float64(px)
 			t31 := start + px*c
 			id := start2 + threadX
-			/*line warp.go:117:80000*/ m2 := *m
-			/*line warp.go:121:80000*/ if px >= dw || py >= dh {
-				/*line warp.go:122:80000*/ continue /*line quern_gen.go:9271:1*/
+			/*line warp.go:117*/ m2 := *m
+			/*line warp.go:121:70000*/ if px >= dw || py >= dh {
+				continue
 			}
-			/*line warp.go:124:80000*/ t1 := &m2
-			/*line warp.go:124:80000*/ u, v := locate(t1, t2, t3)
-			/*line warp.go:125:80000*/ u2 := u
-			/*line warp.go:126:80000*/ v2 := v
-			/*line warp.go:125:80000*/ t6 := u2
-			/*line warp.go:125:80000*/ result0, result1 := quernFunc1WarpCubic_float32(t6)
-			/*line warp.go:126:80000*/ x := result0
-			/*line warp.go:127:80000*/ fx := result1
-			/*line warp.go:126:80000*/ t9 := v2
-			/*line warp.go:126:80000*/ result02, result12 := quernFunc1WarpCubic_float32(t9)
-			/*line warp.go:127:80000*/ y := result02
-			/*line warp.go:128:80000*/ fy := result12
-			/*line warp.go:127:80000*/ t12 := fx
-			/*line warp.go:175:80000*/ g := 1 - t12
-			/*line warp.go:176:80000*/ result := -0.75 * t12 * (1 - t12) * (1 - t12)
-			/*line warp.go:177:80000*/ result2 := (1.25*t12-2.25)*t12*t12 + 1
-			/*line warp.go:178:80000*/ result3 := (1.25*g-2.25)*g*g + 1
-			/*line warp.go:176:80000*/ result4 := -0.75 * g * (1 - g) * (1 - g)
-			/*line warp.go:178:80000*/ result03 := [8]float32{result, result2, result3, result4}
-			/*line warp.go:127:80000*/ t14 := result03
-			/*line warp.go:128:80000*/ t15 := fy
-			/*line warp.go:175:80000*/ g2 := 1 - t15
-			/*line warp.go:176:80000*/ result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
-			/*line warp.go:177:80000*/ result6 := (1.25*t15-2.25)*t15*t15 + 1
-			/*line warp.go:178:80000*/ result7 := (1.25*g2-2.25)*g2*g2 + 1
-			/*line warp.go:176:80000*/ result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-			/*line warp.go:178:80000*/ result04 := [8]float32{result5, result6, result7, result8}
-			/*line warp.go:127:80000*/ t17 := result04
-			/*line warp.go:128:80000*/ wx := t14
-			/*line warp.go:129:80000*/ wy := t17
-			/*line warp.go:128:80000*/ t20 := &wx
-			/*line warp.go:129:80000*/ t21 := &wy
-			/*line warp.go:130:80000*/ t24 := x - 1
-			/*line warp.go:131:80000*/ t25 := y - 1
-			/*line warp.go:128:80000*/ t32 := dst[t31:]
-			/*line warp.go:138:80000*/ row2[threadX] = t21[0]
-			/*line warp.go:139:80000*/ row3[threadX] = t21[1]
-			/*line warp.go:140:80000*/ row4[threadX] = t21[2]
-			/*line warp.go:141:80000*/ row5[threadX] = t21[3]
-			/*line warp.go:141:80000*/ for k := 0; k < 4; k++ {
-				/*line warp.go:142:80000*/ t22 := t24 + k
-				/*line warp.go:142:80000*/ result05 := inside(mode, t22, w)
-				/*line warp.go:142:80000*/ columns[k][id] = int32(result05) /*line quern_gen.go:9315:1*/
+			/*line warp.go:124*/ t1 := &m2
+			/*line warp.go:124*/ u, v := locate(t1, t2, t3)
+			u2 := u
+			v2 := v
+			/*line warp.go:125*/ t6 := u2
+			/*line warp.go:125*/ result0, result1 := quernFunc1WarpCubic_float32(t6)
+			x := result0
+			fx := result1
+			/*line warp.go:126*/ t9 := v2
+			/*line warp.go:126*/ result02, result12 := quernFunc1WarpCubic_float32(t9)
+			y := result02
+			fy := result12
+			/*line warp.go:127*/ t12 := fx
+			/*line warp.go:175*/ g := 1 - t12
+			result := -0.75 * t12 * (1 - t12) * (1 - t12)
+			result2 := (1.25*t12-2.25)*t12*t12 + 1
+			result3 := (1.25*g-2.25)*g*g + 1
+			/*line warp.go:176*/ result4 := -0.75 * g * (1 - g) * (1 - g)
+			/*line warp.go:178*/ result03 := [8]float32{result, result2, result3, result4}
+			/*line warp.go:127*/ t14 := result03
+			t15 := fy
+			/*line warp.go:175*/ g2 := 1 - t15
+			result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+			result6 := (1.25*t15-2.25)*t15*t15 + 1
+			result7 := (1.25*g2-2.25)*g2*g2 + 1
+			/*line warp.go:176*/ result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+			/*line warp.go:178*/ result04 := [8]float32{result5, result6, result7, result8}
+			/*line warp.go:127*/ t17 := result04
+			wx := t14
+			wy := t17
+			/*line warp.go:128*/ t20 := &wx
+			t21 := &wy
+			t24 := x - 1
+			t25 := y - 1
+			/*line warp.go:128*/ t32 := dst[t31:]
+			/*line warp.go:138*/ row2[threadX] = t21[0]
+			row3[threadX] = t21[1]
+			row4[threadX] = t21[2]
+			row5[threadX] = t21[3]
+			/*line warp.go:141:70000*/ for k := 0; k < 4; k++ {
+				t22 := t24 + k
+				/*line warp.go:142*/ result05 := inside(mode, t22, w)
+				/*line warp.go:142*/ columns[k][id] = int32(result05)
 			}
-			/*line warp.go:147:80000*/ at_0 := int(row6[threadX])
-			/*line warp.go:148:80000*/ at_1 := int(row7[threadX])
-			/*line warp.go:149:80000*/ at_2 := int(row8[threadX])
-			/*line warp.go:150:80000*/ at_3 := int(row9[threadX])
-			/*line warp.go:150:80000*/ for channel := 0; channel < c; channel++ {
-				/*line warp.go:151:80000*/ if r.Halted() {
-					/*line warp.go:150:80000*/ r.Halt() /*line quern_gen.go:9323:1*/
+			/*line warp.go:147:70000*/ at_0 := int(row6[threadX])
+			at_1 := int(row7[threadX])
+			at_2 := int(row8[threadX])
+			at_3 := int(row9[threadX])
+			/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
+				/*line warp.go:151:70000*/ if r.Halted() {
+					/*line warp.go:150*/ r.Halt()
 				}
-//line warp.go:151:80000
+//line warp.go:151:70000
 				var sum float32
-				/*line warp.go:153:80000*/ for j := 0; j < 4; j++ {
-					/*line warp.go:154:80000*/ line := value
-					/*line warp.go:155:80000*/ t62 := t25 + j
-					/*line warp.go:155:80000*/ result06 := inside(mode, t62, h)
-					/*line warp.go:156:80000*/ yy := result06
-					/*line warp.go:157:80000*/ if yy >= 0 {
-						/*line warp.go:156:80000*/ t92 := yy*srcStride + channel
-						/*line warp.go:156:80000*/ row := src[t92:]
-						/*line warp.go:157:80000*/ line = 0
-						/*line warp.go:160:80000*/ p := value
-						/*line warp.go:161:80000*/ if at_0 >= 0 {
-							/*line warp.go:162:80000*/ p = row[at_0*c] /*line quern_gen.go:9338:1*/
+				/*line warp.go:153*/ for j := 0; j < 4; j++ {
+					line := value
+					t62 := t25 + j
+					/*line warp.go:155*/ result06 := inside(mode, t62, h)
+					yy := result06
+					/*line warp.go:157:70000*/ if yy >= 0 {
+						/*line warp.go:156*/ t92 := yy*srcStride + channel
+						/*line warp.go:156*/ row := src[t92:]
+						line = 0
+						/*line warp.go:160*/ p := value
+						if at_0 >= 0 {
+							p = row[at_0*c]
 						}
-						/*line warp.go:164:80000*/ line += t20[0] * p
-						/*line warp.go:160:80000*/ p2 := value
-						/*line warp.go:161:80000*/ if at_1 >= 0 {
-							/*line warp.go:162:80000*/ p2 = row[at_1*c] /*line quern_gen.go:9343:1*/
+						line += t20[0] * p
+						/*line warp.go:160*/ p2 := value
+						if at_1 >= 0 {
+							p2 = row[at_1*c]
 						}
-						/*line warp.go:164:80000*/ line += t20[1] * p2
-						/*line warp.go:160:80000*/ p3 := value
-						/*line warp.go:161:80000*/ if at_2 >= 0 {
-							/*line warp.go:162:80000*/ p3 = row[at_2*c] /*line quern_gen.go:9348:1*/
+						line += t20[1] * p2
+						/*line warp.go:160*/ p3 := value
+						if at_2 >= 0 {
+							p3 = row[at_2*c]
 						}
-						/*line warp.go:164:80000*/ line += t20[2] * p3
-						/*line warp.go:160:80000*/ p4 := value
-						/*line warp.go:161:80000*/ if at_3 >= 0 {
-							/*line warp.go:162:80000*/ p4 = row[at_3*c] /*line quern_gen.go:9353:1*/
+						line += t20[2] * p3
+						/*line warp.go:160*/ p4 := value
+						if at_3 >= 0 {
+							p4 = row[at_3*c]
 						}
-						/*line warp.go:164:80000*/ line += t20[3] * p4 /*line quern_gen.go:9355:1*/
+						line += t20[3] * p4
 					}
-					/*line warp.go:167:80000*/ sum += rows[j][id] * line /*line quern_gen.go:9357:1*/
+					/*line warp.go:167*/ sum += rows[j][id] * line
 				}
-				/*line warp.go:169:80000*/ t10 := sum
-				/*line warp.go:169:80000*/ result07 := round[float32](t10)
-				/*line warp.go:169:80000*/ t32[channel] = result07 /*line quern_gen.go:9361:1*/
+				/*line warp.go:169:70000*/ t10 := sum
+				/*line warp.go:169*/ result07 := round[float32](t10)
+				/*line warp.go:169*/ t32[channel] = result07
 			}
 		}
-		/*line warp.go:172:80000*/ return /*line quern_gen.go:9364:1*/
+		/*line warp.go:172:70000*/ return
 	}
-	/*line warp.go:174:80000*/ for threadX := range 32 {
-		/*line warp.go:175:80000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:176:80000*/ px := base + threadX
-		/*line warp.go:177:80000*/ t2 := float64(px)
-		/*line warp.go:178:80000*/ t31 := start + px*c
-		/*line warp.go:179:80000*/ id := start2 + threadX
-		/*line warp.go:117:80000*/ m2 := *m
-		/*line warp.go:121:80000*/ if px >= dw || py >= dh {
-			/*line warp.go:122:80000*/ continue /*line quern_gen.go:9374:1*/
+	/*line warp.go:174*/ for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		px := base + threadX
+		t2 := float64(px)
+		t31 := start + px*c
+		id := start2 + threadX
+		/*line warp.go:117*/ m2 := *m
+		/*line warp.go:121:70000*/ if px >= dw || py >= dh {
+			continue
 		}
-		/*line warp.go:124:80000*/ t1 := &m2
-		/*line warp.go:124:80000*/ u, v := locate(t1, t2, t3)
-		/*line warp.go:125:80000*/ u2 := u
-		/*line warp.go:126:80000*/ v2 := v
-		/*line warp.go:125:80000*/ t6 := u2
-		/*line warp.go:125:80000*/ result0, result1 := quernFunc1WarpCubic_float32(t6)
-		/*line warp.go:126:80000*/ x := result0
-		/*line warp.go:127:80000*/ fx := result1
-		/*line warp.go:126:80000*/ t9 := v2
-		/*line warp.go:126:80000*/ result02, result12 := quernFunc1WarpCubic_float32(t9)
-		/*line warp.go:127:80000*/ y := result02
-		/*line warp.go:128:80000*/ fy := result12
-		/*line warp.go:127:80000*/ t12 := fx
-		/*line warp.go:175:80000*/ g := 1 - t12
-		/*line warp.go:176:80000*/ result := -0.75 * t12 * (1 - t12) * (1 - t12)
-		/*line warp.go:177:80000*/ result2 := (1.25*t12-2.25)*t12*t12 + 1
-		/*line warp.go:178:80000*/ result3 := (1.25*g-2.25)*g*g + 1
-		/*line warp.go:176:80000*/ result4 := -0.75 * g * (1 - g) * (1 - g)
-		/*line warp.go:178:80000*/ result03 := [8]float32{result, result2, result3, result4}
-		/*line warp.go:127:80000*/ t14 := result03
-		/*line warp.go:128:80000*/ t15 := fy
-		/*line warp.go:175:80000*/ g2 := 1 - t15
-		/*line warp.go:176:80000*/ result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
-		/*line warp.go:177:80000*/ result6 := (1.25*t15-2.25)*t15*t15 + 1
-		/*line warp.go:178:80000*/ result7 := (1.25*g2-2.25)*g2*g2 + 1
-		/*line warp.go:176:80000*/ result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
-		/*line warp.go:178:80000*/ result04 := [8]float32{result5, result6, result7, result8}
-		/*line warp.go:127:80000*/ t17 := result04
-		/*line warp.go:128:80000*/ wx := t14
-		/*line warp.go:129:80000*/ wy := t17
-		/*line warp.go:128:80000*/ t20 := &wx
-		/*line warp.go:129:80000*/ t21 := &wy
-		/*line warp.go:130:80000*/ t24 := x - 1
-		/*line warp.go:131:80000*/ t25 := y - 1
-		/*line warp.go:128:80000*/ t32 := dst[t31:]
-		/*line warp.go:138:80000*/ rows[0][id] = t21[0]
-		/*line warp.go:138:80000*/ rows[1][id] = t21[1]
-		/*line warp.go:138:80000*/ rows[2][id] = t21[2]
-		/*line warp.go:138:80000*/ rows[3][id] = t21[3]
-		/*line warp.go:141:80000*/ for k := 0; k < 4; k++ {
-			/*line warp.go:142:80000*/ t22 := t24 + k
-			/*line warp.go:142:80000*/ result05 := inside(mode, t22, w)
-			/*line warp.go:142:80000*/ columns[k][id] = int32(result05) /*line quern_gen.go:9418:1*/
+		/*line warp.go:124*/ t1 := &m2
+		/*line warp.go:124*/ u, v := locate(t1, t2, t3)
+		u2 := u
+		v2 := v
+		/*line warp.go:125*/ t6 := u2
+		/*line warp.go:125*/ result0, result1 := quernFunc1WarpCubic_float32(t6)
+		x := result0
+		fx := result1
+		/*line warp.go:126*/ t9 := v2
+		/*line warp.go:126*/ result02, result12 := quernFunc1WarpCubic_float32(t9)
+		y := result02
+		fy := result12
+		/*line warp.go:127*/ t12 := fx
+		/*line warp.go:175*/ g := 1 - t12
+		result := -0.75 * t12 * (1 - t12) * (1 - t12)
+		result2 := (1.25*t12-2.25)*t12*t12 + 1
+		result3 := (1.25*g-2.25)*g*g + 1
+		/*line warp.go:176*/ result4 := -0.75 * g * (1 - g) * (1 - g)
+		/*line warp.go:178*/ result03 := [8]float32{result, result2, result3, result4}
+		/*line warp.go:127*/ t14 := result03
+		t15 := fy
+		/*line warp.go:175*/ g2 := 1 - t15
+		result5 := -0.75 * t15 * (1 - t15) * (1 - t15)
+		result6 := (1.25*t15-2.25)*t15*t15 + 1
+		result7 := (1.25*g2-2.25)*g2*g2 + 1
+		/*line warp.go:176*/ result8 := -0.75 * g2 * (1 - g2) * (1 - g2)
+		/*line warp.go:178*/ result04 := [8]float32{result5, result6, result7, result8}
+		/*line warp.go:127*/ t17 := result04
+		wx := t14
+		wy := t17
+		/*line warp.go:128*/ t20 := &wx
+		t21 := &wy
+		t24 := x - 1
+		t25 := y - 1
+		/*line warp.go:128*/ t32 := dst[t31:]
+		/*line warp.go:138*/ rows[0][id] = t21[0]
+		/*line warp.go:138*/ rows[1][id] = t21[1]
+		/*line warp.go:138*/ rows[2][id] = t21[2]
+		/*line warp.go:138*/ rows[3][id] = t21[3]
+		/*line warp.go:141:70000*/ for k := 0; k < 4; k++ {
+			t22 := t24 + k
+			/*line warp.go:142*/ result05 := inside(mode, t22, w)
+			/*line warp.go:142*/ columns[k][id] = int32(result05)
 		}
-		/*line warp.go:147:80000*/ at_0 := int(columns[0][id])
-		/*line warp.go:147:80000*/ at_1 := int(columns[1][id])
-		/*line warp.go:147:80000*/ at_2 := int(columns[2][id])
-		/*line warp.go:147:80000*/ at_3 := int(columns[3][id])
-		/*line warp.go:150:80000*/ for channel := 0; channel < c; channel++ {
-			/*line warp.go:151:80000*/ if r.Halted() {
-				/*line warp.go:150:80000*/ r.Halt() /*line quern_gen.go:9426:1*/
+		/*line warp.go:147:70000*/ at_0 := int(columns[0][id])
+		/*line warp.go:147*/ at_1 := int(columns[1][id])
+		/*line warp.go:147*/ at_2 := int(columns[2][id])
+		/*line warp.go:147*/ at_3 := int(columns[3][id])
+		/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
+			/*line warp.go:151:70000*/ if r.Halted() {
+				/*line warp.go:150*/ r.Halt()
 			}
-//line warp.go:151:80000
+//line warp.go:151:70000
 			var sum float32
-			/*line warp.go:153:80000*/ for j := 0; j < 4; j++ {
-				/*line warp.go:154:80000*/ line := value
-				/*line warp.go:155:80000*/ t62 := t25 + j
-				/*line warp.go:155:80000*/ result06 := inside(mode, t62, h)
-				/*line warp.go:156:80000*/ yy := result06
-				/*line warp.go:157:80000*/ if yy >= 0 {
-					/*line warp.go:156:80000*/ t92 := yy*srcStride + channel
-					/*line warp.go:156:80000*/ row := src[t92:]
-					/*line warp.go:157:80000*/ line = 0
-					/*line warp.go:160:80000*/ p := value
-					/*line warp.go:161:80000*/ if at_0 >= 0 {
-						/*line warp.go:162:80000*/ p = row[at_0*c] /*line quern_gen.go:9441:1*/
+			/*line warp.go:153*/ for j := 0; j < 4; j++ {
+				line := value
+				t62 := t25 + j
+				/*line warp.go:155*/ result06 := inside(mode, t62, h)
+				yy := result06
+				/*line warp.go:157:70000*/ if yy >= 0 {
+					/*line warp.go:156*/ t92 := yy*srcStride + channel
+					/*line warp.go:156*/ row := src[t92:]
+					line = 0
+					/*line warp.go:160*/ p := value
+					if at_0 >= 0 {
+						p = row[at_0*c]
 					}
-					/*line warp.go:164:80000*/ line += t20[0] * p
-					/*line warp.go:160:80000*/ p2 := value
-					/*line warp.go:161:80000*/ if at_1 >= 0 {
-						/*line warp.go:162:80000*/ p2 = row[at_1*c] /*line quern_gen.go:9446:1*/
+					line += t20[0] * p
+					/*line warp.go:160*/ p2 := value
+					if at_1 >= 0 {
+						p2 = row[at_1*c]
 					}
-					/*line warp.go:164:80000*/ line += t20[1] * p2
-					/*line warp.go:160:80000*/ p3 := value
-					/*line warp.go:161:80000*/ if at_2 >= 0 {
-						/*line warp.go:162:80000*/ p3 = row[at_2*c] /*line quern_gen.go:9451:1*/
+					line += t20[1] * p2
+					/*line warp.go:160*/ p3 := value
+					if at_2 >= 0 {
+						p3 = row[at_2*c]
 					}
-					/*line warp.go:164:80000*/ line += t20[2] * p3
-					/*line warp.go:160:80000*/ p4 := value
-					/*line warp.go:161:80000*/ if at_3 >= 0 {
-						/*line warp.go:162:80000*/ p4 = row[at_3*c] /*line quern_gen.go:9456:1*/
+					line += t20[2] * p3
+					/*line warp.go:160*/ p4 := value
+					if at_3 >= 0 {
+						p4 = row[at_3*c]
 					}
-					/*line warp.go:164:80000*/ line += t20[3] * p4 /*line quern_gen.go:9458:1*/
+					line += t20[3] * p4
 				}
-				/*line warp.go:167:80000*/ sum += rows[j][id] * line /*line quern_gen.go:9460:1*/
+				/*line warp.go:167*/ sum += rows[j][id] * line
 			}
-			/*line warp.go:169:80000*/ t10 := sum
-			/*line warp.go:169:80000*/ result07 := round[float32](t10)
-			/*line warp.go:169:80000*/ t32[channel] = result07 /*line quern_gen.go:9464:1*/
+			/*line warp.go:169:70000*/ t10 := sum
+			/*line warp.go:169*/ result07 := round[float32](t10)
+			/*line warp.go:169*/ t32[channel] = result07
 		}
-	}
+	} /*line quern_gen.go:10097:1*/
 }
 
 // quernFunc1WarpCubic_float32 is kernels.split.
 func quernFunc1WarpCubic_float32(u float64) (int, float32) {
-	/*line warp.go:32:80000*/ f := math.Floor(u)
-	/*line warp.go:33:80000*/ t1 := host.Int64[int](f)
-	/*line warp.go:34:80000*/ return t1, float32(u - f) /*line quern_gen.go:9473:1*/
+	/*line warp.go:32*/ f := math.Floor(u)
+	t1 := host.Int64[int](f)
+	return t1, float32(u - f) /*line quern_gen.go:10104:1*/
 }
 
 func quernPlainWarpLanczos[T uint8 | uint16](r *host.Run) {
@@ -9536,247 +10167,247 @@ func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base int
 			t2 := float64(px)
 			t31 := start + px*c
 			id := start2 + threadX
-			/*line warp.go:184:80000*/ m2 := *m
-			/*line warp.go:188:80000*/ if px >= dw || py >= dh {
-				/*line warp.go:189:80000*/ continue /*line quern_gen.go:9541:1*/
+			/*line warp.go:184*/ m2 := *m
+			/*line warp.go:188:70000*/ if px >= dw || py >= dh {
+				continue
 			}
 			/*line warp.go:191*/ t1 := &m2
 			/*line warp.go:191*/ u, v := locate(t1, t2, t3)
-			/*line warp.go:192:80000*/ u2 := u
-			/*line warp.go:193:80000*/ v2 := v
-			/*line warp.go:192:80000*/ t6 := u2
-			/*line warp.go:192:80000*/ result0, result1 := quernFunc1WarpLanczos[T](t6)
-			/*line warp.go:193:80000*/ x := result0
-			/*line warp.go:194:80000*/ fx := result1
-			/*line warp.go:193:80000*/ t9 := v2
-			/*line warp.go:193:80000*/ result02, result12 := quernFunc1WarpLanczos[T](t9)
-			/*line warp.go:194:80000*/ y := result02
-			/*line warp.go:195:80000*/ fy := result12
-			/*line warp.go:194:80000*/ t12 := fx
-			/*line warp.go:194:80000*/ result03 := lanczosWeights(t12)
-			/*line warp.go:195:80000*/ t14 := result03
-			/*line warp.go:196:80000*/ t15 := fy
-			/*line warp.go:194:80000*/ result04 := lanczosWeights(t15)
-			/*line warp.go:195:80000*/ t17 := result04
-			/*line warp.go:196:80000*/ wx := t14
-			/*line warp.go:197:80000*/ wy := t17
-			/*line warp.go:195:80000*/ t20 := &wx
-			/*line warp.go:196:80000*/ t21 := &wy
-			/*line warp.go:197:80000*/ t24 := x - 3
-			/*line warp.go:198:80000*/ t25 := y - 3
-			/*line warp.go:195:80000*/ t32 := dst[t31:]
-			/*line warp.go:138:80000*/ row2[threadX] = t21[0]
-			/*line warp.go:139:80000*/ row3[threadX] = t21[1]
-			/*line warp.go:140:80000*/ row4[threadX] = t21[2]
-			/*line warp.go:141:80000*/ row5[threadX] = t21[3]
-			/*line warp.go:142:80000*/ row6[threadX] = t21[4]
-			/*line warp.go:143:80000*/ row7[threadX] = t21[5]
-			/*line warp.go:144:80000*/ row8[threadX] = t21[6]
-			/*line warp.go:145:80000*/ row9[threadX] = t21[7]
-			/*line warp.go:141:80000*/ for k := 0; k < 8; k++ {
-				/*line warp.go:142:80000*/ t22 := t24 + k
-				/*line warp.go:142:80000*/ result05 := inside(mode, t22, w)
-				/*line warp.go:142:80000*/ columns[k][id] = int32(result05) /*line quern_gen.go:9579:1*/
+			u2 := u
+			v2 := v
+			/*line warp.go:192*/ t6 := u2
+			/*line warp.go:192*/ result0, result1 := quernFunc1WarpLanczos[T](t6)
+			x := result0
+			fx := result1
+			/*line warp.go:193*/ t9 := v2
+			/*line warp.go:193*/ result02, result12 := quernFunc1WarpLanczos[T](t9)
+			y := result02
+			fy := result12
+			/*line warp.go:194*/ t12 := fx
+			/*line warp.go:194*/ result03 := lanczosWeights(t12)
+			t14 := result03
+			t15 := fy
+			/*line warp.go:194*/ result04 := lanczosWeights(t15)
+			t17 := result04
+			wx := t14
+			wy := t17
+			/*line warp.go:195*/ t20 := &wx
+			t21 := &wy
+			t24 := x - 3
+			t25 := y - 3
+			/*line warp.go:195*/ t32 := dst[t31:]
+			/*line warp.go:138*/ row2[threadX] = t21[0]
+			row3[threadX] = t21[1]
+			row4[threadX] = t21[2]
+			row5[threadX] = t21[3]
+			row6[threadX] = t21[4]
+			row7[threadX] = t21[5]
+			row8[threadX] = t21[6]
+			row9[threadX] = t21[7]
+			/*line warp.go:141:70000*/ for k := 0; k < 8; k++ {
+				t22 := t24 + k
+				/*line warp.go:142*/ result05 := inside(mode, t22, w)
+				/*line warp.go:142*/ columns[k][id] = int32(result05)
 			}
-			/*line warp.go:147:80000*/ at_0 := int(row10[threadX])
-			/*line warp.go:148:80000*/ at_1 := int(row11[threadX])
-			/*line warp.go:149:80000*/ at_2 := int(row12[threadX])
-			/*line warp.go:150:80000*/ at_3 := int(row13[threadX])
-			/*line warp.go:151:80000*/ at_4 := int(row14[threadX])
-			/*line warp.go:152:80000*/ at_5 := int(row15[threadX])
-			/*line warp.go:153:80000*/ at_6 := int(row16[threadX])
-			/*line warp.go:154:80000*/ at_7 := int(row17[threadX])
-			/*line warp.go:150:80000*/ for channel := 0; channel < c; channel++ {
-				/*line warp.go:151:80000*/ if r.Halted() {
-					/*line warp.go:150:80000*/ r.Halt() /*line quern_gen.go:9591:1*/
+			/*line warp.go:147:70000*/ at_0 := int(row10[threadX])
+			at_1 := int(row11[threadX])
+			at_2 := int(row12[threadX])
+			at_3 := int(row13[threadX])
+			at_4 := int(row14[threadX])
+			at_5 := int(row15[threadX])
+			at_6 := int(row16[threadX])
+			at_7 := int(row17[threadX])
+			/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
+				/*line warp.go:151:70000*/ if r.Halted() {
+					/*line warp.go:150*/ r.Halt()
 				}
-//line warp.go:151:80000
+//line warp.go:151:70000
 				var sum float32
-				/*line warp.go:153:80000*/ for j := 0; j < 8; j++ {
-					/*line warp.go:154:80000*/ line := value
-					/*line warp.go:155:80000*/ t62 := t25 + j
-					/*line warp.go:155:80000*/ result06 := inside(mode, t62, h)
-					/*line warp.go:156:80000*/ yy := result06
-					/*line warp.go:157:80000*/ if yy >= 0 {
-						/*line warp.go:156:80000*/ t92 := yy*srcStride + channel
-						/*line warp.go:156:80000*/ row := src[t92:]
-						/*line warp.go:157:80000*/ line = 0
-						/*line warp.go:160:80000*/ p := value
-						/*line warp.go:161:80000*/ if at_0 >= 0 {
-							/*line warp.go:162:80000*/ p = float32(row[at_0*c]) /*line quern_gen.go:9606:1*/
+				/*line warp.go:153*/ for j := 0; j < 8; j++ {
+					line := value
+					t62 := t25 + j
+					/*line warp.go:155*/ result06 := inside(mode, t62, h)
+					yy := result06
+					/*line warp.go:157:70000*/ if yy >= 0 {
+						/*line warp.go:156*/ t92 := yy*srcStride + channel
+						/*line warp.go:156*/ row := src[t92:]
+						line = 0
+						/*line warp.go:160*/ p := value
+						if at_0 >= 0 {
+							p = float32(row[at_0*c])
 						}
-						/*line warp.go:164:80000*/ line += t20[0] * p
-						/*line warp.go:160:80000*/ p2 := value
-						/*line warp.go:161:80000*/ if at_1 >= 0 {
-							/*line warp.go:162:80000*/ p2 = float32(row[at_1*c]) /*line quern_gen.go:9611:1*/
+						line += t20[0] * p
+						/*line warp.go:160*/ p2 := value
+						if at_1 >= 0 {
+							p2 = float32(row[at_1*c])
 						}
-						/*line warp.go:164:80000*/ line += t20[1] * p2
-						/*line warp.go:160:80000*/ p3 := value
-						/*line warp.go:161:80000*/ if at_2 >= 0 {
-							/*line warp.go:162:80000*/ p3 = float32(row[at_2*c]) /*line quern_gen.go:9616:1*/
+						line += t20[1] * p2
+						/*line warp.go:160*/ p3 := value
+						if at_2 >= 0 {
+							p3 = float32(row[at_2*c])
 						}
-						/*line warp.go:164:80000*/ line += t20[2] * p3
-						/*line warp.go:160:80000*/ p4 := value
-						/*line warp.go:161:80000*/ if at_3 >= 0 {
-							/*line warp.go:162:80000*/ p4 = float32(row[at_3*c]) /*line quern_gen.go:9621:1*/
+						line += t20[2] * p3
+						/*line warp.go:160*/ p4 := value
+						if at_3 >= 0 {
+							p4 = float32(row[at_3*c])
 						}
-						/*line warp.go:164:80000*/ line += t20[3] * p4
-						/*line warp.go:160:80000*/ p5 := value
-						/*line warp.go:161:80000*/ if at_4 >= 0 {
-							/*line warp.go:162:80000*/ p5 = float32(row[at_4*c]) /*line quern_gen.go:9626:1*/
+						line += t20[3] * p4
+						/*line warp.go:160*/ p5 := value
+						if at_4 >= 0 {
+							p5 = float32(row[at_4*c])
 						}
-						/*line warp.go:164:80000*/ line += t20[4] * p5
-						/*line warp.go:160:80000*/ p6 := value
-						/*line warp.go:161:80000*/ if at_5 >= 0 {
-							/*line warp.go:162:80000*/ p6 = float32(row[at_5*c]) /*line quern_gen.go:9631:1*/
+						line += t20[4] * p5
+						/*line warp.go:160*/ p6 := value
+						if at_5 >= 0 {
+							p6 = float32(row[at_5*c])
 						}
-						/*line warp.go:164:80000*/ line += t20[5] * p6
-						/*line warp.go:160:80000*/ p7 := value
-						/*line warp.go:161:80000*/ if at_6 >= 0 {
-							/*line warp.go:162:80000*/ p7 = float32(row[at_6*c]) /*line quern_gen.go:9636:1*/
+						line += t20[5] * p6
+						/*line warp.go:160*/ p7 := value
+						if at_6 >= 0 {
+							p7 = float32(row[at_6*c])
 						}
-						/*line warp.go:164:80000*/ line += t20[6] * p7
-						/*line warp.go:160:80000*/ p8 := value
-						/*line warp.go:161:80000*/ if at_7 >= 0 {
-							/*line warp.go:162:80000*/ p8 = float32(row[at_7*c]) /*line quern_gen.go:9641:1*/
+						line += t20[6] * p7
+						/*line warp.go:160*/ p8 := value
+						if at_7 >= 0 {
+							p8 = float32(row[at_7*c])
 						}
-						/*line warp.go:164:80000*/ line += t20[7] * p8 /*line quern_gen.go:9643:1*/
+						line += t20[7] * p8
 					}
-					/*line warp.go:167:80000*/ sum += rows[j][id] * line /*line quern_gen.go:9645:1*/
+					/*line warp.go:167*/ sum += rows[j][id] * line
 				}
-				/*line warp.go:169:80000*/ t10 := sum
-				/*line warp.go:169:80000*/ result07 := quernFunc2WarpLanczos[T](t10)
-				/*line warp.go:169:80000*/ t32[channel] = result07 /*line quern_gen.go:9649:1*/
+				/*line warp.go:169:70000*/ t10 := sum
+				/*line warp.go:169*/ result07 := quernFunc2WarpLanczos[T](t10)
+				/*line warp.go:169*/ t32[channel] = result07
 			}
 		}
-		/*line warp.go:172:80000*/ return /*line quern_gen.go:9652:1*/
+		/*line warp.go:172:70000*/ return
 	}
-	/*line warp.go:174:80000*/ for threadX := range 32 {
-		/*line warp.go:175:80000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:176:80000*/ px := base + threadX
-		/*line warp.go:177:80000*/ t2 := float64(px)
-		/*line warp.go:178:80000*/ t31 := start + px*c
-		/*line warp.go:179:80000*/ id := start2 + threadX
-		/*line warp.go:184:80000*/ m2 := *m
-		/*line warp.go:188:80000*/ if px >= dw || py >= dh {
-			/*line warp.go:189:80000*/ continue /*line quern_gen.go:9662:1*/
+	/*line warp.go:174*/ for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		px := base + threadX
+		t2 := float64(px)
+		t31 := start + px*c
+		id := start2 + threadX
+		/*line warp.go:184*/ m2 := *m
+		/*line warp.go:188:70000*/ if px >= dw || py >= dh {
+			continue
 		}
 		/*line warp.go:191*/ t1 := &m2
 		/*line warp.go:191*/ u, v := locate(t1, t2, t3)
-		/*line warp.go:192:80000*/ u2 := u
-		/*line warp.go:193:80000*/ v2 := v
-		/*line warp.go:192:80000*/ t6 := u2
-		/*line warp.go:192:80000*/ result0, result1 := quernFunc1WarpLanczos[T](t6)
-		/*line warp.go:193:80000*/ x := result0
-		/*line warp.go:194:80000*/ fx := result1
-		/*line warp.go:193:80000*/ t9 := v2
-		/*line warp.go:193:80000*/ result02, result12 := quernFunc1WarpLanczos[T](t9)
-		/*line warp.go:194:80000*/ y := result02
-		/*line warp.go:195:80000*/ fy := result12
-		/*line warp.go:194:80000*/ t12 := fx
-		/*line warp.go:194:80000*/ result03 := lanczosWeights(t12)
-		/*line warp.go:195:80000*/ t14 := result03
-		/*line warp.go:196:80000*/ t15 := fy
-		/*line warp.go:194:80000*/ result04 := lanczosWeights(t15)
-		/*line warp.go:195:80000*/ t17 := result04
-		/*line warp.go:196:80000*/ wx := t14
-		/*line warp.go:197:80000*/ wy := t17
-		/*line warp.go:195:80000*/ t20 := &wx
-		/*line warp.go:196:80000*/ t21 := &wy
-		/*line warp.go:197:80000*/ t24 := x - 3
-		/*line warp.go:198:80000*/ t25 := y - 3
-		/*line warp.go:195:80000*/ t32 := dst[t31:]
-		/*line warp.go:138:80000*/ rows[0][id] = t21[0]
-		/*line warp.go:138:80000*/ rows[1][id] = t21[1]
-		/*line warp.go:138:80000*/ rows[2][id] = t21[2]
-		/*line warp.go:138:80000*/ rows[3][id] = t21[3]
-		/*line warp.go:138:80000*/ rows[4][id] = t21[4]
-		/*line warp.go:138:80000*/ rows[5][id] = t21[5]
-		/*line warp.go:138:80000*/ rows[6][id] = t21[6]
-		/*line warp.go:138:80000*/ rows[7][id] = t21[7]
-		/*line warp.go:141:80000*/ for k := 0; k < 8; k++ {
-			/*line warp.go:142:80000*/ t22 := t24 + k
-			/*line warp.go:142:80000*/ result05 := inside(mode, t22, w)
-			/*line warp.go:142:80000*/ columns[k][id] = int32(result05) /*line quern_gen.go:9700:1*/
+		u2 := u
+		v2 := v
+		/*line warp.go:192*/ t6 := u2
+		/*line warp.go:192*/ result0, result1 := quernFunc1WarpLanczos[T](t6)
+		x := result0
+		fx := result1
+		/*line warp.go:193*/ t9 := v2
+		/*line warp.go:193*/ result02, result12 := quernFunc1WarpLanczos[T](t9)
+		y := result02
+		fy := result12
+		/*line warp.go:194*/ t12 := fx
+		/*line warp.go:194*/ result03 := lanczosWeights(t12)
+		t14 := result03
+		t15 := fy
+		/*line warp.go:194*/ result04 := lanczosWeights(t15)
+		t17 := result04
+		wx := t14
+		wy := t17
+		/*line warp.go:195*/ t20 := &wx
+		t21 := &wy
+		t24 := x - 3
+		t25 := y - 3
+		/*line warp.go:195*/ t32 := dst[t31:]
+		/*line warp.go:138*/ rows[0][id] = t21[0]
+		/*line warp.go:138*/ rows[1][id] = t21[1]
+		/*line warp.go:138*/ rows[2][id] = t21[2]
+		/*line warp.go:138*/ rows[3][id] = t21[3]
+		/*line warp.go:138*/ rows[4][id] = t21[4]
+		/*line warp.go:138*/ rows[5][id] = t21[5]
+		/*line warp.go:138*/ rows[6][id] = t21[6]
+		/*line warp.go:138*/ rows[7][id] = t21[7]
+		/*line warp.go:141:70000*/ for k := 0; k < 8; k++ {
+			t22 := t24 + k
+			/*line warp.go:142*/ result05 := inside(mode, t22, w)
+			/*line warp.go:142*/ columns[k][id] = int32(result05)
 		}
-		/*line warp.go:147:80000*/ at_0 := int(columns[0][id])
-		/*line warp.go:147:80000*/ at_1 := int(columns[1][id])
-		/*line warp.go:147:80000*/ at_2 := int(columns[2][id])
-		/*line warp.go:147:80000*/ at_3 := int(columns[3][id])
-		/*line warp.go:147:80000*/ at_4 := int(columns[4][id])
-		/*line warp.go:147:80000*/ at_5 := int(columns[5][id])
-		/*line warp.go:147:80000*/ at_6 := int(columns[6][id])
-		/*line warp.go:147:80000*/ at_7 := int(columns[7][id])
-		/*line warp.go:150:80000*/ for channel := 0; channel < c; channel++ {
-			/*line warp.go:151:80000*/ if r.Halted() {
-				/*line warp.go:150:80000*/ r.Halt() /*line quern_gen.go:9712:1*/
+		/*line warp.go:147:70000*/ at_0 := int(columns[0][id])
+		/*line warp.go:147*/ at_1 := int(columns[1][id])
+		/*line warp.go:147*/ at_2 := int(columns[2][id])
+		/*line warp.go:147*/ at_3 := int(columns[3][id])
+		/*line warp.go:147*/ at_4 := int(columns[4][id])
+		/*line warp.go:147*/ at_5 := int(columns[5][id])
+		/*line warp.go:147*/ at_6 := int(columns[6][id])
+		/*line warp.go:147*/ at_7 := int(columns[7][id])
+		/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
+			/*line warp.go:151:70000*/ if r.Halted() {
+				/*line warp.go:150*/ r.Halt()
 			}
-//line warp.go:151:80000
+//line warp.go:151:70000
 			var sum float32
-			/*line warp.go:153:80000*/ for j := 0; j < 8; j++ {
-				/*line warp.go:154:80000*/ line := value
-				/*line warp.go:155:80000*/ t62 := t25 + j
-				/*line warp.go:155:80000*/ result06 := inside(mode, t62, h)
-				/*line warp.go:156:80000*/ yy := result06
-				/*line warp.go:157:80000*/ if yy >= 0 {
-					/*line warp.go:156:80000*/ t92 := yy*srcStride + channel
-					/*line warp.go:156:80000*/ row := src[t92:]
-					/*line warp.go:157:80000*/ line = 0
-					/*line warp.go:160:80000*/ p := value
-					/*line warp.go:161:80000*/ if at_0 >= 0 {
-						/*line warp.go:162:80000*/ p = float32(row[at_0*c]) /*line quern_gen.go:9727:1*/
+			/*line warp.go:153*/ for j := 0; j < 8; j++ {
+				line := value
+				t62 := t25 + j
+				/*line warp.go:155*/ result06 := inside(mode, t62, h)
+				yy := result06
+				/*line warp.go:157:70000*/ if yy >= 0 {
+					/*line warp.go:156*/ t92 := yy*srcStride + channel
+					/*line warp.go:156*/ row := src[t92:]
+					line = 0
+					/*line warp.go:160*/ p := value
+					if at_0 >= 0 {
+						p = float32(row[at_0*c])
 					}
-					/*line warp.go:164:80000*/ line += t20[0] * p
-					/*line warp.go:160:80000*/ p2 := value
-					/*line warp.go:161:80000*/ if at_1 >= 0 {
-						/*line warp.go:162:80000*/ p2 = float32(row[at_1*c]) /*line quern_gen.go:9732:1*/
+					line += t20[0] * p
+					/*line warp.go:160*/ p2 := value
+					if at_1 >= 0 {
+						p2 = float32(row[at_1*c])
 					}
-					/*line warp.go:164:80000*/ line += t20[1] * p2
-					/*line warp.go:160:80000*/ p3 := value
-					/*line warp.go:161:80000*/ if at_2 >= 0 {
-						/*line warp.go:162:80000*/ p3 = float32(row[at_2*c]) /*line quern_gen.go:9737:1*/
+					line += t20[1] * p2
+					/*line warp.go:160*/ p3 := value
+					if at_2 >= 0 {
+						p3 = float32(row[at_2*c])
 					}
-					/*line warp.go:164:80000*/ line += t20[2] * p3
-					/*line warp.go:160:80000*/ p4 := value
-					/*line warp.go:161:80000*/ if at_3 >= 0 {
-						/*line warp.go:162:80000*/ p4 = float32(row[at_3*c]) /*line quern_gen.go:9742:1*/
+					line += t20[2] * p3
+					/*line warp.go:160*/ p4 := value
+					if at_3 >= 0 {
+						p4 = float32(row[at_3*c])
 					}
-					/*line warp.go:164:80000*/ line += t20[3] * p4
-					/*line warp.go:160:80000*/ p5 := value
-					/*line warp.go:161:80000*/ if at_4 >= 0 {
-						/*line warp.go:162:80000*/ p5 = float32(row[at_4*c]) /*line quern_gen.go:9747:1*/
+					line += t20[3] * p4
+					/*line warp.go:160*/ p5 := value
+					if at_4 >= 0 {
+						p5 = float32(row[at_4*c])
 					}
-					/*line warp.go:164:80000*/ line += t20[4] * p5
-					/*line warp.go:160:80000*/ p6 := value
-					/*line warp.go:161:80000*/ if at_5 >= 0 {
-						/*line warp.go:162:80000*/ p6 = float32(row[at_5*c]) /*line quern_gen.go:9752:1*/
+					line += t20[4] * p5
+					/*line warp.go:160*/ p6 := value
+					if at_5 >= 0 {
+						p6 = float32(row[at_5*c])
 					}
-					/*line warp.go:164:80000*/ line += t20[5] * p6
-					/*line warp.go:160:80000*/ p7 := value
-					/*line warp.go:161:80000*/ if at_6 >= 0 {
-						/*line warp.go:162:80000*/ p7 = float32(row[at_6*c]) /*line quern_gen.go:9757:1*/
+					line += t20[5] * p6
+					/*line warp.go:160*/ p7 := value
+					if at_6 >= 0 {
+						p7 = float32(row[at_6*c])
 					}
-					/*line warp.go:164:80000*/ line += t20[6] * p7
-					/*line warp.go:160:80000*/ p8 := value
-					/*line warp.go:161:80000*/ if at_7 >= 0 {
-						/*line warp.go:162:80000*/ p8 = float32(row[at_7*c]) /*line quern_gen.go:9762:1*/
+					line += t20[6] * p7
+					/*line warp.go:160*/ p8 := value
+					if at_7 >= 0 {
+						p8 = float32(row[at_7*c])
 					}
-					/*line warp.go:164:80000*/ line += t20[7] * p8 /*line quern_gen.go:9764:1*/
+					line += t20[7] * p8
 				}
-				/*line warp.go:167:80000*/ sum += rows[j][id] * line /*line quern_gen.go:9766:1*/
+				/*line warp.go:167*/ sum += rows[j][id] * line
 			}
-			/*line warp.go:169:80000*/ t10 := sum
-			/*line warp.go:169:80000*/ result07 := quernFunc2WarpLanczos[T](t10)
-			/*line warp.go:169:80000*/ t32[channel] = result07 /*line quern_gen.go:9770:1*/
+			/*line warp.go:169:70000*/ t10 := sum
+			/*line warp.go:169*/ result07 := quernFunc2WarpLanczos[T](t10)
+			/*line warp.go:169*/ t32[channel] = result07
 		}
-	}
+	} /*line quern_gen.go:10403:1*/
 }
 
 // quernFunc1WarpLanczos is kernels.split.
 func quernFunc1WarpLanczos[T uint8 | uint16](u float64) (int, float32) {
-	/*line warp.go:32:80000*/ f := math.Floor(u)
-	/*line warp.go:33:80000*/ t1 := host.Int64[int](f)
-	/*line warp.go:34:80000*/ return t1, float32(u - f) /*line quern_gen.go:9779:1*/
+	/*line warp.go:32*/ f := math.Floor(u)
+	t1 := host.Int64[int](f)
+	return t1, float32(u - f) /*line quern_gen.go:10410:1*/
 }
 
 // quernFunc2WarpLanczos is kernels.round.
@@ -9784,9 +10415,9 @@ func quernFunc2WarpLanczos[T uint8 | uint16](v float32) T {
 	c := T(1)
 	size := c / 2
 	/*line boundary.go:52*/ if size == 0 {
-		/*line boundary.go:53:10000*/ v = float32(math.RoundToEven(float64(v))) /*line quern_gen.go:9787:1*/
+		v = float32(math.RoundToEven(float64(v)))
 	}
-	/*line boundary.go:55:10000*/ return host.Narrow[T](v) /*line quern_gen.go:9789:1*/
+	return host.Narrow[T](v) /*line quern_gen.go:10420:1*/
 }
 
 func quernPlainWarpLanczos_float32(r *host.Run) {
@@ -9852,247 +10483,247 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base int, dw int, 
 			t2 := float64(px)
 			t31 := start + px*c
 			id := start2 + threadX
-			/*line warp.go:184:80000*/ m2 := *m
-			/*line warp.go:188:80000*/ if px >= dw || py >= dh {
-				/*line warp.go:189:80000*/ continue /*line quern_gen.go:9857:1*/
+			/*line warp.go:184*/ m2 := *m
+			/*line warp.go:188:70000*/ if px >= dw || py >= dh {
+				continue
 			}
 			/*line warp.go:191*/ t1 := &m2
 			/*line warp.go:191*/ u, v := locate(t1, t2, t3)
-			/*line warp.go:192:80000*/ u2 := u
-			/*line warp.go:193:80000*/ v2 := v
-			/*line warp.go:192:80000*/ t6 := u2
-			/*line warp.go:192:80000*/ result0, result1 := quernFunc1WarpLanczos_float32(t6)
-			/*line warp.go:193:80000*/ x := result0
-			/*line warp.go:194:80000*/ fx := result1
-			/*line warp.go:193:80000*/ t9 := v2
-			/*line warp.go:193:80000*/ result02, result12 := quernFunc1WarpLanczos_float32(t9)
-			/*line warp.go:194:80000*/ y := result02
-			/*line warp.go:195:80000*/ fy := result12
-			/*line warp.go:194:80000*/ t12 := fx
-			/*line warp.go:194:80000*/ result03 := lanczosWeights(t12)
-			/*line warp.go:195:80000*/ t14 := result03
-			/*line warp.go:196:80000*/ t15 := fy
-			/*line warp.go:194:80000*/ result04 := lanczosWeights(t15)
-			/*line warp.go:195:80000*/ t17 := result04
-			/*line warp.go:196:80000*/ wx := t14
-			/*line warp.go:197:80000*/ wy := t17
-			/*line warp.go:195:80000*/ t20 := &wx
-			/*line warp.go:196:80000*/ t21 := &wy
-			/*line warp.go:197:80000*/ t24 := x - 3
-			/*line warp.go:198:80000*/ t25 := y - 3
-			/*line warp.go:195:80000*/ t32 := dst[t31:]
-			/*line warp.go:138:80000*/ row2[threadX] = t21[0]
-			/*line warp.go:139:80000*/ row3[threadX] = t21[1]
-			/*line warp.go:140:80000*/ row4[threadX] = t21[2]
-			/*line warp.go:141:80000*/ row5[threadX] = t21[3]
-			/*line warp.go:142:80000*/ row6[threadX] = t21[4]
-			/*line warp.go:143:80000*/ row7[threadX] = t21[5]
-			/*line warp.go:144:80000*/ row8[threadX] = t21[6]
-			/*line warp.go:145:80000*/ row9[threadX] = t21[7]
-			/*line warp.go:141:80000*/ for k := 0; k < 8; k++ {
-				/*line warp.go:142:80000*/ t22 := t24 + k
-				/*line warp.go:142:80000*/ result05 := inside(mode, t22, w)
-				/*line warp.go:142:80000*/ columns[k][id] = int32(result05) /*line quern_gen.go:9895:1*/
+			u2 := u
+			v2 := v
+			/*line warp.go:192*/ t6 := u2
+			/*line warp.go:192*/ result0, result1 := quernFunc1WarpLanczos_float32(t6)
+			x := result0
+			fx := result1
+			/*line warp.go:193*/ t9 := v2
+			/*line warp.go:193*/ result02, result12 := quernFunc1WarpLanczos_float32(t9)
+			y := result02
+			fy := result12
+			/*line warp.go:194*/ t12 := fx
+			/*line warp.go:194*/ result03 := lanczosWeights(t12)
+			t14 := result03
+			t15 := fy
+			/*line warp.go:194*/ result04 := lanczosWeights(t15)
+			t17 := result04
+			wx := t14
+			wy := t17
+			/*line warp.go:195*/ t20 := &wx
+			t21 := &wy
+			t24 := x - 3
+			t25 := y - 3
+			/*line warp.go:195*/ t32 := dst[t31:]
+			/*line warp.go:138*/ row2[threadX] = t21[0]
+			row3[threadX] = t21[1]
+			row4[threadX] = t21[2]
+			row5[threadX] = t21[3]
+			row6[threadX] = t21[4]
+			row7[threadX] = t21[5]
+			row8[threadX] = t21[6]
+			row9[threadX] = t21[7]
+			/*line warp.go:141:70000*/ for k := 0; k < 8; k++ {
+				t22 := t24 + k
+				/*line warp.go:142*/ result05 := inside(mode, t22, w)
+				/*line warp.go:142*/ columns[k][id] = int32(result05)
 			}
-			/*line warp.go:147:80000*/ at_0 := int(row10[threadX])
-			/*line warp.go:148:80000*/ at_1 := int(row11[threadX])
-			/*line warp.go:149:80000*/ at_2 := int(row12[threadX])
-			/*line warp.go:150:80000*/ at_3 := int(row13[threadX])
-			/*line warp.go:151:80000*/ at_4 := int(row14[threadX])
-			/*line warp.go:152:80000*/ at_5 := int(row15[threadX])
-			/*line warp.go:153:80000*/ at_6 := int(row16[threadX])
-			/*line warp.go:154:80000*/ at_7 := int(row17[threadX])
-			/*line warp.go:150:80000*/ for channel := 0; channel < c; channel++ {
-				/*line warp.go:151:80000*/ if r.Halted() {
-					/*line warp.go:150:80000*/ r.Halt() /*line quern_gen.go:9907:1*/
+			/*line warp.go:147:70000*/ at_0 := int(row10[threadX])
+			at_1 := int(row11[threadX])
+			at_2 := int(row12[threadX])
+			at_3 := int(row13[threadX])
+			at_4 := int(row14[threadX])
+			at_5 := int(row15[threadX])
+			at_6 := int(row16[threadX])
+			at_7 := int(row17[threadX])
+			/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
+				/*line warp.go:151:70000*/ if r.Halted() {
+					/*line warp.go:150*/ r.Halt()
 				}
-//line warp.go:151:80000
+//line warp.go:151:70000
 				var sum float32
-				/*line warp.go:153:80000*/ for j := 0; j < 8; j++ {
-					/*line warp.go:154:80000*/ line := value
-					/*line warp.go:155:80000*/ t62 := t25 + j
-					/*line warp.go:155:80000*/ result06 := inside(mode, t62, h)
-					/*line warp.go:156:80000*/ yy := result06
-					/*line warp.go:157:80000*/ if yy >= 0 {
-						/*line warp.go:156:80000*/ t92 := yy*srcStride + channel
-						/*line warp.go:156:80000*/ row := src[t92:]
-						/*line warp.go:157:80000*/ line = 0
-						/*line warp.go:160:80000*/ p := value
-						/*line warp.go:161:80000*/ if at_0 >= 0 {
-							/*line warp.go:162:80000*/ p = row[at_0*c] /*line quern_gen.go:9922:1*/
+				/*line warp.go:153*/ for j := 0; j < 8; j++ {
+					line := value
+					t62 := t25 + j
+					/*line warp.go:155*/ result06 := inside(mode, t62, h)
+					yy := result06
+					/*line warp.go:157:70000*/ if yy >= 0 {
+						/*line warp.go:156*/ t92 := yy*srcStride + channel
+						/*line warp.go:156*/ row := src[t92:]
+						line = 0
+						/*line warp.go:160*/ p := value
+						if at_0 >= 0 {
+							p = row[at_0*c]
 						}
-						/*line warp.go:164:80000*/ line += t20[0] * p
-						/*line warp.go:160:80000*/ p2 := value
-						/*line warp.go:161:80000*/ if at_1 >= 0 {
-							/*line warp.go:162:80000*/ p2 = row[at_1*c] /*line quern_gen.go:9927:1*/
+						line += t20[0] * p
+						/*line warp.go:160*/ p2 := value
+						if at_1 >= 0 {
+							p2 = row[at_1*c]
 						}
-						/*line warp.go:164:80000*/ line += t20[1] * p2
-						/*line warp.go:160:80000*/ p3 := value
-						/*line warp.go:161:80000*/ if at_2 >= 0 {
-							/*line warp.go:162:80000*/ p3 = row[at_2*c] /*line quern_gen.go:9932:1*/
+						line += t20[1] * p2
+						/*line warp.go:160*/ p3 := value
+						if at_2 >= 0 {
+							p3 = row[at_2*c]
 						}
-						/*line warp.go:164:80000*/ line += t20[2] * p3
-						/*line warp.go:160:80000*/ p4 := value
-						/*line warp.go:161:80000*/ if at_3 >= 0 {
-							/*line warp.go:162:80000*/ p4 = row[at_3*c] /*line quern_gen.go:9937:1*/
+						line += t20[2] * p3
+						/*line warp.go:160*/ p4 := value
+						if at_3 >= 0 {
+							p4 = row[at_3*c]
 						}
-						/*line warp.go:164:80000*/ line += t20[3] * p4
-						/*line warp.go:160:80000*/ p5 := value
-						/*line warp.go:161:80000*/ if at_4 >= 0 {
-							/*line warp.go:162:80000*/ p5 = row[at_4*c] /*line quern_gen.go:9942:1*/
+						line += t20[3] * p4
+						/*line warp.go:160*/ p5 := value
+						if at_4 >= 0 {
+							p5 = row[at_4*c]
 						}
-						/*line warp.go:164:80000*/ line += t20[4] * p5
-						/*line warp.go:160:80000*/ p6 := value
-						/*line warp.go:161:80000*/ if at_5 >= 0 {
-							/*line warp.go:162:80000*/ p6 = row[at_5*c] /*line quern_gen.go:9947:1*/
+						line += t20[4] * p5
+						/*line warp.go:160*/ p6 := value
+						if at_5 >= 0 {
+							p6 = row[at_5*c]
 						}
-						/*line warp.go:164:80000*/ line += t20[5] * p6
-						/*line warp.go:160:80000*/ p7 := value
-						/*line warp.go:161:80000*/ if at_6 >= 0 {
-							/*line warp.go:162:80000*/ p7 = row[at_6*c] /*line quern_gen.go:9952:1*/
+						line += t20[5] * p6
+						/*line warp.go:160*/ p7 := value
+						if at_6 >= 0 {
+							p7 = row[at_6*c]
 						}
-						/*line warp.go:164:80000*/ line += t20[6] * p7
-						/*line warp.go:160:80000*/ p8 := value
-						/*line warp.go:161:80000*/ if at_7 >= 0 {
-							/*line warp.go:162:80000*/ p8 = row[at_7*c] /*line quern_gen.go:9957:1*/
+						line += t20[6] * p7
+						/*line warp.go:160*/ p8 := value
+						if at_7 >= 0 {
+							p8 = row[at_7*c]
 						}
-						/*line warp.go:164:80000*/ line += t20[7] * p8 /*line quern_gen.go:9959:1*/
+						line += t20[7] * p8
 					}
-					/*line warp.go:167:80000*/ sum += rows[j][id] * line /*line quern_gen.go:9961:1*/
+					/*line warp.go:167*/ sum += rows[j][id] * line
 				}
-				/*line warp.go:169:80000*/ t10 := sum
-				/*line warp.go:169:80000*/ result07 := round[float32](t10)
-				/*line warp.go:169:80000*/ t32[channel] = result07 /*line quern_gen.go:9965:1*/
+				/*line warp.go:169:70000*/ t10 := sum
+				/*line warp.go:169*/ result07 := round[float32](t10)
+				/*line warp.go:169*/ t32[channel] = result07
 			}
 		}
-		/*line warp.go:172:80000*/ return /*line quern_gen.go:9968:1*/
+		/*line warp.go:172:70000*/ return
 	}
-	/*line warp.go:174:80000*/ for threadX := range 32 {
-		/*line warp.go:175:80000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:176:80000*/ px := base + threadX
-		/*line warp.go:177:80000*/ t2 := float64(px)
-		/*line warp.go:178:80000*/ t31 := start + px*c
-		/*line warp.go:179:80000*/ id := start2 + threadX
-		/*line warp.go:184:80000*/ m2 := *m
-		/*line warp.go:188:80000*/ if px >= dw || py >= dh {
-			/*line warp.go:189:80000*/ continue /*line quern_gen.go:9978:1*/
+	/*line warp.go:174*/ for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		px := base + threadX
+		t2 := float64(px)
+		t31 := start + px*c
+		id := start2 + threadX
+		/*line warp.go:184*/ m2 := *m
+		/*line warp.go:188:70000*/ if px >= dw || py >= dh {
+			continue
 		}
 		/*line warp.go:191*/ t1 := &m2
 		/*line warp.go:191*/ u, v := locate(t1, t2, t3)
-		/*line warp.go:192:80000*/ u2 := u
-		/*line warp.go:193:80000*/ v2 := v
-		/*line warp.go:192:80000*/ t6 := u2
-		/*line warp.go:192:80000*/ result0, result1 := quernFunc1WarpLanczos_float32(t6)
-		/*line warp.go:193:80000*/ x := result0
-		/*line warp.go:194:80000*/ fx := result1
-		/*line warp.go:193:80000*/ t9 := v2
-		/*line warp.go:193:80000*/ result02, result12 := quernFunc1WarpLanczos_float32(t9)
-		/*line warp.go:194:80000*/ y := result02
-		/*line warp.go:195:80000*/ fy := result12
-		/*line warp.go:194:80000*/ t12 := fx
-		/*line warp.go:194:80000*/ result03 := lanczosWeights(t12)
-		/*line warp.go:195:80000*/ t14 := result03
-		/*line warp.go:196:80000*/ t15 := fy
-		/*line warp.go:194:80000*/ result04 := lanczosWeights(t15)
-		/*line warp.go:195:80000*/ t17 := result04
-		/*line warp.go:196:80000*/ wx := t14
-		/*line warp.go:197:80000*/ wy := t17
-		/*line warp.go:195:80000*/ t20 := &wx
-		/*line warp.go:196:80000*/ t21 := &wy
-		/*line warp.go:197:80000*/ t24 := x - 3
-		/*line warp.go:198:80000*/ t25 := y - 3
-		/*line warp.go:195:80000*/ t32 := dst[t31:]
-		/*line warp.go:138:80000*/ rows[0][id] = t21[0]
-		/*line warp.go:138:80000*/ rows[1][id] = t21[1]
-		/*line warp.go:138:80000*/ rows[2][id] = t21[2]
-		/*line warp.go:138:80000*/ rows[3][id] = t21[3]
-		/*line warp.go:138:80000*/ rows[4][id] = t21[4]
-		/*line warp.go:138:80000*/ rows[5][id] = t21[5]
-		/*line warp.go:138:80000*/ rows[6][id] = t21[6]
-		/*line warp.go:138:80000*/ rows[7][id] = t21[7]
-		/*line warp.go:141:80000*/ for k := 0; k < 8; k++ {
-			/*line warp.go:142:80000*/ t22 := t24 + k
-			/*line warp.go:142:80000*/ result05 := inside(mode, t22, w)
-			/*line warp.go:142:80000*/ columns[k][id] = int32(result05) /*line quern_gen.go:10016:1*/
+		u2 := u
+		v2 := v
+		/*line warp.go:192*/ t6 := u2
+		/*line warp.go:192*/ result0, result1 := quernFunc1WarpLanczos_float32(t6)
+		x := result0
+		fx := result1
+		/*line warp.go:193*/ t9 := v2
+		/*line warp.go:193*/ result02, result12 := quernFunc1WarpLanczos_float32(t9)
+		y := result02
+		fy := result12
+		/*line warp.go:194*/ t12 := fx
+		/*line warp.go:194*/ result03 := lanczosWeights(t12)
+		t14 := result03
+		t15 := fy
+		/*line warp.go:194*/ result04 := lanczosWeights(t15)
+		t17 := result04
+		wx := t14
+		wy := t17
+		/*line warp.go:195*/ t20 := &wx
+		t21 := &wy
+		t24 := x - 3
+		t25 := y - 3
+		/*line warp.go:195*/ t32 := dst[t31:]
+		/*line warp.go:138*/ rows[0][id] = t21[0]
+		/*line warp.go:138*/ rows[1][id] = t21[1]
+		/*line warp.go:138*/ rows[2][id] = t21[2]
+		/*line warp.go:138*/ rows[3][id] = t21[3]
+		/*line warp.go:138*/ rows[4][id] = t21[4]
+		/*line warp.go:138*/ rows[5][id] = t21[5]
+		/*line warp.go:138*/ rows[6][id] = t21[6]
+		/*line warp.go:138*/ rows[7][id] = t21[7]
+		/*line warp.go:141:70000*/ for k := 0; k < 8; k++ {
+			t22 := t24 + k
+			/*line warp.go:142*/ result05 := inside(mode, t22, w)
+			/*line warp.go:142*/ columns[k][id] = int32(result05)
 		}
-		/*line warp.go:147:80000*/ at_0 := int(columns[0][id])
-		/*line warp.go:147:80000*/ at_1 := int(columns[1][id])
-		/*line warp.go:147:80000*/ at_2 := int(columns[2][id])
-		/*line warp.go:147:80000*/ at_3 := int(columns[3][id])
-		/*line warp.go:147:80000*/ at_4 := int(columns[4][id])
-		/*line warp.go:147:80000*/ at_5 := int(columns[5][id])
-		/*line warp.go:147:80000*/ at_6 := int(columns[6][id])
-		/*line warp.go:147:80000*/ at_7 := int(columns[7][id])
-		/*line warp.go:150:80000*/ for channel := 0; channel < c; channel++ {
-			/*line warp.go:151:80000*/ if r.Halted() {
-				/*line warp.go:150:80000*/ r.Halt() /*line quern_gen.go:10028:1*/
+		/*line warp.go:147:70000*/ at_0 := int(columns[0][id])
+		/*line warp.go:147*/ at_1 := int(columns[1][id])
+		/*line warp.go:147*/ at_2 := int(columns[2][id])
+		/*line warp.go:147*/ at_3 := int(columns[3][id])
+		/*line warp.go:147*/ at_4 := int(columns[4][id])
+		/*line warp.go:147*/ at_5 := int(columns[5][id])
+		/*line warp.go:147*/ at_6 := int(columns[6][id])
+		/*line warp.go:147*/ at_7 := int(columns[7][id])
+		/*line warp.go:150:70000*/ for channel := 0; channel < c; channel++ {
+			/*line warp.go:151:70000*/ if r.Halted() {
+				/*line warp.go:150*/ r.Halt()
 			}
-//line warp.go:151:80000
+//line warp.go:151:70000
 			var sum float32
-			/*line warp.go:153:80000*/ for j := 0; j < 8; j++ {
-				/*line warp.go:154:80000*/ line := value
-				/*line warp.go:155:80000*/ t62 := t25 + j
-				/*line warp.go:155:80000*/ result06 := inside(mode, t62, h)
-				/*line warp.go:156:80000*/ yy := result06
-				/*line warp.go:157:80000*/ if yy >= 0 {
-					/*line warp.go:156:80000*/ t92 := yy*srcStride + channel
-					/*line warp.go:156:80000*/ row := src[t92:]
-					/*line warp.go:157:80000*/ line = 0
-					/*line warp.go:160:80000*/ p := value
-					/*line warp.go:161:80000*/ if at_0 >= 0 {
-						/*line warp.go:162:80000*/ p = row[at_0*c] /*line quern_gen.go:10043:1*/
+			/*line warp.go:153*/ for j := 0; j < 8; j++ {
+				line := value
+				t62 := t25 + j
+				/*line warp.go:155*/ result06 := inside(mode, t62, h)
+				yy := result06
+				/*line warp.go:157:70000*/ if yy >= 0 {
+					/*line warp.go:156*/ t92 := yy*srcStride + channel
+					/*line warp.go:156*/ row := src[t92:]
+					line = 0
+					/*line warp.go:160*/ p := value
+					if at_0 >= 0 {
+						p = row[at_0*c]
 					}
-					/*line warp.go:164:80000*/ line += t20[0] * p
-					/*line warp.go:160:80000*/ p2 := value
-					/*line warp.go:161:80000*/ if at_1 >= 0 {
-						/*line warp.go:162:80000*/ p2 = row[at_1*c] /*line quern_gen.go:10048:1*/
+					line += t20[0] * p
+					/*line warp.go:160*/ p2 := value
+					if at_1 >= 0 {
+						p2 = row[at_1*c]
 					}
-					/*line warp.go:164:80000*/ line += t20[1] * p2
-					/*line warp.go:160:80000*/ p3 := value
-					/*line warp.go:161:80000*/ if at_2 >= 0 {
-						/*line warp.go:162:80000*/ p3 = row[at_2*c] /*line quern_gen.go:10053:1*/
+					line += t20[1] * p2
+					/*line warp.go:160*/ p3 := value
+					if at_2 >= 0 {
+						p3 = row[at_2*c]
 					}
-					/*line warp.go:164:80000*/ line += t20[2] * p3
-					/*line warp.go:160:80000*/ p4 := value
-					/*line warp.go:161:80000*/ if at_3 >= 0 {
-						/*line warp.go:162:80000*/ p4 = row[at_3*c] /*line quern_gen.go:10058:1*/
+					line += t20[2] * p3
+					/*line warp.go:160*/ p4 := value
+					if at_3 >= 0 {
+						p4 = row[at_3*c]
 					}
-					/*line warp.go:164:80000*/ line += t20[3] * p4
-					/*line warp.go:160:80000*/ p5 := value
-					/*line warp.go:161:80000*/ if at_4 >= 0 {
-						/*line warp.go:162:80000*/ p5 = row[at_4*c] /*line quern_gen.go:10063:1*/
+					line += t20[3] * p4
+					/*line warp.go:160*/ p5 := value
+					if at_4 >= 0 {
+						p5 = row[at_4*c]
 					}
-					/*line warp.go:164:80000*/ line += t20[4] * p5
-					/*line warp.go:160:80000*/ p6 := value
-					/*line warp.go:161:80000*/ if at_5 >= 0 {
-						/*line warp.go:162:80000*/ p6 = row[at_5*c] /*line quern_gen.go:10068:1*/
+					line += t20[4] * p5
+					/*line warp.go:160*/ p6 := value
+					if at_5 >= 0 {
+						p6 = row[at_5*c]
 					}
-					/*line warp.go:164:80000*/ line += t20[5] * p6
-					/*line warp.go:160:80000*/ p7 := value
-					/*line warp.go:161:80000*/ if at_6 >= 0 {
-						/*line warp.go:162:80000*/ p7 = row[at_6*c] /*line quern_gen.go:10073:1*/
+					line += t20[5] * p6
+					/*line warp.go:160*/ p7 := value
+					if at_6 >= 0 {
+						p7 = row[at_6*c]
 					}
-					/*line warp.go:164:80000*/ line += t20[6] * p7
-					/*line warp.go:160:80000*/ p8 := value
-					/*line warp.go:161:80000*/ if at_7 >= 0 {
-						/*line warp.go:162:80000*/ p8 = row[at_7*c] /*line quern_gen.go:10078:1*/
+					line += t20[6] * p7
+					/*line warp.go:160*/ p8 := value
+					if at_7 >= 0 {
+						p8 = row[at_7*c]
 					}
-					/*line warp.go:164:80000*/ line += t20[7] * p8 /*line quern_gen.go:10080:1*/
+					line += t20[7] * p8
 				}
-				/*line warp.go:167:80000*/ sum += rows[j][id] * line /*line quern_gen.go:10082:1*/
+				/*line warp.go:167*/ sum += rows[j][id] * line
 			}
-			/*line warp.go:169:80000*/ t10 := sum
-			/*line warp.go:169:80000*/ result07 := round[float32](t10)
-			/*line warp.go:169:80000*/ t32[channel] = result07 /*line quern_gen.go:10086:1*/
+			/*line warp.go:169:70000*/ t10 := sum
+			/*line warp.go:169*/ result07 := round[float32](t10)
+			/*line warp.go:169*/ t32[channel] = result07
 		}
-	}
+	} /*line quern_gen.go:10719:1*/
 }
 
 // quernFunc1WarpLanczos_float32 is kernels.split.
 func quernFunc1WarpLanczos_float32(u float64) (int, float32) {
-	/*line warp.go:32:80000*/ f := math.Floor(u)
-	/*line warp.go:33:80000*/ t1 := host.Int64[int](f)
-	/*line warp.go:34:80000*/ return t1, float32(u - f) /*line quern_gen.go:10095:1*/
+	/*line warp.go:32*/ f := math.Floor(u)
+	t1 := host.Int64[int](f)
+	return t1, float32(u - f) /*line quern_gen.go:10726:1*/
 }
 
 func quernPlainShrink[T uint8 | uint16](r *host.Run) {
@@ -10146,83 +10777,83 @@ func quernRow1Shrink[T uint8 | uint16](r *host.Run, base int, dw int, py int, dh
 			at4 := px * w
 			at5 := (px + 1) * w
 			at6 := start3 + px*c
-			/*line warp.go:248:80000*/ channel := 0
-			/*line warp.go:249:80000*/ for ; channel < c; channel++ {
-				/*line warp.go:250:80000*/ if r.Halted() {
-					/*line warp.go:248:80000*/ r.Halt() /*line quern_gen.go:10152:1*/
+			/*line warp.go:248*/ channel := 0
+			/*line warp.go:249:70000*/ for ; channel < c; channel++ {
+				/*line warp.go:250*/ if r.Halted() {
+					/*line warp.go:248*/ r.Halt()
 				}
-//line warp.go:249:80000
+//line warp.go:249:70000
 				var sum float32
-				/*line warp.go:250:80000*/ y := start / dh
-				/*line warp.go:251:80000*/ for ; y*dh < start2; y++ {
-					/*line warp.go:252:80000*/ if r.Halted() {
-						/*line warp.go:250:80000*/ r.Halt() /*line quern_gen.go:10159:1*/
+				y := host.Div(start, dh)
+				/*line warp.go:251:70000*/ for ; y*dh < start2; y++ {
+					/*line warp.go:252*/ if r.Halted() {
+						/*line warp.go:250*/ r.Halt()
 					}
-//line warp.go:251:80000
+//line warp.go:251:70000
 					var line float32
-					/*line warp.go:252:80000*/ t2 := y*srcStride + channel
-					/*line warp.go:252:80000*/ row := src[t2:]
-					/*line warp.go:253:80000*/ for x := at4 / dw; x*dw < at5; x++ {
-						/*line warp.go:254:80000*/ if r.Halted() {
-							/*line warp.go:253:80000*/ r.Halt() /*line quern_gen.go:10167:1*/
+					t2 := y*srcStride + channel
+					/*line warp.go:252*/ row := src[t2:]
+					for x := host.Div(at4, dw); x*dw < at5; x++ {
+						if r.Halted() {
+							/*line warp.go:253*/ r.Halt()
 						}
-						/*line warp.go:254:80000*/ t3 := x
-						/*line warp.go:254:80000*/ result0 := share(t3, px, w, dw)
-						/*line warp.go:254:80000*/ line += float32(result0) * float32(row[x*c]) /*line quern_gen.go:10171:1*/
+						/*line warp.go:254*/ t3 := x
+						/*line warp.go:254*/ result0 := share(t3, px, w, dw)
+						/*line warp.go:254*/ line += float32(result0) * float32(row[x*c])
 					}
-					/*line warp.go:256:80000*/ t8 := y
-					/*line warp.go:256:80000*/ result02 := share(t8, py, h, dh)
-					/*line warp.go:257:80000*/ sum += float32(result02) * (line * steady) /*line quern_gen.go:10175:1*/
+					/*line warp.go:256:70000*/ t8 := y
+					/*line warp.go:256*/ result02 := share(t8, py, h, dh)
+					sum += float32(result02) * (line * steady)
 				}
-				/*line warp.go:258:80000*/ t13 := sum * steady2
-				/*line warp.go:258:80000*/ result03 := quernFunc1Shrink[T](t13)
-				/*line warp.go:258:80000*/ dst[at6+channel] = result03 /*line quern_gen.go:10179:1*/
+				/*line warp.go:258*/ t13 := sum * steady2
+				/*line warp.go:258*/ result03 := quernFunc1Shrink[T](t13)
+				/*line warp.go:258*/ dst[at6+channel] = result03
 			}
 		}
-		/*line warp.go:261:80000*/ return /*line quern_gen.go:10182:1*/
+		/*line warp.go:261:70000*/ return
 	}
-	/*line warp.go:263:80000*/ for threadX := range width {
-		/*line warp.go:264:80000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:265:80000*/ px := base + threadX
-		/*line warp.go:266:80000*/ at := px * w
-		/*line warp.go:267:80000*/ at2 := (px + 1) * w
-		/*line warp.go:268:80000*/ at3 := start3 + px*c
-		/*line warp.go:245:80000*/ if px >= dw || py >= dh {
-			/*line warp.go:246:80000*/ continue /*line quern_gen.go:10191:1*/
+	/*line warp.go:263:70000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		px := base + threadX
+		at := px * w
+		at2 := (px + 1) * w
+		at3 := start3 + px*c
+		/*line warp.go:245:70000*/ if px >= dw || py >= dh {
+			continue
 		}
-		/*line warp.go:248:80000*/ channel := 0
-		/*line warp.go:249:80000*/ for ; channel < c; channel++ {
-			/*line warp.go:250:80000*/ if r.Halted() {
-				/*line warp.go:248:80000*/ r.Halt() /*line quern_gen.go:10196:1*/
+		/*line warp.go:248*/ channel := 0
+		/*line warp.go:249:70000*/ for ; channel < c; channel++ {
+			/*line warp.go:250*/ if r.Halted() {
+				/*line warp.go:248*/ r.Halt()
 			}
-//line warp.go:249:80000
+//line warp.go:249:70000
 			var sum float32
-			/*line warp.go:250:80000*/ y := start / dh
-			/*line warp.go:251:80000*/ for ; y*dh < start2; y++ {
-				/*line warp.go:252:80000*/ if r.Halted() {
-					/*line warp.go:250:80000*/ r.Halt() /*line quern_gen.go:10203:1*/
+			y := host.Div(start, dh)
+			/*line warp.go:251:70000*/ for ; y*dh < start2; y++ {
+				/*line warp.go:252*/ if r.Halted() {
+					/*line warp.go:250*/ r.Halt()
 				}
-//line warp.go:251:80000
+//line warp.go:251:70000
 				var line float32
-				/*line warp.go:252:80000*/ t2 := y*srcStride + channel
-				/*line warp.go:252:80000*/ row := src[t2:]
-				/*line warp.go:253:80000*/ for x := at / dw; x*dw < at2; x++ {
-					/*line warp.go:254:80000*/ if r.Halted() {
-						/*line warp.go:253:80000*/ r.Halt() /*line quern_gen.go:10211:1*/
+				t2 := y*srcStride + channel
+				/*line warp.go:252*/ row := src[t2:]
+				for x := host.Div(at, dw); x*dw < at2; x++ {
+					if r.Halted() {
+						/*line warp.go:253*/ r.Halt()
 					}
-					/*line warp.go:254:80000*/ t3 := x
-					/*line warp.go:254:80000*/ result0 := share(t3, px, w, dw)
-					/*line warp.go:254:80000*/ line += float32(result0) * float32(row[x*c]) /*line quern_gen.go:10215:1*/
+					/*line warp.go:254*/ t3 := x
+					/*line warp.go:254*/ result0 := share(t3, px, w, dw)
+					/*line warp.go:254*/ line += float32(result0) * float32(row[x*c])
 				}
-				/*line warp.go:256:80000*/ t8 := y
-				/*line warp.go:256:80000*/ result02 := share(t8, py, h, dh)
-				/*line warp.go:257:80000*/ sum += float32(result02) * (line * steady) /*line quern_gen.go:10219:1*/
+				/*line warp.go:256:70000*/ t8 := y
+				/*line warp.go:256*/ result02 := share(t8, py, h, dh)
+				sum += float32(result02) * (line * steady)
 			}
-			/*line warp.go:258:80000*/ t13 := sum * steady2
-			/*line warp.go:258:80000*/ result03 := quernFunc1Shrink[T](t13)
-			/*line warp.go:258:80000*/ dst[at3+channel] = result03 /*line quern_gen.go:10223:1*/
+			/*line warp.go:258*/ t13 := sum * steady2
+			/*line warp.go:258*/ result03 := quernFunc1Shrink[T](t13)
+			/*line warp.go:258*/ dst[at3+channel] = result03
 		}
-	}
+	} /*line quern_gen.go:10856:1*/
 }
 
 // quernFunc1Shrink is kernels.round.
@@ -10230,9 +10861,9 @@ func quernFunc1Shrink[T uint8 | uint16](v float32) T {
 	c := T(1)
 	size := c / 2
 	/*line boundary.go:52*/ if size == 0 {
-		/*line boundary.go:53:10000*/ v = float32(math.RoundToEven(float64(v))) /*line quern_gen.go:10233:1*/
+		v = float32(math.RoundToEven(float64(v)))
 	}
-	/*line boundary.go:55:10000*/ return host.Narrow[T](v) /*line quern_gen.go:10235:1*/
+	return host.Narrow[T](v) /*line quern_gen.go:10866:1*/
 }
 
 func quernPlainShrink_float32(r *host.Run) {
@@ -10286,83 +10917,83 @@ func quernRow1Shrink_float32(r *host.Run, base int, dw int, py int, dh int, c in
 			at4 := px * w
 			at5 := (px + 1) * w
 			at6 := start3 + px*c
-			/*line warp.go:248:80000*/ channel := 0
-			/*line warp.go:249:80000*/ for ; channel < c; channel++ {
-				/*line warp.go:250:80000*/ if r.Halted() {
-					/*line warp.go:248:80000*/ r.Halt() /*line quern_gen.go:10292:1*/
+			/*line warp.go:248*/ channel := 0
+			/*line warp.go:249:70000*/ for ; channel < c; channel++ {
+				/*line warp.go:250*/ if r.Halted() {
+					/*line warp.go:248*/ r.Halt()
 				}
-//line warp.go:249:80000
+//line warp.go:249:70000
 				var sum float32
-				/*line warp.go:250:80000*/ y := start / dh
-				/*line warp.go:251:80000*/ for ; y*dh < start2; y++ {
-					/*line warp.go:252:80000*/ if r.Halted() {
-						/*line warp.go:250:80000*/ r.Halt() /*line quern_gen.go:10299:1*/
+				y := host.Div(start, dh)
+				/*line warp.go:251:70000*/ for ; y*dh < start2; y++ {
+					/*line warp.go:252*/ if r.Halted() {
+						/*line warp.go:250*/ r.Halt()
 					}
-//line warp.go:251:80000
+//line warp.go:251:70000
 					var line float32
-					/*line warp.go:252:80000*/ t2 := y*srcStride + channel
-					/*line warp.go:252:80000*/ row := src[t2:]
-					/*line warp.go:253:80000*/ for x := at4 / dw; x*dw < at5; x++ {
-						/*line warp.go:254:80000*/ if r.Halted() {
-							/*line warp.go:253:80000*/ r.Halt() /*line quern_gen.go:10307:1*/
+					t2 := y*srcStride + channel
+					/*line warp.go:252*/ row := src[t2:]
+					for x := host.Div(at4, dw); x*dw < at5; x++ {
+						if r.Halted() {
+							/*line warp.go:253*/ r.Halt()
 						}
-						/*line warp.go:254:80000*/ t3 := x
-						/*line warp.go:254:80000*/ result0 := share(t3, px, w, dw)
-						/*line warp.go:254:80000*/ line += float32(result0) * float32(row[x*c]) /*line quern_gen.go:10311:1*/
+						/*line warp.go:254*/ t3 := x
+						/*line warp.go:254*/ result0 := share(t3, px, w, dw)
+						/*line warp.go:254*/ line += float32(result0) * float32(row[x*c])
 					}
-					/*line warp.go:256:80000*/ t8 := y
-					/*line warp.go:256:80000*/ result02 := share(t8, py, h, dh)
-					/*line warp.go:257:80000*/ sum += float32(result02) * (line * steady) /*line quern_gen.go:10315:1*/
+					/*line warp.go:256:70000*/ t8 := y
+					/*line warp.go:256*/ result02 := share(t8, py, h, dh)
+					sum += float32(result02) * (line * steady)
 				}
-				/*line warp.go:258:80000*/ t13 := sum * steady2
-				/*line warp.go:258:80000*/ result03 := round[float32](t13)
-				/*line warp.go:258:80000*/ dst[at6+channel] = result03 /*line quern_gen.go:10319:1*/
+				/*line warp.go:258*/ t13 := sum * steady2
+				/*line warp.go:258*/ result03 := round[float32](t13)
+				/*line warp.go:258*/ dst[at6+channel] = result03
 			}
 		}
-		/*line warp.go:261:80000*/ return /*line quern_gen.go:10322:1*/
+		/*line warp.go:261:70000*/ return
 	}
-	/*line warp.go:263:80000*/ for threadX := range width {
-		/*line warp.go:264:80000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:265:80000*/ px := base + threadX
-		/*line warp.go:266:80000*/ at := px * w
-		/*line warp.go:267:80000*/ at2 := (px + 1) * w
-		/*line warp.go:268:80000*/ at3 := start3 + px*c
-		/*line warp.go:245:80000*/ if px >= dw || py >= dh {
-			/*line warp.go:246:80000*/ continue /*line quern_gen.go:10331:1*/
+	/*line warp.go:263:70000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		px := base + threadX
+		at := px * w
+		at2 := (px + 1) * w
+		at3 := start3 + px*c
+		/*line warp.go:245:70000*/ if px >= dw || py >= dh {
+			continue
 		}
-		/*line warp.go:248:80000*/ channel := 0
-		/*line warp.go:249:80000*/ for ; channel < c; channel++ {
-			/*line warp.go:250:80000*/ if r.Halted() {
-				/*line warp.go:248:80000*/ r.Halt() /*line quern_gen.go:10336:1*/
+		/*line warp.go:248*/ channel := 0
+		/*line warp.go:249:70000*/ for ; channel < c; channel++ {
+			/*line warp.go:250*/ if r.Halted() {
+				/*line warp.go:248*/ r.Halt()
 			}
-//line warp.go:249:80000
+//line warp.go:249:70000
 			var sum float32
-			/*line warp.go:250:80000*/ y := start / dh
-			/*line warp.go:251:80000*/ for ; y*dh < start2; y++ {
-				/*line warp.go:252:80000*/ if r.Halted() {
-					/*line warp.go:250:80000*/ r.Halt() /*line quern_gen.go:10343:1*/
+			y := host.Div(start, dh)
+			/*line warp.go:251:70000*/ for ; y*dh < start2; y++ {
+				/*line warp.go:252*/ if r.Halted() {
+					/*line warp.go:250*/ r.Halt()
 				}
-//line warp.go:251:80000
+//line warp.go:251:70000
 				var line float32
-				/*line warp.go:252:80000*/ t2 := y*srcStride + channel
-				/*line warp.go:252:80000*/ row := src[t2:]
-				/*line warp.go:253:80000*/ for x := at / dw; x*dw < at2; x++ {
-					/*line warp.go:254:80000*/ if r.Halted() {
-						/*line warp.go:253:80000*/ r.Halt() /*line quern_gen.go:10351:1*/
+				t2 := y*srcStride + channel
+				/*line warp.go:252*/ row := src[t2:]
+				for x := host.Div(at, dw); x*dw < at2; x++ {
+					if r.Halted() {
+						/*line warp.go:253*/ r.Halt()
 					}
-					/*line warp.go:254:80000*/ t3 := x
-					/*line warp.go:254:80000*/ result0 := share(t3, px, w, dw)
-					/*line warp.go:254:80000*/ line += float32(result0) * float32(row[x*c]) /*line quern_gen.go:10355:1*/
+					/*line warp.go:254*/ t3 := x
+					/*line warp.go:254*/ result0 := share(t3, px, w, dw)
+					/*line warp.go:254*/ line += float32(result0) * float32(row[x*c])
 				}
-				/*line warp.go:256:80000*/ t8 := y
-				/*line warp.go:256:80000*/ result02 := share(t8, py, h, dh)
-				/*line warp.go:257:80000*/ sum += float32(result02) * (line * steady) /*line quern_gen.go:10359:1*/
+				/*line warp.go:256:70000*/ t8 := y
+				/*line warp.go:256*/ result02 := share(t8, py, h, dh)
+				sum += float32(result02) * (line * steady)
 			}
-			/*line warp.go:258:80000*/ t13 := sum * steady2
-			/*line warp.go:258:80000*/ result03 := round[float32](t13)
-			/*line warp.go:258:80000*/ dst[at3+channel] = result03 /*line quern_gen.go:10363:1*/
+			/*line warp.go:258*/ t13 := sum * steady2
+			/*line warp.go:258*/ result03 := round[float32](t13)
+			/*line warp.go:258*/ dst[at3+channel] = result03
 		}
-	}
+	} /*line quern_gen.go:10996:1*/
 }
 
 func quernPlainConvert[T uint8 | uint16](r *host.Run) {
@@ -10413,23 +11044,23 @@ func quernRow1Convert[T uint8 | uint16](r *host.Run, base int, row int, y int, h
 			row3 := dst[start4:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line warp.go:276:80000*/ t1 := scale*float32(row2[threadX]) + offset
-				/*line warp.go:276:80000*/ result0 := round[float32](t1)
-				/*line warp.go:277:80000*/ row3[threadX] = result0 /*line quern_gen.go:10418:1*/
+				/*line warp.go:276*/ t1 := scale*float32(row2[threadX]) + offset
+				/*line warp.go:276*/ result0 := round[float32](t1)
+				row3[threadX] = result0
 			}
-			/*line warp.go:279:80000*/ return /*line quern_gen.go:10420:1*/
+			return
 		}
 	}
-	/*line warp.go:282:80000*/ for threadX := range width {
-		/*line warp.go:283:80000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:284:80000*/ e := base + threadX
-		/*line warp.go:273:80000*/ if e >= row || y >= h {
-			/*line warp.go:274*/ continue /*line quern_gen.go:10427:1*/
+	/*line warp.go:282:70000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		e := base + threadX
+		/*line warp.go:273*/ if e >= row || y >= h {
+			continue
 		}
-		/*line warp.go:276:80000*/ t1 := scale*float32(src[start+e]) + offset
-		/*line warp.go:276:80000*/ result0 := round[float32](t1)
-		/*line warp.go:276:80000*/ dst[start2+e] = result0 /*line quern_gen.go:10431:1*/
-	}
+		/*line warp.go:276:70000*/ t1 := scale*float32(src[start+e]) + offset
+		/*line warp.go:276*/ result0 := round[float32](t1)
+		/*line warp.go:276*/ dst[start2+e] = result0
+	} /*line quern_gen.go:11063:1*/
 }
 
 func quernPlainConvert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16](r *host.Run) {
@@ -10480,23 +11111,23 @@ func quernRow1Convert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16
 			row3 := dst[start4:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line warp.go:276:80000*/ t1 := scale*float32(row2[threadX]) + offset
-				/*line warp.go:276:80000*/ result0 := quernFunc1Convert_uint8_float32[T, U](t1)
-				/*line warp.go:277:80000*/ row3[threadX] = result0 /*line quern_gen.go:10485:1*/
+				/*line warp.go:276*/ t1 := scale*float32(row2[threadX]) + offset
+				/*line warp.go:276*/ result0 := quernFunc1Convert_uint8_float32[T, U](t1)
+				row3[threadX] = result0
 			}
-			/*line warp.go:279:80000*/ return /*line quern_gen.go:10487:1*/
+			return
 		}
 	}
-	/*line warp.go:282:80000*/ for threadX := range width {
-		/*line warp.go:283:80000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:284:80000*/ e := base + threadX
-		/*line warp.go:273:80000*/ if e >= row || y >= h {
-			/*line warp.go:274*/ continue /*line quern_gen.go:10494:1*/
+	/*line warp.go:282:70000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		e := base + threadX
+		/*line warp.go:273*/ if e >= row || y >= h {
+			continue
 		}
-		/*line warp.go:276:80000*/ t1 := scale*float32(src[start+e]) + offset
-		/*line warp.go:276:80000*/ result0 := quernFunc1Convert_uint8_float32[T, U](t1)
-		/*line warp.go:276:80000*/ dst[start2+e] = result0 /*line quern_gen.go:10498:1*/
-	}
+		/*line warp.go:276:70000*/ t1 := scale*float32(src[start+e]) + offset
+		/*line warp.go:276*/ result0 := quernFunc1Convert_uint8_float32[T, U](t1)
+		/*line warp.go:276*/ dst[start2+e] = result0
+	} /*line quern_gen.go:11130:1*/
 }
 
 // quernFunc1Convert_uint8_float32 is kernels.round.
@@ -10504,9 +11135,9 @@ func quernFunc1Convert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint1
 	c := U(1)
 	size := c / 2
 	/*line boundary.go:52*/ if size == 0 {
-		/*line boundary.go:53:10000*/ v = float32(math.RoundToEven(float64(v))) /*line quern_gen.go:10507:1*/
+		v = float32(math.RoundToEven(float64(v)))
 	}
-	/*line boundary.go:55:10000*/ return host.Narrow[U](v) /*line quern_gen.go:10509:1*/
+	return host.Narrow[U](v) /*line quern_gen.go:11140:1*/
 }
 
 func quernPlainWindowRowsCPU[T uint8 | uint16](r *host.Run) {
@@ -10551,105 +11182,103 @@ func quernHostWindowRowsCPU[T uint8 | uint16](r *host.Run) {
 func quernRow1WindowRowsCPU[T uint8 | uint16](r *host.Run, src []T, t1 int, t2 int, dst []T, t3 int, t4 int, c int, width int, w int, op int, value T, center int, mode int, size int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line window.go:200:90000*/ row := src[t1:][:t2]
-		/*line window.go:201:90000*/ out := dst[t3:][:t4]
-		/*line window.go:202:90000*/ for channel := 0; channel < c; channel++ {
-			/*line window.go:203:90000*/ if r.Halted() {
-				/*line window.go:202:90000*/ r.Halt() /*line quern_gen.go:10558:1*/
+		/*line window.go:200*/ row := src[t1:][:t2]
+		out := dst[t3:][:t4]
+		/*line window.go:202:80000*/ for channel := 0; channel < c; channel++ {
+			/*line window.go:203:80000*/ if r.Halted() {
+				/*line window.go:202*/ r.Halt()
 			}
-			/*line window.go:203:90000*/ for begin := 0; begin < w; begin += width {
-				/*line window.go:204:90000*/ if r.Halted() {
-					/*line window.go:203:90000*/ r.Halt() /*line quern_gen.go:10562:1*/
+			/*line window.go:203:80000*/ for begin := 0; begin < w; begin += width {
+				/*line window.go:204:80000*/ if r.Halted() {
+					/*line window.go:203*/ r.Halt()
 				}
-				/*line window.go:204:90000*/ end := min(begin+width, w)
-				/*line window.go:205:90000*/ result0 := quernFunc1WindowRowsCPU[T](op)
-				/*line window.go:206:90000*/ v := result0
-				/*line window.go:206:90000*/ for i := begin + width - 1; i >= begin; i-- {
-					/*line window.go:207:90000*/ if r.Halted() {
-						/*line window.go:206:90000*/ r.Halt() /*line quern_gen.go:10569:1*/
+				/*line window.go:204:80000*/ end := min(begin+width, w)
+				result0 := quernFunc1WindowRowsCPU[T](op)
+				v := result0
+				/*line window.go:206:80000*/ for i := begin + width - 1; i >= begin; i-- {
+					/*line window.go:207:80000*/ if r.Halted() {
+						/*line window.go:206*/ r.Halt()
 					}
-					/*line window.go:207:90000*/ u := value
-					/*line window.go:208:90000*/ t9 := i - center
-					/*line window.go:208:90000*/ result02 := inside(mode, t9, w)
-					/*line window.go:209:90000*/ x := result02
-					/*line window.go:210:90000*/ if x >= 0 {
-						/*line window.go:209:90000*/ u = row[x*c+channel] /*line quern_gen.go:10576:1*/
+					/*line window.go:207:80000*/ u := value
+					t9 := i - center
+					/*line window.go:208*/ result02 := inside(mode, t9, w)
+					x := result02
+					/*line window.go:210:80000*/ if x >= 0 {
+						/*line window.go:209*/ u = row[x*c+channel]
 					}
-					/*line window.go:211:90000*/ t13 := u
-					/*line window.go:212:90000*/ t14 := v
-					/*line window.go:211:90000*/ result03 := combine[T](op, t13, t14)
-					/*line window.go:212:90000*/ v = result03
-					/*line window.go:212:90000*/ if i < end {
-						/*line window.go:213:90000*/ out[i*c+channel] = v /*line quern_gen.go:10583:1*/
+					/*line window.go:211:80000*/ t13 := u
+					t14 := v
+					/*line window.go:211*/ result03 := combine[T](op, t13, t14)
+					v = result03
+					/*line window.go:212:80000*/ if i < end {
+						out[i*c+channel] = v
 					}
 				}
-				/*line window.go:216:90000*/ result04 := quernFunc1WindowRowsCPU[T](op)
-				/*line window.go:217:90000*/ v = result04
-				/*line window.go:217:90000*/ for i2 := begin + 1; i2 < end; i2++ {
-					/*line window.go:218:90000*/ if r.Halted() {
-						/*line window.go:217:90000*/ r.Halt() /*line quern_gen.go:10590:1*/
+				/*line window.go:216:80000*/ result04 := quernFunc1WindowRowsCPU[T](op)
+				v = result04
+				/*line window.go:217:80000*/ for i2 := begin + 1; i2 < end; i2++ {
+					/*line window.go:218:80000*/ if r.Halted() {
+						/*line window.go:217*/ r.Halt()
 					}
-					/*line window.go:218:90000*/ u2 := value
-					/*line window.go:219:90000*/ t19 := size + i2 - 1
-					/*line window.go:219:90000*/ result05 := inside(mode, t19, w)
-					/*line window.go:220:90000*/ x2 := result05
-					/*line window.go:221:90000*/ if x2 >= 0 {
-						/*line window.go:220:90000*/ u2 = row[x2*c+channel] /*line quern_gen.go:10597:1*/
+					/*line window.go:218:80000*/ u2 := value
+					t19 := size + i2 - 1
+					/*line window.go:219*/ result05 := inside(mode, t19, w)
+					x2 := result05
+					/*line window.go:221:80000*/ if x2 >= 0 {
+						/*line window.go:220*/ u2 = row[x2*c+channel]
 					}
-					/*line window.go:222:90000*/ t23 := v
-					/*line window.go:223:90000*/ t24 := u2
-					/*line window.go:222:90000*/ result06 := combine[T](op, t23, t24)
-					/*line window.go:223:90000*/ v = result06
-					/*line window.go:223:90000*/ t27 := out[i2*c+channel]
-					/*line window.go:224:90000*/ t28 := v
-					/*line window.go:223:90000*/ result07 := combine[T](op, t27, t28)
-					/*line window.go:223:90000*/ out[i2*c+channel] = result07 /*line quern_gen.go:10606:1*/
+					/*line window.go:222:80000*/ t23 := v
+					t24 := u2
+					/*line window.go:222*/ result06 := combine[T](op, t23, t24)
+					v = result06
+					/*line window.go:223*/ t27 := out[i2*c+channel]
+					t28 := v
+					/*line window.go:223*/ result07 := combine[T](op, t27, t28)
+					/*line window.go:223*/ out[i2*c+channel] = result07
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:11241:1*/
 }
 
 // quernFunc1WindowRowsCPU is kernels.neutral.
 func quernFunc1WindowRowsCPU[T uint8 | uint16](op int) T {
-	/*line window.go:32:90000*/ t1 := op
-	/*line window.go:33:90000*/ if t1 == 0 {
-		/*line window.go:34:90000*/ return 0
-//line window.go:35:90000
+	/*line window.go:32*/ t1 := op
+	/*line window.go:33:80000*/ if t1 == 0 {
+		return 0
+//line window.go:35:80000
 	} else if t1 == 1 {
-		/*line window.go:36:90000*/ result0 := quernFunc2WindowRowsCPU[T]()
-		/*line window.go:37:90000*/ return result0
-//line window.go:38:90000
+		/*line window.go:36:80000*/ result0 := quernFunc2WindowRowsCPU[T]()
+		return result0
+//line window.go:38:80000
 	} else {
-		/*line window.go:38:90000*/ result02 := quernFunc3WindowRowsCPU[T]()
-		/*line window.go:39:90000*/ return result02 /*line quern_gen.go:10625:1*/
-	}
+		/*line window.go:38:80000*/ result02 := quernFunc3WindowRowsCPU[T]()
+		return result02
+	} /*line quern_gen.go:11257:1*/
 }
 
 // quernFunc2WindowRowsCPU is kernels.highest.
 func quernFunc2WindowRowsCPU[T uint8 | uint16]() T {
 	c := T(1)
 	size := c / 2
-	/*line window.go:43:90000*/ if size != 0 {
-//line window.go:44:90000
+	/*line window.go:43:80000*/ if size != 0 {
 		var big float32 = 3e+38
-		/*line window.go:45:90000*/ return host.Narrow[T](big * big) /*line quern_gen.go:10636:1*/
+		return host.Narrow[T](big * big)
 	}
-//line window.go:47:90000
+//line window.go:47:80000
 	var zero T
-	/*line window.go:48:90000*/ return zero - 1 /*line quern_gen.go:10640:1*/
+	return zero - 1 /*line quern_gen.go:11270:1*/
 }
 
 // quernFunc3WindowRowsCPU is kernels.lowest.
 func quernFunc3WindowRowsCPU[T uint8 | uint16]() T {
 	c := T(1)
 	size := c / 2
-	/*line window.go:52:90000*/ if size != 0 {
-//line window.go:53:90000
+	/*line window.go:52:80000*/ if size != 0 {
 		var big float32 = 3e+38
-		/*line window.go:54:90000*/ return host.Narrow[T](-big * big) /*line quern_gen.go:10650:1*/
+		return host.Narrow[T](-big * big)
 	}
-	/*line window.go:56:90000*/ return 0 /*line quern_gen.go:10652:1*/
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:11281:1*/
 }
 
 func quernPlainWindowRowsCPU_float32_float32(r *host.Run) {
@@ -10694,63 +11323,63 @@ func quernHostWindowRowsCPU_float32_float32(r *host.Run) {
 func quernRow1WindowRowsCPU_float32_float32(r *host.Run, src []float32, t1 int, t2 int, dst []float32, t3 int, t4 int, c int, width int, w int, op int, value float32, center int, mode int, size int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line window.go:200:90000*/ row := src[t1:][:t2]
-		/*line window.go:201:90000*/ out := dst[t3:][:t4]
-		/*line window.go:202:90000*/ for channel := 0; channel < c; channel++ {
-			/*line window.go:203:90000*/ if r.Halted() {
-				/*line window.go:202:90000*/ r.Halt() /*line quern_gen.go:10701:1*/
+		/*line window.go:200*/ row := src[t1:][:t2]
+		out := dst[t3:][:t4]
+		/*line window.go:202:80000*/ for channel := 0; channel < c; channel++ {
+			/*line window.go:203:80000*/ if r.Halted() {
+				/*line window.go:202*/ r.Halt()
 			}
-			/*line window.go:203:90000*/ for begin := 0; begin < w; begin += width {
-				/*line window.go:204:90000*/ if r.Halted() {
-					/*line window.go:203:90000*/ r.Halt() /*line quern_gen.go:10705:1*/
+			/*line window.go:203:80000*/ for begin := 0; begin < w; begin += width {
+				/*line window.go:204:80000*/ if r.Halted() {
+					/*line window.go:203*/ r.Halt()
 				}
-				/*line window.go:204:90000*/ end := min(begin+width, w)
-				/*line window.go:205:90000*/ result0 := neutral[float32](op)
-				/*line window.go:206:90000*/ v := result0
-				/*line window.go:206:90000*/ for i := begin + width - 1; i >= begin; i-- {
-					/*line window.go:207:90000*/ if r.Halted() {
-						/*line window.go:206:90000*/ r.Halt() /*line quern_gen.go:10712:1*/
+				/*line window.go:204:80000*/ end := min(begin+width, w)
+				result0 := neutral[float32](op)
+				v := result0
+				/*line window.go:206:80000*/ for i := begin + width - 1; i >= begin; i-- {
+					/*line window.go:207:80000*/ if r.Halted() {
+						/*line window.go:206*/ r.Halt()
 					}
-					/*line window.go:207:90000*/ u := float32(value)
-					/*line window.go:208:90000*/ t9 := i - center
-					/*line window.go:208:90000*/ result02 := inside(mode, t9, w)
-					/*line window.go:209:90000*/ x := result02
-					/*line window.go:210:90000*/ if x >= 0 {
-						/*line window.go:209:90000*/ u = float32(row[x*c+channel]) /*line quern_gen.go:10719:1*/
+					/*line window.go:207:80000*/ u := float32(value)
+					t9 := i - center
+					/*line window.go:208*/ result02 := inside(mode, t9, w)
+					x := result02
+					/*line window.go:210:80000*/ if x >= 0 {
+						/*line window.go:209*/ u = float32(row[x*c+channel])
 					}
-					/*line window.go:211:90000*/ t13 := u
-					/*line window.go:212:90000*/ t14 := v
-					/*line window.go:211:90000*/ result03 := combine[float32](op, t13, t14)
-					/*line window.go:212:90000*/ v = result03
-					/*line window.go:212:90000*/ if i < end {
-						/*line window.go:213:90000*/ out[i*c+channel] = v /*line quern_gen.go:10726:1*/
+					/*line window.go:211:80000*/ t13 := u
+					t14 := v
+					/*line window.go:211*/ result03 := combine[float32](op, t13, t14)
+					v = result03
+					/*line window.go:212:80000*/ if i < end {
+						out[i*c+channel] = v
 					}
 				}
-				/*line window.go:216:90000*/ result04 := neutral[float32](op)
-				/*line window.go:217:90000*/ v = result04
-				/*line window.go:217:90000*/ for i2 := begin + 1; i2 < end; i2++ {
-					/*line window.go:218:90000*/ if r.Halted() {
-						/*line window.go:217:90000*/ r.Halt() /*line quern_gen.go:10733:1*/
+				/*line window.go:216:80000*/ result04 := neutral[float32](op)
+				v = result04
+				/*line window.go:217:80000*/ for i2 := begin + 1; i2 < end; i2++ {
+					/*line window.go:218:80000*/ if r.Halted() {
+						/*line window.go:217*/ r.Halt()
 					}
-					/*line window.go:218:90000*/ u2 := float32(value)
-					/*line window.go:219:90000*/ t19 := size + i2 - 1
-					/*line window.go:219:90000*/ result05 := inside(mode, t19, w)
-					/*line window.go:220:90000*/ x2 := result05
-					/*line window.go:221:90000*/ if x2 >= 0 {
-						/*line window.go:220:90000*/ u2 = float32(row[x2*c+channel]) /*line quern_gen.go:10740:1*/
+					/*line window.go:218:80000*/ u2 := float32(value)
+					t19 := size + i2 - 1
+					/*line window.go:219*/ result05 := inside(mode, t19, w)
+					x2 := result05
+					/*line window.go:221:80000*/ if x2 >= 0 {
+						/*line window.go:220*/ u2 = float32(row[x2*c+channel])
 					}
-					/*line window.go:222:90000*/ t23 := v
-					/*line window.go:223:90000*/ t24 := u2
-					/*line window.go:222:90000*/ result06 := combine[float32](op, t23, t24)
-					/*line window.go:223:90000*/ v = result06
-					/*line window.go:223:90000*/ t27 := out[i2*c+channel]
-					/*line window.go:224:90000*/ t28 := v
-					/*line window.go:223:90000*/ result07 := combine[float32](op, t27, t28)
-					/*line window.go:223:90000*/ out[i2*c+channel] = result07 /*line quern_gen.go:10749:1*/
+					/*line window.go:222:80000*/ t23 := v
+					t24 := u2
+					/*line window.go:222*/ result06 := combine[float32](op, t23, t24)
+					v = result06
+					/*line window.go:223*/ t27 := out[i2*c+channel]
+					t28 := v
+					/*line window.go:223*/ result07 := combine[float32](op, t27, t28)
+					/*line window.go:223*/ out[i2*c+channel] = result07
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:11382:1*/
 }
 
 func quernPlainWindowRowsCPU_uint32_uint8[T uint8 | uint16](r *host.Run) {
@@ -10795,105 +11424,103 @@ func quernHostWindowRowsCPU_uint32_uint8[T uint8 | uint16](r *host.Run) {
 func quernRow1WindowRowsCPU_uint32_uint8[T uint8 | uint16](r *host.Run, src []T, t1 int, t2 int, dst []uint32, t3 int, t4 int, c int, width int, w int, op int, value T, center int, mode int, size int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line window.go:200:90000*/ row := src[t1:][:t2]
-		/*line window.go:201:90000*/ out := dst[t3:][:t4]
-		/*line window.go:202:90000*/ for channel := 0; channel < c; channel++ {
-			/*line window.go:203:90000*/ if r.Halted() {
-				/*line window.go:202:90000*/ r.Halt() /*line quern_gen.go:10802:1*/
+		/*line window.go:200*/ row := src[t1:][:t2]
+		out := dst[t3:][:t4]
+		/*line window.go:202:80000*/ for channel := 0; channel < c; channel++ {
+			/*line window.go:203:80000*/ if r.Halted() {
+				/*line window.go:202*/ r.Halt()
 			}
-			/*line window.go:203:90000*/ for begin := 0; begin < w; begin += width {
-				/*line window.go:204:90000*/ if r.Halted() {
-					/*line window.go:203:90000*/ r.Halt() /*line quern_gen.go:10806:1*/
+			/*line window.go:203:80000*/ for begin := 0; begin < w; begin += width {
+				/*line window.go:204:80000*/ if r.Halted() {
+					/*line window.go:203*/ r.Halt()
 				}
-				/*line window.go:204:90000*/ end := min(begin+width, w)
-				/*line window.go:205:90000*/ result0 := quernFunc1WindowRowsCPU_uint32_uint8[T](op)
-				/*line window.go:206:90000*/ v := result0
-				/*line window.go:206:90000*/ for i := begin + width - 1; i >= begin; i-- {
-					/*line window.go:207:90000*/ if r.Halted() {
-						/*line window.go:206:90000*/ r.Halt() /*line quern_gen.go:10813:1*/
+				/*line window.go:204:80000*/ end := min(begin+width, w)
+				result0 := quernFunc1WindowRowsCPU_uint32_uint8[T](op)
+				v := result0
+				/*line window.go:206:80000*/ for i := begin + width - 1; i >= begin; i-- {
+					/*line window.go:207:80000*/ if r.Halted() {
+						/*line window.go:206*/ r.Halt()
 					}
-					/*line window.go:207:90000*/ u := uint32(value)
-					/*line window.go:208:90000*/ t9 := i - center
-					/*line window.go:208:90000*/ result02 := inside(mode, t9, w)
-					/*line window.go:209:90000*/ x := result02
-					/*line window.go:210:90000*/ if x >= 0 {
-						/*line window.go:209:90000*/ u = uint32(row[x*c+channel]) /*line quern_gen.go:10820:1*/
+					/*line window.go:207:80000*/ u := uint32(value)
+					t9 := i - center
+					/*line window.go:208*/ result02 := inside(mode, t9, w)
+					x := result02
+					/*line window.go:210:80000*/ if x >= 0 {
+						/*line window.go:209*/ u = uint32(row[x*c+channel])
 					}
-					/*line window.go:211:90000*/ t13 := u
-					/*line window.go:212:90000*/ t14 := v
-					/*line window.go:211:90000*/ result03 := combine[uint32](op, t13, t14)
-					/*line window.go:212:90000*/ v = result03
-					/*line window.go:212:90000*/ if i < end {
-						/*line window.go:213:90000*/ out[i*c+channel] = v /*line quern_gen.go:10827:1*/
+					/*line window.go:211:80000*/ t13 := u
+					t14 := v
+					/*line window.go:211*/ result03 := combine[uint32](op, t13, t14)
+					v = result03
+					/*line window.go:212:80000*/ if i < end {
+						out[i*c+channel] = v
 					}
 				}
-				/*line window.go:216:90000*/ result04 := quernFunc1WindowRowsCPU_uint32_uint8[T](op)
-				/*line window.go:217:90000*/ v = result04
-				/*line window.go:217:90000*/ for i2 := begin + 1; i2 < end; i2++ {
-					/*line window.go:218:90000*/ if r.Halted() {
-						/*line window.go:217:90000*/ r.Halt() /*line quern_gen.go:10834:1*/
+				/*line window.go:216:80000*/ result04 := quernFunc1WindowRowsCPU_uint32_uint8[T](op)
+				v = result04
+				/*line window.go:217:80000*/ for i2 := begin + 1; i2 < end; i2++ {
+					/*line window.go:218:80000*/ if r.Halted() {
+						/*line window.go:217*/ r.Halt()
 					}
-					/*line window.go:218:90000*/ u2 := uint32(value)
-					/*line window.go:219:90000*/ t19 := size + i2 - 1
-					/*line window.go:219:90000*/ result05 := inside(mode, t19, w)
-					/*line window.go:220:90000*/ x2 := result05
-					/*line window.go:221:90000*/ if x2 >= 0 {
-						/*line window.go:220:90000*/ u2 = uint32(row[x2*c+channel]) /*line quern_gen.go:10841:1*/
+					/*line window.go:218:80000*/ u2 := uint32(value)
+					t19 := size + i2 - 1
+					/*line window.go:219*/ result05 := inside(mode, t19, w)
+					x2 := result05
+					/*line window.go:221:80000*/ if x2 >= 0 {
+						/*line window.go:220*/ u2 = uint32(row[x2*c+channel])
 					}
-					/*line window.go:222:90000*/ t23 := v
-					/*line window.go:223:90000*/ t24 := u2
-					/*line window.go:222:90000*/ result06 := combine[uint32](op, t23, t24)
-					/*line window.go:223:90000*/ v = result06
-					/*line window.go:223:90000*/ t27 := out[i2*c+channel]
-					/*line window.go:224:90000*/ t28 := v
-					/*line window.go:223:90000*/ result07 := combine[uint32](op, t27, t28)
-					/*line window.go:223:90000*/ out[i2*c+channel] = result07 /*line quern_gen.go:10850:1*/
+					/*line window.go:222:80000*/ t23 := v
+					t24 := u2
+					/*line window.go:222*/ result06 := combine[uint32](op, t23, t24)
+					v = result06
+					/*line window.go:223*/ t27 := out[i2*c+channel]
+					t28 := v
+					/*line window.go:223*/ result07 := combine[uint32](op, t27, t28)
+					/*line window.go:223*/ out[i2*c+channel] = result07
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:11483:1*/
 }
 
 // quernFunc1WindowRowsCPU_uint32_uint8 is kernels.neutral.
 func quernFunc1WindowRowsCPU_uint32_uint8[T uint8 | uint16](op int) uint32 {
-	/*line window.go:32:90000*/ t1 := op
-	/*line window.go:33:90000*/ if t1 == 0 {
-		/*line window.go:34:90000*/ return 0
-//line window.go:35:90000
+	/*line window.go:32*/ t1 := op
+	/*line window.go:33:80000*/ if t1 == 0 {
+		return 0
+//line window.go:35:80000
 	} else if t1 == 1 {
-		/*line window.go:36:90000*/ result0 := quernFunc2WindowRowsCPU_uint32_uint8[T]()
-		/*line window.go:37:90000*/ return result0
-//line window.go:38:90000
+		/*line window.go:36:80000*/ result0 := quernFunc2WindowRowsCPU_uint32_uint8[T]()
+		return result0
+//line window.go:38:80000
 	} else {
-		/*line window.go:38:90000*/ result02 := quernFunc3WindowRowsCPU_uint32_uint8[T]()
-		/*line window.go:39:90000*/ return result02 /*line quern_gen.go:10869:1*/
-	}
+		/*line window.go:38:80000*/ result02 := quernFunc3WindowRowsCPU_uint32_uint8[T]()
+		return result02
+	} /*line quern_gen.go:11499:1*/
 }
 
 // quernFunc2WindowRowsCPU_uint32_uint8 is kernels.highest.
 func quernFunc2WindowRowsCPU_uint32_uint8[T uint8 | uint16]() uint32 {
 	c := uint32(1)
 	size := c / 2
-	/*line window.go:43:90000*/ if size != 0 {
-//line window.go:44:90000
+	/*line window.go:43:80000*/ if size != 0 {
 		var big float32 = 3e+38
-		/*line window.go:45:90000*/ return host.Narrow[uint32](big * big) /*line quern_gen.go:10880:1*/
+		return host.Narrow[uint32](big * big)
 	}
-//line window.go:47:90000
+//line window.go:47:80000
 	var zero uint32
-	/*line window.go:48:90000*/ return zero - 1 /*line quern_gen.go:10884:1*/
+	return zero - 1 /*line quern_gen.go:11512:1*/
 }
 
 // quernFunc3WindowRowsCPU_uint32_uint8 is kernels.lowest.
 func quernFunc3WindowRowsCPU_uint32_uint8[T uint8 | uint16]() uint32 {
 	c := uint32(1)
 	size := c / 2
-	/*line window.go:52:90000*/ if size != 0 {
-//line window.go:53:90000
+	/*line window.go:52:80000*/ if size != 0 {
 		var big float32 = 3e+38
-		/*line window.go:54:90000*/ return host.Narrow[uint32](-big * big) /*line quern_gen.go:10894:1*/
+		return host.Narrow[uint32](-big * big)
 	}
-	/*line window.go:56:90000*/ return 0 /*line quern_gen.go:10896:1*/
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:11523:1*/
 }
 
 func quernPlainWindowColumnsCPU[T uint8 | uint16](r *host.Run) {
@@ -10947,119 +11574,117 @@ func quernHostWindowColumnsCPU[T uint8 | uint16](r *host.Run) {
 func quernRow1WindowColumnsCPU[T uint8 | uint16](r *host.Run, t1 int, blockZ int, gridZ int, outer int, size int, base int, width int, base2 int, op int, center int, mode int, n int, src []T, srcOuter int, srcStep int, e int, value T, end int, partialOuter int, partialStep int, partial []T, dstOuter int, dstStep int, dst []T, divisor uint32) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line window.go:234:90000*/ sums := [256]T{}
-		/*line window.go:236:90000*/ v := sums[:t1]
-		/*line window.go:239:90000*/ for o := blockZ; o < outer; o += gridZ {
-			/*line window.go:240:90000*/ if r.Halted() {
-				/*line window.go:239:90000*/ r.Halt() /*line quern_gen.go:10954:1*/
+		/*line window.go:234*/ sums := [256]T{}
+		/*line window.go:236*/ v := sums[:t1]
+		/*line window.go:239*/ for o := blockZ; o < outer; o += gridZ {
+			/*line window.go:240:80000*/ if r.Halted() {
+				/*line window.go:239*/ r.Halt()
 			}
-			/*line window.go:241:90000*/ for step := 0; step < size; step++ {
-				/*line window.go:242:90000*/ if r.Halted() {
-					/*line window.go:241:90000*/ r.Halt() /*line quern_gen.go:10958:1*/
+			/*line window.go:241:80000*/ for step := 0; step < size; step++ {
+				/*line window.go:242*/ if r.Halted() {
+					/*line window.go:241*/ r.Halt()
 				}
-				/*line window.go:242:90000*/ i := base - step
-				/*line window.go:243:90000*/ reads := i
-				/*line window.go:244:90000*/ if step >= width {
-					/*line window.go:245:90000*/ i = base2 + step
-					/*line window.go:246:90000*/ reads = i + width - 1 /*line quern_gen.go:10964:1*/
+				/*line window.go:242*/ i := base - step
+				reads := i
+				if step >= width {
+					i = base2 + step
+					reads = i + width - 1
 				}
-				/*line window.go:248:90000*/ if step == 0 || step == width {
-					/*line window.go:250:90000*/ for k := 0; k < len(v); k++ {
-						/*line window.go:251:90000*/ result0 := quernFunc1WindowColumnsCPU[T](op)
-						/*line window.go:251:90000*/ v[k] = result0 /*line quern_gen.go:10969:1*/
+				/*line window.go:248:80000*/ if step == 0 || step == width {
+					/*line window.go:250:80000*/ for k := 0; k < len(v); k++ {
+						result0 := quernFunc1WindowColumnsCPU[T](op)
+						/*line window.go:251*/ v[k] = result0
 					}
 				}
-				/*line window.go:254:90000*/ if step != width {
-					/*line window.go:255:90000*/ t5 := reads - center
-					/*line window.go:255:90000*/ result02 := inside(mode, t5, n)
-					/*line window.go:256:90000*/ at := result02
-					/*line window.go:256:90000*/ in := src[:0]
-					/*line window.go:257:90000*/ if at >= 0 {
-						/*line window.go:258:90000*/ t8 := o*srcOuter + at*srcStep + e
-						/*line window.go:259:90000*/ t9 := len(v)
-						/*line window.go:258:90000*/ in = src[t8:][:t9] /*line quern_gen.go:10980:1*/
+				/*line window.go:254:80000*/ if step != width {
+					t5 := reads - center
+					/*line window.go:255*/ result02 := inside(mode, t5, n)
+					at := result02
+					/*line window.go:256*/ in := src[:0]
+					if at >= 0 {
+						t8 := o*srcOuter + at*srcStep + e
+						t9 := len(v)
+						/*line window.go:258*/ in = src[t8:][:t9]
 					}
-					/*line window.go:260:90000*/ t11 := v
-					/*line window.go:261:90000*/ t12 := in
-					/*line window.go:260:90000*/ addLine[T, T](op, t11, t12, value) /*line quern_gen.go:10984:1*/
+					/*line window.go:260:80000*/ t11 := v
+					t12 := in
+					/*line window.go:260*/ addLine[T, T](op, t11, t12, value)
 				}
-				/*line window.go:262:90000*/ if i >= end {
-					/*line window.go:263:90000*/ continue /*line quern_gen.go:10987:1*/
+				/*line window.go:262:80000*/ if i >= end {
+					continue
 				}
-				/*line window.go:265:90000*/ t14 := o*partialOuter + i*partialStep + e
-				/*line window.go:266:90000*/ t15 := len(v)
-				/*line window.go:265:90000*/ part := partial[t14:][:t15]
-				/*line window.go:266:90000*/ if step < width {
-					/*line window.go:267:90000*/ t16 := part
-					/*line window.go:268:90000*/ t17 := v
-					/*line window.go:267:90000*/ copy(t16, t17)
-					/*line window.go:268:90000*/ continue /*line quern_gen.go:10996:1*/
+				/*line window.go:265:80000*/ t14 := o*partialOuter + i*partialStep + e
+				t15 := len(v)
+				/*line window.go:265*/ part := partial[t14:][:t15]
+				/*line window.go:266:80000*/ if step < width {
+					t16 := part
+					t17 := v
+					/*line window.go:267*/ copy(t16, t17)
+					continue
 				}
-				/*line window.go:270:90000*/ t19 := o*dstOuter + i*dstStep + e
-				/*line window.go:271:90000*/ t20 := len(v)
-				/*line window.go:270:90000*/ out := dst[t19:][:t20]
-				/*line window.go:271:90000*/ if divisor > 0 {
-					/*line window.go:273:90000*/ for k2 := 0; k2 < len(part); k2++ {
-						/*line window.go:273:90000*/ u := part[k2]
-						/*line window.go:274:90000*/ t21 := u + v[k2]
-						/*line window.go:274:90000*/ result03 := mean[T, T](t21, divisor)
-						/*line window.go:274:90000*/ out[k2] = result03 /*line quern_gen.go:11006:1*/
+				/*line window.go:270:80000*/ t19 := o*dstOuter + i*dstStep + e
+				t20 := len(v)
+				/*line window.go:270*/ out := dst[t19:][:t20]
+				/*line window.go:271:80000*/ if divisor > 0 {
+					/*line window.go:273:80000*/ for k2 := 0; k2 < len(part); k2++ {
+						/*line window.go:273*/ u := part[k2]
+						t21 := u + v[k2]
+						/*line window.go:274*/ result03 := mean[T, T](t21, divisor)
+						/*line window.go:274*/ out[k2] = result03
 					}
-//line window.go:276:90000
+//line window.go:276:80000
 				} else {
-					/*line window.go:278:90000*/ for k3 := 0; k3 < len(part); k3++ {
-						/*line window.go:278:90000*/ u2 := part[k3]
-						/*line window.go:279:90000*/ t25 := u2
-						/*line window.go:279:90000*/ t26 := v[k3]
-						/*line window.go:279:90000*/ result04 := combine[T](op, t25, t26)
-						/*line window.go:279:90000*/ out[k3] = result04 /*line quern_gen.go:11015:1*/
+					/*line window.go:278*/ for k3 := 0; k3 < len(part); k3++ {
+						/*line window.go:278*/ u2 := part[k3]
+						t25 := u2
+						/*line window.go:279*/ t26 := v[k3]
+						/*line window.go:279*/ result04 := combine[T](op, t25, t26)
+						/*line window.go:279*/ out[k3] = result04
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:11647:1*/
 }
 
 // quernFunc1WindowColumnsCPU is kernels.neutral.
 func quernFunc1WindowColumnsCPU[T uint8 | uint16](op int) T {
-	/*line window.go:32:90000*/ t1 := op
-	/*line window.go:33:90000*/ if t1 == 0 {
-		/*line window.go:34:90000*/ return 0
-//line window.go:35:90000
+	/*line window.go:32*/ t1 := op
+	/*line window.go:33:80000*/ if t1 == 0 {
+		return 0
+//line window.go:35:80000
 	} else if t1 == 1 {
-		/*line window.go:36:90000*/ result0 := quernFunc2WindowColumnsCPU[T]()
-		/*line window.go:37:90000*/ return result0
-//line window.go:38:90000
+		/*line window.go:36:80000*/ result0 := quernFunc2WindowColumnsCPU[T]()
+		return result0
+//line window.go:38:80000
 	} else {
-		/*line window.go:38:90000*/ result02 := quernFunc3WindowColumnsCPU[T]()
-		/*line window.go:39:90000*/ return result02 /*line quern_gen.go:11035:1*/
-	}
+		/*line window.go:38:80000*/ result02 := quernFunc3WindowColumnsCPU[T]()
+		return result02
+	} /*line quern_gen.go:11663:1*/
 }
 
 // quernFunc2WindowColumnsCPU is kernels.highest.
 func quernFunc2WindowColumnsCPU[T uint8 | uint16]() T {
 	c := T(1)
 	size := c / 2
-	/*line window.go:43:90000*/ if size != 0 {
-//line window.go:44:90000
+	/*line window.go:43:80000*/ if size != 0 {
 		var big float32 = 3e+38
-		/*line window.go:45:90000*/ return host.Narrow[T](big * big) /*line quern_gen.go:11046:1*/
+		return host.Narrow[T](big * big)
 	}
-//line window.go:47:90000
+//line window.go:47:80000
 	var zero T
-	/*line window.go:48:90000*/ return zero - 1 /*line quern_gen.go:11050:1*/
+	return zero - 1 /*line quern_gen.go:11676:1*/
 }
 
 // quernFunc3WindowColumnsCPU is kernels.lowest.
 func quernFunc3WindowColumnsCPU[T uint8 | uint16]() T {
 	c := T(1)
 	size := c / 2
-	/*line window.go:52:90000*/ if size != 0 {
-//line window.go:53:90000
+	/*line window.go:52:80000*/ if size != 0 {
 		var big float32 = 3e+38
-		/*line window.go:54:90000*/ return host.Narrow[T](-big * big) /*line quern_gen.go:11060:1*/
+		return host.Narrow[T](-big * big)
 	}
-	/*line window.go:56:90000*/ return 0 /*line quern_gen.go:11062:1*/
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:11687:1*/
 }
 
 func quernPlainWindowColumnsCPU_float32_float32_float32(r *host.Run) {
@@ -11113,95 +11738,95 @@ func quernHostWindowColumnsCPU_float32_float32_float32(r *host.Run) {
 func quernRow1WindowColumnsCPU_float32_float32_float32(r *host.Run, t1 int, blockZ int, gridZ int, outer int, size int, base int, width int, base2 int, op int, center int, mode int, n int, src []float32, srcOuter int, srcStep int, e int, value float32, end int, partialOuter int, partialStep int, partial []float32, dstOuter int, dstStep int, dst []float32, divisor uint32) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line window.go:234:90000*/ sums := [256]float32{}
-		/*line window.go:236:90000*/ v := sums[:t1]
-		/*line window.go:239:90000*/ for o := blockZ; o < outer; o += gridZ {
-			/*line window.go:240:90000*/ if r.Halted() {
-				/*line window.go:239:90000*/ r.Halt() /*line quern_gen.go:11120:1*/
+		/*line window.go:234*/ sums := [256]float32{}
+		/*line window.go:236*/ v := sums[:t1]
+		/*line window.go:239*/ for o := blockZ; o < outer; o += gridZ {
+			/*line window.go:240:80000*/ if r.Halted() {
+				/*line window.go:239*/ r.Halt()
 			}
-			/*line window.go:241:90000*/ for step := 0; step < size; step++ {
-				/*line window.go:242:90000*/ if r.Halted() {
-					/*line window.go:241:90000*/ r.Halt() /*line quern_gen.go:11124:1*/
+			/*line window.go:241:80000*/ for step := 0; step < size; step++ {
+				/*line window.go:242*/ if r.Halted() {
+					/*line window.go:241*/ r.Halt()
 				}
-				/*line window.go:242:90000*/ i := base - step
-				/*line window.go:243:90000*/ reads := i
-				/*line window.go:244:90000*/ if step >= width {
-					/*line window.go:245:90000*/ i = base2 + step
-					/*line window.go:246:90000*/ reads = i + width - 1 /*line quern_gen.go:11130:1*/
+				/*line window.go:242*/ i := base - step
+				reads := i
+				if step >= width {
+					i = base2 + step
+					reads = i + width - 1
 				}
-				/*line window.go:248:90000*/ if step == 0 || step == width {
-					/*line window.go:250:90000*/ for k := 0; k < len(v); k++ {
-						/*line window.go:251:90000*/ result0 := neutral[float32](op)
-						/*line window.go:251:90000*/ v[k] = result0 /*line quern_gen.go:11135:1*/
+				/*line window.go:248:80000*/ if step == 0 || step == width {
+					/*line window.go:250:80000*/ for k := 0; k < len(v); k++ {
+						result0 := neutral[float32](op)
+						/*line window.go:251*/ v[k] = result0
 					}
 				}
-				/*line window.go:254:90000*/ if step != width {
-					/*line window.go:255:90000*/ t5 := reads - center
-					/*line window.go:255:90000*/ result02 := inside(mode, t5, n)
-					/*line window.go:256:90000*/ at := result02
-					/*line window.go:256:90000*/ in := src[:0]
-					/*line window.go:257:90000*/ if at >= 0 {
-						/*line window.go:258:90000*/ t8 := o*srcOuter + at*srcStep + e
-						/*line window.go:259:90000*/ t9 := len(v)
-						/*line window.go:258:90000*/ in = src[t8:][:t9] /*line quern_gen.go:11146:1*/
+				/*line window.go:254:80000*/ if step != width {
+					t5 := reads - center
+					/*line window.go:255*/ result02 := inside(mode, t5, n)
+					at := result02
+					/*line window.go:256*/ in := src[:0]
+					if at >= 0 {
+						t8 := o*srcOuter + at*srcStep + e
+						t9 := len(v)
+						/*line window.go:258*/ in = src[t8:][:t9]
 					}
-					/*line window.go:260:90000*/ t11 := v
-					/*line window.go:261:90000*/ t12 := in
-					/*line window.go:260:90000*/ addLine[float32, float32](op, t11, t12, value) /*line quern_gen.go:11150:1*/
+					/*line window.go:260:80000*/ t11 := v
+					t12 := in
+					/*line window.go:260*/ addLine[float32, float32](op, t11, t12, value)
 				}
-				/*line window.go:262:90000*/ if i >= end {
-					/*line window.go:263:90000*/ continue /*line quern_gen.go:11153:1*/
+				/*line window.go:262:80000*/ if i >= end {
+					continue
 				}
-				/*line window.go:265:90000*/ t14 := o*partialOuter + i*partialStep + e
-				/*line window.go:266:90000*/ t15 := len(v)
-				/*line window.go:265:90000*/ part := partial[t14:][:t15]
-				/*line window.go:266:90000*/ if step < width {
-					/*line window.go:267:90000*/ t16 := part
-					/*line window.go:268:90000*/ t17 := v
-					/*line window.go:267:90000*/ copy(t16, t17)
-					/*line window.go:268:90000*/ continue /*line quern_gen.go:11162:1*/
+				/*line window.go:265:80000*/ t14 := o*partialOuter + i*partialStep + e
+				t15 := len(v)
+				/*line window.go:265*/ part := partial[t14:][:t15]
+				/*line window.go:266:80000*/ if step < width {
+					t16 := part
+					t17 := v
+					/*line window.go:267*/ copy(t16, t17)
+					continue
 				}
-				/*line window.go:270:90000*/ t19 := o*dstOuter + i*dstStep + e
-				/*line window.go:271:90000*/ t20 := len(v)
-				/*line window.go:270:90000*/ out := dst[t19:][:t20]
-				/*line window.go:271:90000*/ if divisor > 0 {
-					/*line window.go:273:90000*/ for k2 := 0; k2 < len(part); k2++ {
-						/*line window.go:273:90000*/ u := part[k2]
-						/*line window.go:274:90000*/ t21 := u + v[k2]
-						/*line window.go:274:90000*/ result03 := quernFunc1WindowColumnsCPU_float32_float32_float32(t21, divisor)
-						/*line window.go:274:90000*/ out[k2] = result03 /*line quern_gen.go:11172:1*/
+				/*line window.go:270:80000*/ t19 := o*dstOuter + i*dstStep + e
+				t20 := len(v)
+				/*line window.go:270*/ out := dst[t19:][:t20]
+				/*line window.go:271:80000*/ if divisor > 0 {
+					/*line window.go:273:80000*/ for k2 := 0; k2 < len(part); k2++ {
+						/*line window.go:273*/ u := part[k2]
+						t21 := u + v[k2]
+						/*line window.go:274*/ result03 := quernFunc1WindowColumnsCPU_float32_float32_float32(t21, divisor)
+						/*line window.go:274*/ out[k2] = result03
 					}
-//line window.go:276:90000
+//line window.go:276:80000
 				} else {
-					/*line window.go:278:90000*/ for k3 := 0; k3 < len(part); k3++ {
-						/*line window.go:278:90000*/ u2 := part[k3]
-						/*line window.go:279:90000*/ t25 := u2
-						/*line window.go:279:90000*/ t26 := v[k3]
-						/*line window.go:279:90000*/ result04 := combine[float32](op, t25, t26)
-						/*line window.go:279:90000*/ out[k3] = float32(result04) /*line quern_gen.go:11181:1*/
+					/*line window.go:278*/ for k3 := 0; k3 < len(part); k3++ {
+						/*line window.go:278*/ u2 := part[k3]
+						t25 := u2
+						/*line window.go:279*/ t26 := v[k3]
+						/*line window.go:279*/ result04 := combine[float32](op, t25, t26)
+						/*line window.go:279*/ out[k3] = float32(result04)
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:11811:1*/
 }
 
 // quernFunc1WindowColumnsCPU_float32_float32_float32 is kernels.mean.
 func quernFunc1WindowColumnsCPU_float32_float32_float32(sum float32, n uint32) float32 {
 	c := float32(1)
 	value := c / 2
-	/*line window.go:61:90000*/ if value != 0 {
-		/*line window.go:62:90000*/ return float32(sum / float32(n)) /*line quern_gen.go:11194:1*/
+	/*line window.go:61:80000*/ if value != 0 {
+		return float32(sum / float32(n))
 	}
-	/*line window.go:64:90000*/ total := host.Narrow[uint32](sum)
-	/*line window.go:65:90000*/ t1 := total / n
-	/*line window.go:65:90000*/ t2 := total % n
-	/*line window.go:66:90000*/ q := t1
-	/*line window.go:67:90000*/ r2 := t2
-	/*line window.go:66:90000*/ if r2 > n-r2 || r2 == n-r2 && q&1 == 1 {
-		/*line window.go:67:90000*/ q++ /*line quern_gen.go:11202:1*/
+	/*line window.go:64:80000*/ total := host.Narrow[uint32](sum)
+	t1 := total / n
+	/*line window.go:65*/ t2 := total % n
+	q := t1
+	r2 := t2
+	/*line window.go:66:80000*/ if r2 > n-r2 || r2 == n-r2 && q&1 == 1 {
+		q++
 	}
-	/*line window.go:69:90000*/ return float32(q) /*line quern_gen.go:11204:1*/
+	/*line window.go:69:80000*/ return float32(q) /*line quern_gen.go:11829:1*/
 }
 
 func quernPlainWindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run) {
@@ -11255,119 +11880,117 @@ func quernHostWindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run
 func quernRow1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run, t1 int, blockZ int, gridZ int, outer int, size int, base int, width int, base2 int, op int, center int, mode int, n int, src []uint32, srcOuter int, srcStep int, e int, value uint32, end int, partialOuter int, partialStep int, partial []uint32, dstOuter int, dstStep int, dst []T, divisor uint32) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line window.go:234:90000*/ sums := [256]uint32{}
-		/*line window.go:236:90000*/ v := sums[:t1]
-		/*line window.go:239:90000*/ for o := blockZ; o < outer; o += gridZ {
-			/*line window.go:240:90000*/ if r.Halted() {
-				/*line window.go:239:90000*/ r.Halt() /*line quern_gen.go:11262:1*/
+		/*line window.go:234*/ sums := [256]uint32{}
+		/*line window.go:236*/ v := sums[:t1]
+		/*line window.go:239*/ for o := blockZ; o < outer; o += gridZ {
+			/*line window.go:240:80000*/ if r.Halted() {
+				/*line window.go:239*/ r.Halt()
 			}
-			/*line window.go:241:90000*/ for step := 0; step < size; step++ {
-				/*line window.go:242:90000*/ if r.Halted() {
-					/*line window.go:241:90000*/ r.Halt() /*line quern_gen.go:11266:1*/
+			/*line window.go:241:80000*/ for step := 0; step < size; step++ {
+				/*line window.go:242*/ if r.Halted() {
+					/*line window.go:241*/ r.Halt()
 				}
-				/*line window.go:242:90000*/ i := base - step
-				/*line window.go:243:90000*/ reads := i
-				/*line window.go:244:90000*/ if step >= width {
-					/*line window.go:245:90000*/ i = base2 + step
-					/*line window.go:246:90000*/ reads = i + width - 1 /*line quern_gen.go:11272:1*/
+				/*line window.go:242*/ i := base - step
+				reads := i
+				if step >= width {
+					i = base2 + step
+					reads = i + width - 1
 				}
-				/*line window.go:248:90000*/ if step == 0 || step == width {
-					/*line window.go:250:90000*/ for k := 0; k < len(v); k++ {
-						/*line window.go:251:90000*/ result0 := quernFunc1WindowColumnsCPU_uint8_uint32_uint32[T](op)
-						/*line window.go:251:90000*/ v[k] = result0 /*line quern_gen.go:11277:1*/
+				/*line window.go:248:80000*/ if step == 0 || step == width {
+					/*line window.go:250:80000*/ for k := 0; k < len(v); k++ {
+						result0 := quernFunc1WindowColumnsCPU_uint8_uint32_uint32[T](op)
+						/*line window.go:251*/ v[k] = result0
 					}
 				}
-				/*line window.go:254:90000*/ if step != width {
-					/*line window.go:255:90000*/ t5 := reads - center
-					/*line window.go:255:90000*/ result02 := inside(mode, t5, n)
-					/*line window.go:256:90000*/ at := result02
-					/*line window.go:256:90000*/ in := src[:0]
-					/*line window.go:257:90000*/ if at >= 0 {
-						/*line window.go:258:90000*/ t8 := o*srcOuter + at*srcStep + e
-						/*line window.go:259:90000*/ t9 := len(v)
-						/*line window.go:258:90000*/ in = src[t8:][:t9] /*line quern_gen.go:11288:1*/
+				/*line window.go:254:80000*/ if step != width {
+					t5 := reads - center
+					/*line window.go:255*/ result02 := inside(mode, t5, n)
+					at := result02
+					/*line window.go:256*/ in := src[:0]
+					if at >= 0 {
+						t8 := o*srcOuter + at*srcStep + e
+						t9 := len(v)
+						/*line window.go:258*/ in = src[t8:][:t9]
 					}
-					/*line window.go:260:90000*/ t11 := v
-					/*line window.go:261:90000*/ t12 := in
-					/*line window.go:260:90000*/ addLine[uint32, uint32](op, t11, t12, value) /*line quern_gen.go:11292:1*/
+					/*line window.go:260:80000*/ t11 := v
+					t12 := in
+					/*line window.go:260*/ addLine[uint32, uint32](op, t11, t12, value)
 				}
-				/*line window.go:262:90000*/ if i >= end {
-					/*line window.go:263:90000*/ continue /*line quern_gen.go:11295:1*/
+				/*line window.go:262:80000*/ if i >= end {
+					continue
 				}
-				/*line window.go:265:90000*/ t14 := o*partialOuter + i*partialStep + e
-				/*line window.go:266:90000*/ t15 := len(v)
-				/*line window.go:265:90000*/ part := partial[t14:][:t15]
-				/*line window.go:266:90000*/ if step < width {
-					/*line window.go:267:90000*/ t16 := part
-					/*line window.go:268:90000*/ t17 := v
-					/*line window.go:267:90000*/ copy(t16, t17)
-					/*line window.go:268:90000*/ continue /*line quern_gen.go:11304:1*/
+				/*line window.go:265:80000*/ t14 := o*partialOuter + i*partialStep + e
+				t15 := len(v)
+				/*line window.go:265*/ part := partial[t14:][:t15]
+				/*line window.go:266:80000*/ if step < width {
+					t16 := part
+					t17 := v
+					/*line window.go:267*/ copy(t16, t17)
+					continue
 				}
-				/*line window.go:270:90000*/ t19 := o*dstOuter + i*dstStep + e
-				/*line window.go:271:90000*/ t20 := len(v)
-				/*line window.go:270:90000*/ out := dst[t19:][:t20]
-				/*line window.go:271:90000*/ if divisor > 0 {
-					/*line window.go:273:90000*/ for k2 := 0; k2 < len(part); k2++ {
-						/*line window.go:273:90000*/ u := part[k2]
-						/*line window.go:274:90000*/ t21 := u + v[k2]
-						/*line window.go:274:90000*/ result03 := mean[T, uint32](t21, divisor)
-						/*line window.go:274:90000*/ out[k2] = result03 /*line quern_gen.go:11314:1*/
+				/*line window.go:270:80000*/ t19 := o*dstOuter + i*dstStep + e
+				t20 := len(v)
+				/*line window.go:270*/ out := dst[t19:][:t20]
+				/*line window.go:271:80000*/ if divisor > 0 {
+					/*line window.go:273:80000*/ for k2 := 0; k2 < len(part); k2++ {
+						/*line window.go:273*/ u := part[k2]
+						t21 := u + v[k2]
+						/*line window.go:274*/ result03 := mean[T, uint32](t21, divisor)
+						/*line window.go:274*/ out[k2] = result03
 					}
-//line window.go:276:90000
+//line window.go:276:80000
 				} else {
-					/*line window.go:278:90000*/ for k3 := 0; k3 < len(part); k3++ {
-						/*line window.go:278:90000*/ u2 := part[k3]
-						/*line window.go:279:90000*/ t25 := u2
-						/*line window.go:279:90000*/ t26 := v[k3]
-						/*line window.go:279:90000*/ result04 := combine[uint32](op, t25, t26)
-						/*line window.go:279:90000*/ out[k3] = T(result04) /*line quern_gen.go:11323:1*/
+					/*line window.go:278*/ for k3 := 0; k3 < len(part); k3++ {
+						/*line window.go:278*/ u2 := part[k3]
+						t25 := u2
+						/*line window.go:279*/ t26 := v[k3]
+						/*line window.go:279*/ result04 := combine[uint32](op, t25, t26)
+						/*line window.go:279*/ out[k3] = T(result04)
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:11953:1*/
 }
 
 // quernFunc1WindowColumnsCPU_uint8_uint32_uint32 is kernels.neutral.
 func quernFunc1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](op int) uint32 {
-	/*line window.go:32:90000*/ t1 := op
-	/*line window.go:33:90000*/ if t1 == 0 {
-		/*line window.go:34:90000*/ return 0
-//line window.go:35:90000
+	/*line window.go:32*/ t1 := op
+	/*line window.go:33:80000*/ if t1 == 0 {
+		return 0
+//line window.go:35:80000
 	} else if t1 == 1 {
-		/*line window.go:36:90000*/ result0 := quernFunc2WindowColumnsCPU_uint8_uint32_uint32[T]()
-		/*line window.go:37:90000*/ return result0
-//line window.go:38:90000
+		/*line window.go:36:80000*/ result0 := quernFunc2WindowColumnsCPU_uint8_uint32_uint32[T]()
+		return result0
+//line window.go:38:80000
 	} else {
-		/*line window.go:38:90000*/ result02 := quernFunc3WindowColumnsCPU_uint8_uint32_uint32[T]()
-		/*line window.go:39:90000*/ return result02 /*line quern_gen.go:11343:1*/
-	}
+		/*line window.go:38:80000*/ result02 := quernFunc3WindowColumnsCPU_uint8_uint32_uint32[T]()
+		return result02
+	} /*line quern_gen.go:11969:1*/
 }
 
 // quernFunc2WindowColumnsCPU_uint8_uint32_uint32 is kernels.highest.
 func quernFunc2WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16]() uint32 {
 	c := uint32(1)
 	size := c / 2
-	/*line window.go:43:90000*/ if size != 0 {
-//line window.go:44:90000
+	/*line window.go:43:80000*/ if size != 0 {
 		var big float32 = 3e+38
-		/*line window.go:45:90000*/ return host.Narrow[uint32](big * big) /*line quern_gen.go:11354:1*/
+		return host.Narrow[uint32](big * big)
 	}
-//line window.go:47:90000
+//line window.go:47:80000
 	var zero uint32
-	/*line window.go:48:90000*/ return zero - 1 /*line quern_gen.go:11358:1*/
+	return zero - 1 /*line quern_gen.go:11982:1*/
 }
 
 // quernFunc3WindowColumnsCPU_uint8_uint32_uint32 is kernels.lowest.
 func quernFunc3WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16]() uint32 {
 	c := uint32(1)
 	size := c / 2
-	/*line window.go:52:90000*/ if size != 0 {
-//line window.go:53:90000
+	/*line window.go:52:80000*/ if size != 0 {
 		var big float32 = 3e+38
-		/*line window.go:54:90000*/ return host.Narrow[uint32](-big * big) /*line quern_gen.go:11368:1*/
+		return host.Narrow[uint32](-big * big)
 	}
-	/*line window.go:56:90000*/ return 0 /*line quern_gen.go:11370:1*/
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:11993:1*/
 }
 
 func quernPlainMaskedExtreme[T uint8 | uint16](r *host.Run) {
@@ -11427,25 +12050,25 @@ func quernRow1MaskedExtreme[T uint8 | uint16](r *host.Run, base int, size int, y
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				e := base + threadX
-				/*line window.go:323:90000*/ x := e / c
-				/*line window.go:324:90000*/ channel := e - x*c
-				/*line window.go:325:90000*/ result0 := quernFunc1MaskedExtreme[T](op)
-				/*line window.go:326:90000*/ v := result0
-				/*line window.go:326:90000*/ for j := 0; j < mh; j++ {
-					/*line window.go:327:90000*/ if r.Halted() {
-						/*line window.go:326:90000*/ r.Halt() /*line quern_gen.go:11436:1*/
+				/*line window.go:323*/ x := host.Div(e, c)
+				channel := e - x*c
+				result0 := quernFunc1MaskedExtreme[T](op)
+				v := result0
+				/*line window.go:326*/ for j := 0; j < mh; j++ {
+					/*line window.go:327:80000*/ if r.Halted() {
+						/*line window.go:326*/ r.Halt()
 					}
-					/*line window.go:327:90000*/ t5 := start + j
-					/*line window.go:327:90000*/ result02 := inside(mode, t5, h)
-					/*line window.go:328:90000*/ yy := result02
-					/*line window.go:328:90000*/ for i := 0; i < mw; i++ {
-						/*line window.go:329:90000*/ if r.Halted() {
-							/*line window.go:328:90000*/ r.Halt() /*line quern_gen.go:11443:1*/
+					/*line window.go:327:80000*/ t5 := start + j
+					/*line window.go:327*/ result02 := inside(mode, t5, h)
+					yy := result02
+					/*line window.go:328*/ for i := 0; i < mw; i++ {
+						if r.Halted() {
+							/*line window.go:328*/ r.Halt()
 						}
-						/*line window.go:329:90000*/ if mask[j*mw+i] == 0 {
-							/*line window.go:330:90000*/ continue /*line quern_gen.go:11446:1*/
+						/*line window.go:329*/ if mask[j*mw+i] == 0 {
+							continue
 						}
-						/*line window.go:332*/ u := value
+						u := value
 						t10 := x + i - cx
 						/*line window.go:333*/ result03 := inside(mode, t10, w)
 						xx := result03
@@ -11466,28 +12089,28 @@ func quernRow1MaskedExtreme[T uint8 | uint16](r *host.Run, base int, size int, y
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		e := base + threadX
-		/*line window.go:320:90000*/ if e >= size || y >= h {
-			/*line window.go:321:90000*/ continue /*line quern_gen.go:11470:1*/
+		/*line window.go:320:80000*/ if e >= size || y >= h {
+			continue
 		}
-		/*line window.go:323:90000*/ x := e / c
-		/*line window.go:324:90000*/ channel := e - x*c
-		/*line window.go:325:90000*/ result0 := quernFunc1MaskedExtreme[T](op)
-		/*line window.go:326:90000*/ v := result0
-		/*line window.go:326:90000*/ for j := 0; j < mh; j++ {
-			/*line window.go:327:90000*/ if r.Halted() {
-				/*line window.go:326:90000*/ r.Halt() /*line quern_gen.go:11478:1*/
+		/*line window.go:323:80000*/ x := host.Div(e, c)
+		channel := e - x*c
+		result0 := quernFunc1MaskedExtreme[T](op)
+		v := result0
+		/*line window.go:326*/ for j := 0; j < mh; j++ {
+			/*line window.go:327:80000*/ if r.Halted() {
+				/*line window.go:326*/ r.Halt()
 			}
-			/*line window.go:327:90000*/ t5 := start + j
-			/*line window.go:327:90000*/ result02 := inside(mode, t5, h)
-			/*line window.go:328:90000*/ yy := result02
-			/*line window.go:328:90000*/ for i := 0; i < mw; i++ {
-				/*line window.go:329:90000*/ if r.Halted() {
-					/*line window.go:328:90000*/ r.Halt() /*line quern_gen.go:11485:1*/
+			/*line window.go:327:80000*/ t5 := start + j
+			/*line window.go:327*/ result02 := inside(mode, t5, h)
+			yy := result02
+			/*line window.go:328*/ for i := 0; i < mw; i++ {
+				if r.Halted() {
+					/*line window.go:328*/ r.Halt()
 				}
-				/*line window.go:329:90000*/ if mask[j*mw+i] == 0 {
-					/*line window.go:330:90000*/ continue /*line quern_gen.go:11488:1*/
+				/*line window.go:329*/ if mask[j*mw+i] == 0 {
+					continue
 				}
-				/*line window.go:332*/ u := value
+				u := value
 				t10 := x + i - cx
 				/*line window.go:333*/ result03 := inside(mode, t10, w)
 				xx := result03
@@ -11501,49 +12124,47 @@ func quernRow1MaskedExtreme[T uint8 | uint16](r *host.Run, base int, size int, y
 			}
 		}
 		/*line window.go:339*/ dst[start2+e] = v
-	} /*line quern_gen.go:11504:1*/
+	} /*line quern_gen.go:12127:1*/
 }
 
 // quernFunc1MaskedExtreme is kernels.neutral.
 func quernFunc1MaskedExtreme[T uint8 | uint16](op int) T {
-	/*line window.go:32:90000*/ t1 := op
-	/*line window.go:33:90000*/ if t1 == 0 {
-		/*line window.go:34:90000*/ return 0
-//line window.go:35:90000
+	/*line window.go:32*/ t1 := op
+	/*line window.go:33:80000*/ if t1 == 0 {
+		return 0
+//line window.go:35:80000
 	} else if t1 == 1 {
-		/*line window.go:36:90000*/ result0 := quernFunc2MaskedExtreme[T]()
-		/*line window.go:37:90000*/ return result0
-//line window.go:38:90000
+		/*line window.go:36:80000*/ result0 := quernFunc2MaskedExtreme[T]()
+		return result0
+//line window.go:38:80000
 	} else {
-		/*line window.go:38:90000*/ result02 := quernFunc3MaskedExtreme[T]()
-		/*line window.go:39:90000*/ return result02 /*line quern_gen.go:11519:1*/
-	}
+		/*line window.go:38:80000*/ result02 := quernFunc3MaskedExtreme[T]()
+		return result02
+	} /*line quern_gen.go:12143:1*/
 }
 
 // quernFunc2MaskedExtreme is kernels.highest.
 func quernFunc2MaskedExtreme[T uint8 | uint16]() T {
 	c := T(1)
 	size := c / 2
-	/*line window.go:43:90000*/ if size != 0 {
-//line window.go:44:90000
+	/*line window.go:43:80000*/ if size != 0 {
 		var big float32 = 3e+38
-		/*line window.go:45:90000*/ return host.Narrow[T](big * big) /*line quern_gen.go:11530:1*/
+		return host.Narrow[T](big * big)
 	}
-//line window.go:47:90000
+//line window.go:47:80000
 	var zero T
-	/*line window.go:48:90000*/ return zero - 1 /*line quern_gen.go:11534:1*/
+	return zero - 1 /*line quern_gen.go:12156:1*/
 }
 
 // quernFunc3MaskedExtreme is kernels.lowest.
 func quernFunc3MaskedExtreme[T uint8 | uint16]() T {
 	c := T(1)
 	size := c / 2
-	/*line window.go:52:90000*/ if size != 0 {
-//line window.go:53:90000
+	/*line window.go:52:80000*/ if size != 0 {
 		var big float32 = 3e+38
-		/*line window.go:54:90000*/ return host.Narrow[T](-big * big) /*line quern_gen.go:11544:1*/
+		return host.Narrow[T](-big * big)
 	}
-	/*line window.go:56:90000*/ return 0 /*line quern_gen.go:11546:1*/
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:12167:1*/
 }
 
 func quernPlainMaskedExtreme_float32(r *host.Run) {
@@ -11603,25 +12224,25 @@ func quernRow1MaskedExtreme_float32(r *host.Run, base int, size int, y int, h in
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				e := base + threadX
-				/*line window.go:323:90000*/ x := e / c
-				/*line window.go:324:90000*/ channel := e - x*c
-				/*line window.go:325:90000*/ result0 := neutral[float32](op)
-				/*line window.go:326:90000*/ v := result0
-				/*line window.go:326:90000*/ for j := 0; j < mh; j++ {
-					/*line window.go:327:90000*/ if r.Halted() {
-						/*line window.go:326:90000*/ r.Halt() /*line quern_gen.go:11612:1*/
+				/*line window.go:323*/ x := host.Div(e, c)
+				channel := e - x*c
+				result0 := neutral[float32](op)
+				v := result0
+				/*line window.go:326*/ for j := 0; j < mh; j++ {
+					/*line window.go:327:80000*/ if r.Halted() {
+						/*line window.go:326*/ r.Halt()
 					}
-					/*line window.go:327:90000*/ t5 := start + j
-					/*line window.go:327:90000*/ result02 := inside(mode, t5, h)
-					/*line window.go:328:90000*/ yy := result02
-					/*line window.go:328:90000*/ for i := 0; i < mw; i++ {
-						/*line window.go:329:90000*/ if r.Halted() {
-							/*line window.go:328:90000*/ r.Halt() /*line quern_gen.go:11619:1*/
+					/*line window.go:327:80000*/ t5 := start + j
+					/*line window.go:327*/ result02 := inside(mode, t5, h)
+					yy := result02
+					/*line window.go:328*/ for i := 0; i < mw; i++ {
+						if r.Halted() {
+							/*line window.go:328*/ r.Halt()
 						}
-						/*line window.go:329:90000*/ if mask[j*mw+i] == 0 {
-							/*line window.go:330:90000*/ continue /*line quern_gen.go:11622:1*/
+						/*line window.go:329*/ if mask[j*mw+i] == 0 {
+							continue
 						}
-						/*line window.go:332*/ u := value
+						u := value
 						t10 := x + i - cx
 						/*line window.go:333*/ result03 := inside(mode, t10, w)
 						xx := result03
@@ -11642,28 +12263,28 @@ func quernRow1MaskedExtreme_float32(r *host.Run, base int, size int, y int, h in
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		e := base + threadX
-		/*line window.go:320:90000*/ if e >= size || y >= h {
-			/*line window.go:321:90000*/ continue /*line quern_gen.go:11646:1*/
+		/*line window.go:320:80000*/ if e >= size || y >= h {
+			continue
 		}
-		/*line window.go:323:90000*/ x := e / c
-		/*line window.go:324:90000*/ channel := e - x*c
-		/*line window.go:325:90000*/ result0 := neutral[float32](op)
-		/*line window.go:326:90000*/ v := result0
-		/*line window.go:326:90000*/ for j := 0; j < mh; j++ {
-			/*line window.go:327:90000*/ if r.Halted() {
-				/*line window.go:326:90000*/ r.Halt() /*line quern_gen.go:11654:1*/
+		/*line window.go:323:80000*/ x := host.Div(e, c)
+		channel := e - x*c
+		result0 := neutral[float32](op)
+		v := result0
+		/*line window.go:326*/ for j := 0; j < mh; j++ {
+			/*line window.go:327:80000*/ if r.Halted() {
+				/*line window.go:326*/ r.Halt()
 			}
-			/*line window.go:327:90000*/ t5 := start + j
-			/*line window.go:327:90000*/ result02 := inside(mode, t5, h)
-			/*line window.go:328:90000*/ yy := result02
-			/*line window.go:328:90000*/ for i := 0; i < mw; i++ {
-				/*line window.go:329:90000*/ if r.Halted() {
-					/*line window.go:328:90000*/ r.Halt() /*line quern_gen.go:11661:1*/
+			/*line window.go:327:80000*/ t5 := start + j
+			/*line window.go:327*/ result02 := inside(mode, t5, h)
+			yy := result02
+			/*line window.go:328*/ for i := 0; i < mw; i++ {
+				if r.Halted() {
+					/*line window.go:328*/ r.Halt()
 				}
-				/*line window.go:329:90000*/ if mask[j*mw+i] == 0 {
-					/*line window.go:330:90000*/ continue /*line quern_gen.go:11664:1*/
+				/*line window.go:329*/ if mask[j*mw+i] == 0 {
+					continue
 				}
-				/*line window.go:332*/ u := value
+				u := value
 				t10 := x + i - cx
 				/*line window.go:333*/ result03 := inside(mode, t10, w)
 				xx := result03
@@ -11677,7 +12298,7 @@ func quernRow1MaskedExtreme_float32(r *host.Run, base int, size int, y int, h in
 			}
 		}
 		/*line window.go:339*/ dst[start2+e] = v
-	} /*line quern_gen.go:11680:1*/
+	} /*line quern_gen.go:12301:1*/
 }
 
 func quernPlainSubtract[T uint8 | uint16](r *host.Run) {
@@ -11756,7 +12377,7 @@ func quernRow1Subtract[T uint8 | uint16](r *host.Run, base int, row int, y int, 
 			v = min(u, v)
 		}
 		dst[start3+e] = u - v
-	} /*line quern_gen.go:11759:1*/
+	} /*line quern_gen.go:12380:1*/
 }
 
 func quernPlainSubtract_float32(r *host.Run) {
@@ -11835,5 +12456,7 @@ func quernRow1Subtract_float32(r *host.Run, base int, row int, y int, h int, a [
 			v = min(u, v)
 		}
 		dst[start3+e] = u - v
-	} /*line quern_gen.go:11838:1*/
+	} /*line quern_gen.go:12459:1*/
 }
+
+//line window.go:357

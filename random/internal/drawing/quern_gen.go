@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random/internal/drawing",
 	Archive: &quern_gen_zip,
-	Sum:     "52fe01c6235fe6bbb40340bc272ae4529680fab7def1e535a75279ab02fb9a79",
+	Sum:     "725422fd8c66b5172f0e1079c5ab07d777eb087346256cf2e3df0213ed2a8159",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -182,3 +182,5 @@ func quernRow1Draw(r *host.Run, base int, size int, size2 int, src random.Source
 		}
 	} /*line quern_gen.go:183:1*/
 }
+
+//line drawing.go:38
