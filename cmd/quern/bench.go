@@ -15,11 +15,12 @@ import (
 func benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure the libraries on a device",
+		Short: "Measure devices, kernels and libraries",
 		Args:  noArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(benchAlgoCommand())
+	cmd.AddCommand(compiledBench()...)
 	return cmd
 }
 
@@ -28,6 +29,7 @@ type algoBench struct {
 	device        string
 	elements      int
 	sweep, asJSON bool
+	plot          string
 }
 
 func benchAlgoCommand() *cobra.Command {
@@ -45,7 +47,8 @@ The measurement is a program of its own, which the go command compiles first. Ru
 it where quern gen works: in a module that requires quern.dev.`,
 		Example: `  quern bench algo
   quern bench algo --device cpu --elements 1000000
-  quern bench algo --sweep > sweep.csv`,
+  quern bench algo --sweep > sweep.csv
+  quern bench algo --sweep --elements 1073741824 --plot sweep.svg > sweep.csv`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			const most = 1 << 30
@@ -54,6 +57,8 @@ it where quern gen works: in a module that requires quern.dev.`,
 				return errUsage{fmt.Errorf("%d elements: want 1 to %d, or 0 for a number that suits the device", b.elements, most), cmd.CommandPath()}
 			case b.sweep && b.elements > 0 && b.elements < 1<<10:
 				return errUsage{fmt.Errorf("--sweep to %d elements: it begins with %d", b.elements, 1<<10), cmd.CommandPath()}
+			case b.plot != "" && !b.sweep:
+				return errUsage{errors.New("--plot without --sweep: there is nothing to plot"), cmd.CommandPath()}
 			}
 			run := b.command(cmd.Context())
 			run.Stdout, run.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
@@ -64,6 +69,7 @@ it where quern gen works: in a module that requires quern.dev.`,
 	flags.StringVar(&b.device, "device", "", "device: cuda, cuda:1, cpu or sim; the best one if empty")
 	flags.IntVar(&b.elements, "elements", 0, "number of elements of 4 bytes (fft: 8); 0 means one that suits the device")
 	flags.BoolVar(&b.sweep, "sweep", false, "measure the powers of two from 2^10 to --elements, by default 2^28 on a GPU, and write CSV")
+	flags.StringVar(&b.plot, "plot", "", "write an SVG plot of the sweep to this file")
 	flags.BoolVar(&b.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -72,7 +78,7 @@ it where quern gen works: in a module that requires quern.dev.`,
 // libraries are no part of the quern command: their kernels would make it much larger.
 func (b *algoBench) command(ctx context.Context) *exec.Cmd {
 	run := exec.CommandContext(ctx, "go", "run", "quern.dev/internal/algobench",
-		"-device="+b.device, "-elements="+strconv.Itoa(b.elements), "-sweep="+strconv.FormatBool(b.sweep), "-json="+strconv.FormatBool(b.asJSON))
+		"-device="+b.device, "-elements="+strconv.Itoa(b.elements), "-sweep="+strconv.FormatBool(b.sweep), "-json="+strconv.FormatBool(b.asJSON), "-plot="+b.plot)
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
 	run.WaitDelay = 10 * time.Second
 	return run

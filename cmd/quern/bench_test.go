@@ -10,8 +10,8 @@ import (
 )
 
 func TestBenchAlgoRunsItsProgramWithTheOptions(t *testing.T) {
-	b := algoBench{device: "cuda:1", elements: 4096, sweep: true}
-	want := []string{"go", "run", "quern.dev/internal/algobench", "-device=cuda:1", "-elements=4096", "-sweep=true", "-json=false"}
+	b := algoBench{device: "cuda:1", elements: 4096, sweep: true, plot: "sweep.svg"}
+	want := []string{"go", "run", "quern.dev/internal/algobench", "-device=cuda:1", "-elements=4096", "-sweep=true", "-json=false", "-plot=sweep.svg"}
 	if got := b.command(t.Context()).Args; !slices.Equal(got, want) {
 		t.Errorf("the command is %q, want %q", got, want)
 	}

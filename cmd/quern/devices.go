@@ -99,7 +99,7 @@ func devices(w io.Writer, list []gpu.DeviceInfo, asJSON bool) error {
 		fmt.Fprintf(w, "  %s: %s\n", r.ID, r.Reason)
 	}
 	if !first {
-		fmt.Fprintln(w, "\nRun 'quern doctor' to find out how to fix this.")
+		fmt.Fprintln(w, "\nRun 'go tool quern doctor' to find out how to fix this.")
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ cpu     AMD EPYC     24.0 GiB   -           go1.26
 Not usable:
   cuda:1: the device has compute capability 3.7, needed is 5.0
 
-Run 'quern doctor' to find out how to fix this.
+Run 'go tool quern doctor' to find out how to fix this.
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

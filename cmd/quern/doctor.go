@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,16 +16,21 @@ import (
 )
 
 func doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	full := false
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find out why a GPU is not used, and how to fix it",
 		Long: `doctor checks what Quern uses: the Go toolchain, the NVIDIA driver and its device
 files, and optional tools. For each it prints its purpose, what is wrong, and how
 to fix it. It exits with 1 if kernels cannot run on a GPU of this machine. The
-CPU and the simulator need no setup.`,
+CPU and the simulator need no setup.
+
+With --full it also assesses the hardware, and says what to change: the GPUs' PCIe
+link as negotiated under load, ECC, power limit and clocks, and of the machine
+NUMA, huge pages, the limit of locked memory and the CPU's governor.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return doctor(cmd.OutOrStdout(), machine{
+			err := doctor(cmd.OutOrStdout(), machine{
 				os: runtime.GOOS, arch: runtime.GOARCH,
 				devices:  gpu.Devices(),
 				lookPath: exec.LookPath,
@@ -38,8 +44,17 @@ CPU and the simulator need no setup.`,
 				},
 				getenv: os.Getenv,
 			})
+			if full {
+				err = errors.Join(err, assess(cmd.Context(), cmd.OutOrStdout()))
+			}
+			if errors.Is(err, errFound) {
+				return errFound
+			}
+			return err
 		},
 	}
+	cmd.Flags().BoolVar(&full, "full", false, "also assess the hardware")
+	return cmd
 }
 
 // machine is what doctor examines. Tests create their own.
@@ -62,6 +77,16 @@ type finding struct {
 
 func doctor(w io.Writer, m machine) error {
 	findings, usable := m.examine()
+	printFindings(w, findings)
+	if usable == "" {
+		fmt.Fprintln(w, "\nKernels run on the CPU of this machine, which needs no further setup.")
+		return errFound
+	}
+	fmt.Fprintf(w, "\nKernels run on %s.\n", usable)
+	return nil
+}
+
+func printFindings(w io.Writer, findings []finding) {
 	for _, f := range findings {
 		mark := "ok     "
 		switch {
@@ -75,12 +100,6 @@ func doctor(w io.Writer, m machine) error {
 			fmt.Fprintf(w, "         -> %s\n", f.advice)
 		}
 	}
-	if usable == "" {
-		fmt.Fprintln(w, "\nKernels run on the CPU of this machine, which needs no further setup.")
-		return errFound
-	}
-	fmt.Fprintf(w, "\nKernels run on %s.\n", usable)
-	return nil
 }
 
 // examine returns all findings, and the first usable GPU or "".

@@ -114,7 +114,7 @@ func compile(stderr io.Writer, packages []*frontend.Package, use func(*frontend.
 			err = use(p, out)
 		}
 		if err != nil {
-			report(stderr, err)
+			reportProblems(stderr, err)
 			failed = true
 		}
 	}
@@ -126,7 +126,7 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 	if err != nil {
 		return err
 	}
-	outdated, kernels, removed := false, 0, 0
+	outdated, kernels, packagesWithKernels, removed := false, 0, 0, 0
 	failed := compile(stderr, packages, func(p *frontend.Package, out *generate.Output) error {
 		old, err := generate.Read(p)
 		if err != nil {
@@ -155,6 +155,7 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 			}
 			return nil
 		}
+		packagesWithKernels++
 		var stale []file
 		for _, f := range []struct {
 			name     string
@@ -186,8 +187,15 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 	if failed || outdated {
 		return errFound
 	}
-	if kernels == 0 && removed == 0 {
+	switch {
+	case kernels == 0 && removed == 0:
 		fmt.Fprintf(stdout, "no kernels in %s: mark a function with //quern:kernel\n", describe(patterns))
+	case check: // gen itself prints only what it writes, like other generators
+		verb := "are"
+		if packagesWithKernels == 1 {
+			verb = "is"
+		}
+		fmt.Fprintf(stdout, "%s %s up to date\n", count(packagesWithKernels, "package"), verb)
 	}
 	return nil
 }
@@ -242,15 +250,15 @@ func vet(ctx context.Context, stdout, stderr io.Writer, patterns []string, perf 
 	return nil
 }
 
-// report prints an error: diagnostics with paths relative to the current
+// reportProblems prints an error: diagnostics with paths relative to the current
 // directory, and those that it joins one by one.
-func report(w io.Writer, err error) {
+func reportProblems(w io.Writer, err error) {
 	var joined interface{ Unwrap() []error }
 	var diags frontend.Diagnostics
 	switch {
 	case errors.As(err, &joined):
 		for _, e := range joined.Unwrap() {
-			report(w, e)
+			reportProblems(w, e)
 		}
 	case errors.As(err, &diags):
 		for _, d := range diags {

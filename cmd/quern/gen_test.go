@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -113,7 +114,7 @@ func TestGenWritesBothFilesOnce(t *testing.T) {
 		}
 	}
 	expect(t, 0, "", "", "gen", "./...")
-	expect(t, 0, "", "", "gen", "--check", "./...")
+	expect(t, 0, "1 package is up to date\n", "", "gen", "--check", "./...")
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {
@@ -155,6 +156,28 @@ func TestGenCheckReportsOutdatedFiles(t *testing.T) {
 	expect(t, 0, "filters/quern_gen.go: 2 kernels\n", "", "gen", "./filters")
 	if got, err := os.ReadFile(generated); err != nil || string(got) != string(text) {
 		t.Errorf("gen did not restore the file: %v", err)
+	}
+}
+
+func TestGenReplacesADamagedArchive(t *testing.T) {
+	enter(t, filters)
+	expect(t, 0, "filters/quern_gen.zip: 2 kernels\nfilters/quern_gen.go: 2 kernels\n", "", "gen", "./filters")
+	name := filepath.Join("filters", "quern_gen.zip")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range []string{"index2", "modules", "0.info", "0.ptx"} {
+		damaged := bytes.Clone(text)
+		damaged[bytes.Index(text, []byte(entry))+len(entry)+3] ^= 0x10 // the content follows the name
+		if err := os.WriteFile(name, damaged, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, 1, "filters/quern_gen.zip is out of date: quern_gen.zip is damaged\n", "", "gen", "--check", "./filters")
+		expect(t, 0, "filters/quern_gen.zip: 2 kernels\n", "", "gen", "./filters")
+		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, text) {
+			t.Errorf("a damaged byte of %s: gen did not restore the file: %v", entry, err)
+		}
 	}
 }
 
@@ -241,7 +264,7 @@ func TestGeneratedFilesSurviveACheckoutWithCRLF(t *testing.T) {
 			t.Fatalf("%s has no lines with CR LF: %v", name, err)
 		}
 	}
-	expect(t, 0, "", "", "gen", "--check", "./...")
+	expect(t, 0, "1 package is up to date\n", "", "gen", "--check", "./...")
 	expect(t, 0, "", "", "gen", "./...")
 	expect(t, 0, "2 kernels in 1 package: no problems\n", "", "vet", "./...")
 	if out, err := exec.CommandContext(t.Context(), "go", "run", ".").CombinedOutput(); err != nil || string(out) != "[2 4 6]\n[2 4 6]\n" {

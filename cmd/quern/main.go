@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +45,15 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
   quern devices              which devices can run kernels?
   quern doctor               why isn't the GPU used?
   quern bench algo           how fast are the libraries?
-  quern ring bench           how fast are messages to actors?`,
+  quern bench device         how fast are memory, copies and launches?
+  quern advise ./pkg blur    is this kernel faster on the GPU or the CPU?
+  quern analyze ./pkg blur   what limits it, and what would help?
+  quern ring bench           how fast are messages to actors?
+  quern profile -- ./prog    where does the time of its GPU go?
+  quern annotate -- ./prog   what does each line of its kernels do?
+  quern top                  what are the GPUs doing now?
+  quern export               metrics of the GPUs, for Prometheus
+  quern geo info image.tif   what is in a GeoTIFF file?`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -55,7 +64,7 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
 	root.Version = versionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return errUsage{err, cmd.CommandPath()} })
-	root.AddCommand(genCommand(), vetCommand(), ptxCommand(), devicesCommand(), doctorCommand(), benchCommand(), versionCommand(), completionCommand(root))
+	root.AddCommand(genCommand(), vetCommand(), ptxCommand(), devicesCommand(), doctorCommand(), benchCommand(), profileCommand(), annotateCommand(), topCommand(), exportCommand(), geoCommand(), versionCommand(), completionCommand(root))
 	root.AddCommand(compiled()...)
 	checkHelp(root)
 
@@ -78,12 +87,15 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
 }
 
 // longFlags lists flags with one dash, as in the go command.
-var longFlags = []string{"-version", "-perf", "-check", "-json", "-device", "-actors", "-payload", "-batch", "-duration", "-elements", "-sweep"}
+var longFlags = []string{"-version", "-perf", "-check", "-json", "-device", "-actors", "-payload", "-batch", "-duration", "-elements", "-sweep", "-once", "-interval", "-listen", "-of", "-co", "-a_nodata", "-srcwin", "-band", "-quiet", "-out", "-count", "-sample", "-measure", "-kernel", "-limit", "-plots", "-no-save", "-size", "-arg", "-threads", "-block", "-pinned", "-gpu-card", "-full"}
 
 // doubleDashes rewrites long flags with one dash, as in the go command, to two.
 func doubleDashes(args []string) []string {
 	out := slices.Clone(args)
 	for i, a := range out {
+		if a == "--" {
+			break // what follows is for another program
+		}
 		name, _, _ := strings.Cut(a, "=")
 		if slices.Contains(longFlags, name) {
 			out[i] = "-" + a
@@ -106,4 +118,10 @@ func checkHelp(root *cobra.Command) {
 			return nil
 		}
 	}
+}
+
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }

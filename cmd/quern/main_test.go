@@ -27,7 +27,7 @@ func quern(t *testing.T, args ...string) (code int, stdout, stderr string) {
 
 func TestHelp(t *testing.T) {
 	testmodule.NeedSource(t)
-	for _, command := range []string{"", "gen", "vet", "devices", "doctor", "version", "bench", "bench algo", "ring", "ring bench", "completion"} {
+	for _, command := range []string{"", "gen", "vet", "devices", "doctor", "version", "bench", "bench algo", "ring", "ring bench", "top", "export", "profile", "annotate", "completion"} {
 		name := "quern"
 		args := []string{"--help"}
 		if command != "" {
@@ -62,7 +62,7 @@ func TestMistakesOnTheCommandLineExitWithTwo(t *testing.T) {
 		want string
 	}{
 		{"a command that does not exist", []string{"compile"}, "quern: unknown command \"compile\" for \"quern\"\nRun 'quern --help' for usage.\n"},
-		{"a command that resembles another", []string{"gem"}, "quern: unknown command \"gem\" for \"quern\"\n\nDid you mean this?\n\tgen\n\tvet\nRun 'quern --help' for usage.\n"},
+		{"a command that resembles another", []string{"gem"}, "quern: unknown command \"gem\" for \"quern\"\n\nDid you mean this?\n\tgen\n\tgeo\n\tvet\nRun 'quern --help' for usage.\n"},
 		{"a flag that does not exist", []string{"gen", "--force"}, "quern: unknown flag: --force\nRun 'quern gen --help' for usage.\n"},
 		{"a flag of another command", []string{"vet", "--check"}, "quern: unknown flag: --check\nRun 'quern vet --help' for usage.\n"},
 		{"an invalid value for a flag", []string{"devices", "--json=perhaps"}, "quern: invalid argument \"perhaps\" for \"--json\" flag: strconv.ParseBool: parsing \"perhaps\": invalid syntax\nRun 'quern devices --help' for usage.\n"},
@@ -82,6 +82,8 @@ func TestMistakesOnTheCommandLineExitWithTwo(t *testing.T) {
 		{"a sweep of nothing", []string{"bench", "algo", "-sweep", "-elements", "100"}, "quern: --sweep to 100 elements: it begins with 1024\nRun 'quern bench algo --help' for usage.\n"},
 		{"an unknown library", []string{"bench", "bogus"}, "quern: quern bench takes no arguments, but got \"bogus\"\nRun 'quern bench --help' for usage.\n"},
 		{"an unknown measurement", []string{"ring", "top"}, "quern: quern ring takes no arguments, but got \"top\"\nRun 'quern ring --help' for usage.\n"},
+		{"no file to print", []string{"ptx"}, "quern: name a file: quern_gen.zip of the package\nRun 'quern ptx --help' for usage.\n"},
+		{"more than one module", []string{"ptx", "quern_gen.zip", "saxpy", "scale"}, "quern: one file and one module at a time; remove \"scale\"\nRun 'quern ptx --help' for usage.\n"},
 		{"completion without a shell", []string{"completion"}, "quern: name a shell: bash, fish, powershell or zsh\nRun 'quern completion --help' for usage.\n"},
 		{"completion for an unknown shell", []string{"completion", "tcsh"}, "quern: unknown command \"tcsh\" for \"quern completion\"\nRun 'quern --help' for usage.\n"},
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,7 +21,15 @@ kernel and of a variant, and -older if the module is for older devices. With
 a second argument, it prints the modules whose names begin with it.`,
 		Example: `  quern ptx quern_gen.zip
   quern ptx quern_gen.zip saxpy/narrow`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch n := len(args); {
+			case n == 0:
+				return errUsage{errors.New("name a file: quern_gen.zip of the package"), cmd.CommandPath()}
+			case n > 2:
+				return errUsage{fmt.Errorf("one file and one module at a time; remove %q", args[2]), cmd.CommandPath()}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := os.ReadFile(args[0])
 			if err != nil {

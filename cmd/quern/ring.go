@@ -5,7 +5,14 @@ package main
 import "github.com/spf13/cobra"
 
 // compiled returns the commands that need quern gen's own output.
-func compiled() []*cobra.Command { return []*cobra.Command{ringCommand()} }
+func compiled() []*cobra.Command {
+	return []*cobra.Command{ringCommand(), adviseCommand(), analyzeCommand(), validateCommand()}
+}
+
+// compiledBench returns those below quern bench.
+func compiledBench() []*cobra.Command {
+	return []*cobra.Command{benchDeviceCommand(), benchKernelCommand(), benchCompareCommand()}
+}
 
 func ringCommand() *cobra.Command {
 	cmd := &cobra.Command{

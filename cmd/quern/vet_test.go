@@ -55,3 +55,31 @@ func add(t kernel.Thread, state *table, in *int32, out *float32) kernel.Action {
 		t.Errorf("exit code %d, standard error %q, want %q", code, stderr, want)
 	}
 }
+
+func TestVetDoesNotReportCodeOfLibraries(t *testing.T) {
+	enter(t, `
+-- sends/sends.go --
+package sends
+
+import (
+	"quern.dev/kernel"
+	"quern.dev/ring/actor"
+)
+
+type route struct{ To actor.Ref[parcel] }
+
+type parcel struct {
+	Number int64
+	Weight float64
+}
+
+//quern:actor
+func forward(t kernel.Thread, c *actor.Context, state *route, in *parcel, out *parcel) kernel.Action {
+	if t.ThreadIdx.X == 0 {
+		actor.Send(t, c, state.To, in)
+	}
+	return kernel.Done
+}
+`)
+	expect(t, 0, "1 kernel in 1 package: no problems\n", "", "vet", "-perf", "./...")
+}

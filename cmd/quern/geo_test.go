@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"quern.dev/geo/tiff"
+)
+
+// geoFile writes a file of 100 x 80 pixels with 3 bands, and returns its name and pixels.
+func geoFile(t *testing.T, mask bool) (string, []uint16) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "image.tif")
+	h := tiff.Header{Width: 100, Height: 80, Bands: 3, Type: tiff.Uint16, Photometric: tiff.RGB, NoData: "9",
+		Metadata: []tiff.Item{{Band: -1, Name: "SENSOR", Value: "test"}}}
+	h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.ProjectedCRS, Code: 32633})
+	h.Geo.Keys.Set(tiff.GeoValue{Key: tiff.GTCitation, Text: "WGS 84 / UTM zone 33N"})
+	h.Geo.SetAffine(tiff.Affine{500000, 10, 0, 5000000, 0, -10})
+	pixels := make([]uint16, h.Width*h.Height*h.Bands)
+	for i := range pixels {
+		pixels[i] = uint16(i * 7)
+	}
+	w, err := tiff.Create(name, h, tiff.Options{Strips: true, BlockHeight: 7, Mask: mask})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := tiff.Rows{Pixels: tiff.Bytes(pixels)}
+	if mask {
+		rows.Mask = bytes.Repeat([]byte{0, 255}, h.Width*h.Height/2)
+	}
+	if err := w.WriteRows(context.Background(), rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return name, pixels
+}
+
+func runGeo(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(context.Background(), append([]string{"geo"}, args...), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestGeoInfoDescribesAFile(t *testing.T) {
+	name, _ := geoFile(t, true)
+	code, out, _ := runGeo(t, "info", name)
+	for _, want := range []string{"100 x 80 pixels, 3 bands of uint16", "DEFLATE, predictor 2, interleave PIXEL, strips of 100 x 7", "nodata       9",
+		"mask         yes", "EPSG:32633 WGS 84 / UTM zone 33N", "origin       500000, 5000000", "SENSOR = test"} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%q is missing in:\n%s", want, out)
+		}
+	}
+	code, out, _ = runGeo(t, "info", "-json", name)
+	var info fileJSON
+	if err := json.Unmarshal([]byte(out), &info); code != 0 || err != nil || info.Images[0].EPSG != 32633 || !info.Images[0].Mask {
+		t.Errorf("%v in %s", err, out)
+	}
+}
+
+func TestGeoTranslateCopiesPixelsAndPlace(t *testing.T) {
+	for _, mask := range []bool{false, true} {
+		name, pixels := geoFile(t, mask)
+		result := filepath.Join(t.TempDir(), "result.tif")
+		code, _, stderr := runGeo(t, "translate", "-of", "COG", "-co", "COMPRESS=ZSTD", "-co", "BLOCKSIZE=16", "-srcwin", "10,20,50,40", "-b", "3,1", name, result)
+		if code != 0 {
+			t.Fatal(stderr)
+		}
+		f, err := tiff.Open(result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		im := f.Image()
+		if a, _ := im.Geo.Affine(); im.Compression != tiff.ZSTD || len(im.Overviews()) != 2 || a != (tiff.Affine{500100, 10, 0, 4999800, 0, -10}) || im.NoData != "9" {
+			t.Errorf("%v %v %v", im, len(im.Overviews()), a)
+		}
+		got, err := tiff.Read[uint16](context.Background(), im, im.All())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := make([]uint16, 0, len(got))
+		for y := 20; y < 60; y++ {
+			for x := 10; x < 60; x++ {
+				i := (y*100 + x) * 3
+				want = append(want, pixels[i+2], pixels[i])
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Error("the pixels differ")
+		}
+		if (im.Mask() != nil) != mask {
+			t.Errorf("mask: %v", im.Mask())
+		}
+	}
+}
+
+func TestGeoReportsWhatIsWrong(t *testing.T) {
+	name, _ := geoFile(t, false)
+	result := filepath.Join(t.TempDir(), "result.tif")
+	damaged := filepath.Join(t.TempDir(), "damaged.tif")
+	if err := os.WriteFile(damaged, []byte("II*\x00\xff\xff\xff\x00"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args []string
+		code int
+		text string
+	}{
+		{[]string{"info"}, 2, "want the name of one file"},
+		{[]string{"info", "missing.tif"}, 1, "cannot be opened"},
+		{[]string{"info", damaged}, 1, "at byte 16777215"},
+		{[]string{"translate", name}, 2, "want the names of two files"},
+		{[]string{"translate", "-of", "PNG", name, result}, 2, "want GTiff or COG"},
+		{[]string{"translate", "-co", "COMPRESS=LERC", name, result}, 2, "COMPRESS=LERC"},
+		{[]string{"translate", "-co", "COLOR=RED", name, result}, 2, "unknown option"},
+		{[]string{"translate", "-srcwin", "1,2", name, result}, 2, "x,y,width,height"},
+		{[]string{"translate", "-srcwin", "90,0,20,20", name, result}, 1, "100 x 80 pixels"},
+		{[]string{"translate", "-b", "4", name, result}, 1, "band 3"},
+		{[]string{"translate", "-co", "PREDICTOR=3", name, result}, 1, "predictor 3"},
+	} {
+		code, _, stderr := runGeo(t, test.args...)
+		if code != test.code || !strings.Contains(stderr, test.text) {
+			t.Errorf("%v: exit code %d, %s", test.args, code, stderr)
+		}
+		if _, err := os.Stat(result); err == nil {
+			t.Errorf("%v: there is a file", test.args)
+		}
+	}
+}

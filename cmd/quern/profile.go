@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"quern.dev/cmd/quern/internal/record"
+	"quern.dev/internal/ptxvm"
+	"quern.dev/internal/report"
+)
+
+// profiler holds the options of the command.
+type profiler struct {
+	out     string
+	count   bool
+	sample  bool
+	measure bool
+}
+
+func profileCommand() *cobra.Command {
+	var p profiler
+	cmd := &cobra.Command{
+		Use:   "profile [flags] -- PROGRAM [ARGUMENT...]",
+		Short: "Run a program and report where the time of its GPU goes",
+		Long: `profile runs a program that uses quern.dev/gpu, records what its devices do, and
+writes a report: one HTML file that needs no network. It has a timeline, the
+kernels and the lines of Go that took the most time, copies that were not needed,
+gaps, and the memory of the device. The program needs no change.
+
+With --count the program runs a second time, on the simulator, which counts what
+each line of a kernel does: instructions, active lanes, memory sectors, bank
+conflicts. The report then has the source of the kernels and their place below
+the roofline. The simulator is slow; give the program a small input. If the
+program runs on the simulator in any case (QUERN_DEVICE=sim), it counts at once.
+
+If the program fails or is interrupted, the report has what happened until then.`,
+		Example: `  quern profile -- ./photo -in holiday.jpg
+  quern profile --out report.html -- go test -run=TestLarge ./filters
+  quern profile --count -- ./simulate -steps 2`,
+		Args: func(cmd *cobra.Command, args []string) error { return wantProgram(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&p.out, "out", "o", "", "file of the report; by default the program's name with .html")
+	flags.BoolVar(&p.count, "count", false, "run the program again on the simulator, and count")
+	flags.BoolVar(&p.sample, "sample", false, "record only a sample of more than 3000 operations per second, which slows the program down less")
+	flags.BoolVar(&p.measure, "measure", true, "measure the limits of the device, in about a second, to compare kernels with")
+	return cmd
+}
+
+// wantProgram checks that there is a program to run, after two dashes.
+func wantProgram(cmd *cobra.Command, args []string) error {
+	switch at := cmd.ArgsLenAtDash(); {
+	case len(args) == 0:
+		return errUsage{errors.New("no program: write two dashes, the program and its arguments"), cmd.CommandPath()}
+	case at != 0:
+		return errUsage{fmt.Errorf("%q comes before the program: write two dashes before it, as in %s -- %s", args[0], cmd.CommandPath(), strings.Join(args, " ")), cmd.CommandPath()}
+	}
+	return nil
+}
+
+func (p *profiler) run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	out := p.out
+	if out == "" {
+		out = strings.TrimSuffix(filepath.Base(args[0]), ".exe") + ".html"
+	}
+	// A file that cannot be written must not cost a run.
+	if err := writable(out); err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	run, err := record.Run(ctx, record.Options{Args: args, Sample: p.sample, Count: os.Getenv("QUERN_DEVICE") == "sim", Stdin: os.Stdin, Stdout: stdout, Stderr: stderr})
+	if err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	in := run.Input()
+	if p.count && len(in.Counts) == 0 && ctx.Err() == nil {
+		fmt.Fprintln(stderr, "quern: running the program again on the simulator")
+		again, err := record.Run(ctx, record.Options{Args: args, Count: true, Env: []string{"QUERN_DEVICE=sim"}, Stdout: io.Discard, Stderr: stderr})
+		if err != nil {
+			return fmt.Errorf("profile: %w", err)
+		}
+		in.Counts = again.Counts
+		record.FindSources(ctx, in.Sources, in.Counts)
+	}
+	if p.measure && ctx.Err() == nil {
+		in.Machine = measureMachine(ctx, in.Recording)
+	}
+	in.Created = time.Now()
+	if err := writeReport(out, report.Analyze(in)); err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	fmt.Fprintf(stderr, "quern: wrote %s\n", out)
+	return run.Failure
+}
+
+// writable returns an error if writeReport cannot write a file.
+func writable(name string) error {
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// writeReport writes a file and renames it.
+func writeReport(name string, r *report.Report) error {
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	err = r.WriteHTML(f)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+func annotateCommand() *cobra.Command {
+	var kernel string
+	var limit int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "annotate [flags] -- PROGRAM [ARGUMENT...]",
+		Short: "Run a program on the simulator and show what each line of its kernels does",
+		Long: `annotate runs a program with QUERN_DEVICE=sim and prints the source of its kernels
+with what each line did:
+
+  share     of the instructions that warps executed
+  warp ops  instructions that warps executed
+  lanes     active lanes of a warp, of 32, on average
+  diverged  branches at which the lanes of a warp went different ways
+  sectors   pieces of 32 bytes of global memory per access: 4 are best for
+            elements of 4 bytes, 8 for those of 8; marked if adjacent accesses
+            would need a third less
+  banks     passes that an access to shared memory takes, 1.0 without conflicts
+
+The simulator runs the code that a GPU would run, warp by warp. It has no caches
+and no times. It is slow; give the program a small input.`,
+		Example: `  quern annotate -- ./simulate -steps 2
+  quern annotate --kernel blur -- ./photo -in small.png`,
+		Args: func(cmd *cobra.Command, args []string) error { return wantProgram(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			stderr := cmd.ErrOrStderr()
+			run, err := record.Run(cmd.Context(), record.Options{Args: args, Count: true, Env: []string{"QUERN_DEVICE=sim"}, Stdin: os.Stdin, Stdout: stderr, Stderr: stderr})
+			if err != nil {
+				return fmt.Errorf("annotate: %w", err)
+			}
+			if len(run.Counts) == 0 {
+				return errors.Join(errors.New("annotate: no kernel ran on the simulator; does the program choose its device itself, instead of leaving it to QUERN_DEVICE?"), run.Failure)
+			}
+			counts := run.Counts
+			if kernel != "" {
+				counts = nil
+				for _, k := range run.Counts {
+					if k.Name == kernel || strings.HasSuffix(k.Name, "."+kernel) {
+						counts = append(counts, k)
+					}
+				}
+				if len(counts) == 0 {
+					return fmt.Errorf("annotate: kernel %s did not run; these did: %s", kernel, names(run.Counts))
+				}
+			}
+			list := report.Listings(counts, run.Input().Sources)
+			if asJSON {
+				err = printJSON(cmd.OutOrStdout(), list)
+			} else {
+				err = report.WriteText(cmd.OutOrStdout(), list, limit)
+			}
+			return errors.Join(err, run.Failure)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&kernel, "kernel", "", "show only the kernel with this name")
+	flags.IntVar(&limit, "limit", 5, "show at most so many kernels, those with the most instructions; 0 for all")
+	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// names lists kernels.
+func names(counts []ptxvm.KernelCount) string {
+	var list []string
+	for _, k := range counts {
+		list = append(list, k.Name[strings.LastIndex(k.Name, ".")+1:])
+	}
+	return strings.Join(list, ", ")
+}
