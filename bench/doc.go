@@ -6,6 +6,10 @@
 //	go run ./bench/cpu
 //	                  compares the CPU device with hand-written parallel Go
 //
+// Package advise judges the predictions of profile.Advise, package occupancy compares
+// occupancies with Nsight Compute's, and babelstream.cu is the CUDA form of the five kernels
+// that quern bench device measures.
+//
 // The generated files of the kernels are not in the repository. bench/build generates
 // them. Before go run, write them once with
 //

@@ -114,7 +114,7 @@ func TestActorsAgreeWithTheHandler(t *testing.T) {
 		t.Run(string(b), func(t *testing.T) {
 			dev, err := gpu.Open(gpu.Config{Require: b})
 			if err != nil {
-				t.Skipf("no %s device: %v; quern doctor says what to do", b, err)
+				t.Skipf("no %s device: %v; go tool quern doctor says what to do", b, err)
 			}
 			defer dev.Close()
 			rt, err := ring.New(dev, ring.Config{})

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: &quern_gen_zip,
-	Sum:     "1f6cbe8c953cfd2444a48cae112ebe76d941522b6f1963a75db818d385a25c1a",
+	Sum:     "09feafa8d5c1ea0afa50305319f68044e996fa18a9cb29681597ef0082cf2e19",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -156,3 +156,5 @@ func quernRow1Watch(r *host2.Run, in *reading, state *detector, out *finding, ac
 		}
 	} /*line quern_gen.go:157:1*/
 }
+
+//line detector.go:77

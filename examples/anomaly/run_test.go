@@ -52,7 +52,7 @@ func TestAnomaliesOfASyntheticStreamAreFound(t *testing.T) {
 		t.Run(string(tt.backend), func(t *testing.T) {
 			dev, err := gpu.Open(gpu.Config{Require: tt.backend})
 			if err != nil {
-				t.Skipf("no %s device: %v; quern doctor says what to do", tt.backend, err)
+				t.Skipf("no %s device: %v; go tool quern doctor says what to do", tt.backend, err)
 			}
 			dev.Close()
 			code, stdout, stderr := anomaly(t.Context(), nil, "-device", string(tt.backend), "-sensors", "8", "-readings", tt.readings, "-rate", "0")

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/argon",
 	Archive: &quern_gen_zip,
-	Sum:     "948a174590b838beede1fea39cf4f1684e8f25b7173539e79524b83ebff5dbf3",
+	Sum:     "99265e3446330265a587b8e7f51b1b928f7f5438dbac05eabce90b0f6ad709dc",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -606,3 +606,5 @@ func quernRow1Measure(r *host.Run, base int, t2 int, force []kernel.Vec4[float32
 		}
 	} /*line quern_gen.go:607:1*/
 }
+
+//line kernels.go:142

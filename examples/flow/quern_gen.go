@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/flow",
 	Archive: &quern_gen_zip,
-	Sum:     "bc5a87f73b24e18ec633c80521767b1ded5b19a71fb3bdeacc7cd2e5fd5523da",
+	Sum:     "3e246998fadc717fc3c63029003555926040d05b503a0d8c1b8d8a2efd44dd3b",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -819,3 +819,5 @@ func quernRow1Velocities(r *host.Run, base int, t2 int, uy []float32, from []flo
 		/*line kernels.go:138*/ uy[t1] = t8
 	} /*line quern_gen.go:820:1*/
 }
+
+//line kernels.go:141

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/galaxy",
 	Archive: &quern_gen_zip,
-	Sum:     "be75e94bb80347dc7ff955ea923ac383887549f269910c26b2362542ed2c44b5",
+	Sum:     "b9120c9245c65ed828a4555fce46c736f3218847ba00a4c63aedd8fab7b558d7",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -194,15 +194,27 @@ func quernRow1Accelerate(r *host.Run, ps []kernel.Vec4[float32], first2 int, as 
 
 //go:noinline
 func quernRow2Accelerate(r *host.Run, first int, position []kernel.Vec4[float32], bodies *[256]kernel.Vec4[float32]) {
+	if first >= 0 && 256 <= len(position)-first {
+		row2 := (*[256]kernel.Vec4[float32])(position[first:])
+		for threadX := range 256 {
+			k := first + threadX
+			/*line kernels.go:28*/ body := kernel.Vec4[float32]{}
+			if k < len(position) {
+				body = row2[threadX]
+			}
+			bodies[threadX] = body
+		}
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line kernels.go:28*/ body := kernel.Vec4[float32]{}
 		k := first + threadX
+		/*line kernels.go:28*/ body := kernel.Vec4[float32]{}
 		if k < len(position) {
-			/*line kernels.go:30*/ body = position[k]
+			body = position[k]
 		}
 		bodies[threadX] = body
-	} /*line quern_gen.go:205:1*/
+	} /*line quern_gen.go:217:1*/
 }
 
 //go:noinline
@@ -235,7 +247,7 @@ func quernRow3Accelerate(r *host.Run, ps []kernel.Vec4[float32], first3 int, as 
 		/*line kernels.go:46*/ result02 := a.Add(t6)
 		a = result02
 		aRow[threadX] = a
-	} /*line quern_gen.go:238:1*/
+	} /*line quern_gen.go:250:1*/
 }
 
 //go:noinline
@@ -248,14 +260,14 @@ func quernRow4Accelerate(r *host.Run, ps []kernel.Vec4[float32], first4 int, as 
 			return
 		}
 		if base >= 0 && count3 <= len(acceleration)-base {
-			row2 := acceleration[base:][:count3]
+			row3 := acceleration[base:][:count3]
 			pRow2 := pRow[:][:count3]
 			aRow2 := aRow[:][:count3]
 			for threadX := range count3 {
 				p := pRow2[threadX]
 				a := aRow2[threadX]
 				/*line kernels.go:50*/ a.W += p.W / softening
-				row2[threadX] = a
+				row3[threadX] = a
 			}
 			return
 		}
@@ -269,7 +281,7 @@ func quernRow4Accelerate(r *host.Run, ps []kernel.Vec4[float32], first4 int, as 
 			a.W += p.W / softening
 			acceleration[i] = a
 		}
-	} /*line quern_gen.go:272:1*/
+	} /*line quern_gen.go:284:1*/
 }
 
 func quernPlainAdvance(r *host.Run) {
@@ -355,7 +367,7 @@ func quernRow1Advance(r *host.Run, base int, position []kernel.Vec4[float32], ve
 			/*line kernels.go:67*/ velocity[i] = t8
 			/*line kernels.go:67*/ position[i] = t9
 		}
-	} /*line quern_gen.go:358:1*/
+	} /*line quern_gen.go:370:1*/
 }
 
 func quernPlainEnergies(r *host.Run) {
@@ -411,7 +423,7 @@ func quernRow1Energies(r *host.Run, base int, energy []float64, position []kerne
 			square := float64(v.X)*float64(v.X) + float64(v.Y)*float64(v.Y) + float64(v.Z)*float64(v.Z)
 			energy[i] = float64(position[i].W) * (square + float64(acceleration[i].W)) / 2
 		}
-	} /*line quern_gen.go:414:1*/
+	} /*line quern_gen.go:426:1*/
 }
 
 func quernPlainExpose(r *host.Run) {
@@ -457,7 +469,7 @@ func quernRow1Expose(r *host.Run, base int, position []kernel.Vec4[float32], sca
 				/*line kernels.go:91*/ x := host.Int64[int](float32(math.Floor(float64(row[threadX].X*scale)))) + size
 				y := host.Int64[int](float32(math.Floor(float64(-row[threadX].Y*scale)))) + size2
 				if x >= 0 && x < width && y >= 0 && y < height {
-					galaxy := 2 * i / len(position)
+					galaxy := host.Div(2*i, len(position))
 					kernel.AtomicAdd(&light[2*(y*width+x)+galaxy], 1)
 				}
 			}
@@ -473,8 +485,10 @@ func quernRow1Expose(r *host.Run, base int, position []kernel.Vec4[float32], sca
 		x := host.Int64[int](float32(math.Floor(float64(position[i].X*scale)))) + size
 		y := host.Int64[int](float32(math.Floor(float64(-position[i].Y*scale)))) + size2
 		if x >= 0 && x < width && y >= 0 && y < height {
-			galaxy := 2 * i / len(position)
+			galaxy := host.Div(2*i, len(position))
 			kernel.AtomicAdd(&light[2*(y*width+x)+galaxy], 1)
 		}
-	} /*line quern_gen.go:479:1*/
+	} /*line quern_gen.go:491:1*/
 }
+
+//line kernels.go:99

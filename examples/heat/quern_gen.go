@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/heat",
 	Archive: &quern_gen_zip,
-	Sum:     "df974a6403b58230be3d1096dcd6f62403b60edc43e7a0a374516849e6da29dd",
+	Sum:     "0653bbf79432f8ef37e49300ee549c4d2fdde4585da57ca3118ce207a2c13057",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -646,3 +646,5 @@ func quernRow4Steps(r *host.Run, cellss [][8]float32, base int, w int, base2 int
 		}
 	} /*line quern_gen.go:647:1*/
 }
+
+//line kernels.go:107

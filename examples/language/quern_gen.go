@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: &quern_gen_zip,
-	Sum:     "7e99bb0bc97f4931074dcb6085d93fd2acf4af6a60c4938c6025ee452d6c77ff",
+	Sum:     "3b41e492f54560109051333f5bfb0d8377758e134ddd68eb05ce5e57472a1744",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -1359,17 +1359,17 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width i
 				/*line basics.go:19*/ t3 := data[t1:t2]
 				/*line basics.go:20:10000*/ for i := 0; i < len(t3); i++ {
 					/*line basics.go:19*/ v := t3[i]
-					/*line basics.go:20:10000*/ a = (a + uint32(v)) % 65521
-					/*line basics.go:21:10000*/ b = (b + a) % 65521 /*line quern_gen.go:1363:1*/
+					a = (a + uint32(v)) % 65521
+					b = (b + a) % 65521
 				}
-				/*line basics.go:23:10000*/ row2[threadX] = b<<16 | a /*line quern_gen.go:1365:1*/
+				row2[threadX] = b<<16 | a
 			}
-			/*line basics.go:25:10000*/ return /*line quern_gen.go:1367:1*/
+			return
 		}
 	}
-	/*line basics.go:28:10000*/ for threadX := range width2 {
-		/*line basics.go:29:10000*/ r.ThreadIdx.X = threadX
-		/*line basics.go:30*/ row := base + threadX
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
 		t1 := row * width
 		t2 := (row + 1) * width
 		/*line basics.go:15*/ if row >= len(sums) {
@@ -1380,11 +1380,11 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width i
 		/*line basics.go:19*/ t3 := data[t1:t2]
 		/*line basics.go:20:10000*/ for i := 0; i < len(t3); i++ {
 			/*line basics.go:19*/ v := t3[i]
-			/*line basics.go:20:10000*/ a = (a + uint32(v)) % 65521
-			/*line basics.go:21:10000*/ b = (b + a) % 65521 /*line quern_gen.go:1384:1*/
+			a = (a + uint32(v)) % 65521
+			b = (b + a) % 65521
 		}
-		/*line basics.go:23:10000*/ sums[row] = b<<16 | a /*line quern_gen.go:1386:1*/
-	}
+		sums[row] = b<<16 | a
+	} /*line quern_gen.go:1387:1*/
 }
 
 func quernPlainPopulation(r *host2.Run) {
@@ -1598,19 +1598,19 @@ func quernHostDiffuse(r *host2.Run) {
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line cluster.go:15:20000*/ quernRow1Diffuse(r, base, size, n, y, x, dimX) /*line quern_gen.go:1601:1*/
+					quernRow1Diffuse(r, base, size, n, y, x, dimX)
 				}
 			}
 			/*line cluster.go:14*/ r.SyncGrid()
 			/*line cluster.go:15:20000*/ for threadZ := range dimZ {
-				/*line cluster.go:16:20000*/ for threadY := range dimY {
-					/*line cluster.go:17:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line cluster.go:18:20000*/ quernRow2Diffuse(r, base, size, n, x, y, dimX) /*line quern_gen.go:1608:1*/
+				/*line cluster.go:16*/ for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2Diffuse(r, base, size, n, x, y, dimX)
 				}
 			}
-			/*line cluster.go:18:20000*/ r.SyncGrid() /*line quern_gen.go:1611:1*/
+			/*line cluster.go:18:20000*/ r.SyncGrid()
 		}
-	}
+	} /*line quern_gen.go:1613:1*/
 }
 
 //go:noinline
@@ -1628,9 +1628,9 @@ func quernRow2Diffuse(r *host2.Run, base int, size int, n int, x []float32, y []
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line cluster.go:15:20000*/ for i3 := base + threadX; i3 < n; i3 += size {
-			/*line cluster.go:16:20000*/ x[i3] = y[i3] /*line quern_gen.go:1631:1*/
+			x[i3] = y[i3]
 		}
-	}
+	} /*line quern_gen.go:1633:1*/
 }
 
 func quernPlainClusterHistogram(r *host2.Run) {
@@ -1663,42 +1663,42 @@ func quernHostClusterHistogram(r *host2.Run) {
 				quernRow1ClusterHistogram(r, half)
 			}
 		}
-		/*line cluster.go:29:20000*/ r.SyncCluster()
-		/*line cluster.go:30:20000*/ iFirst = blockX * 128
-		/*line cluster.go:31:20000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(data) && iFirst < size2; iFirst += size3 {
-			/*line cluster.go:32:20000*/ at = iFirst
-			/*line cluster.go:33:20000*/ at2 = iFirst + size4
-			/*line cluster.go:34:20000*/ at3 = iFirst + size5
-			/*line cluster.go:35:20000*/ at4 = iFirst + size6
-			/*line cluster.go:36:20000*/ for threadZ := range 1 {
+		/*line cluster.go:29*/ r.SyncCluster()
+		iFirst = blockX * 128
+		for ; 0 < size && size < 1099511627776 && 0 <= len(data) && iFirst < size2; iFirst += size3 {
+			at = iFirst
+			at2 = iFirst + size4
+			at3 = iFirst + size5
+			at4 = iFirst + size6
+			for threadZ := range 1 {
 				/*line cluster.go:37:20000*/ for threadY := range 1 {
-					/*line cluster.go:38:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line cluster.go:39:20000*/ quernRow2ClusterHistogram(r, data, at, half, at2, at3, at4) /*line quern_gen.go:1676:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2ClusterHistogram(r, data, at, half, at2, at3, at4)
 				}
 			}
 		}
-		/*line cluster.go:43:20000*/ iFirst2 = max(iFirst, blockX*128)
-		/*line cluster.go:44:20000*/ for ; iFirst2 < len(data); iFirst2 += size {
+		/*line cluster.go:43*/ iFirst2 = max(iFirst, blockX*128)
+		for ; iFirst2 < len(data); iFirst2 += size {
 			/*line cluster.go:45:20000*/ for threadZ := range 1 {
-				/*line cluster.go:46:20000*/ for threadY := range 1 {
-					/*line cluster.go:47:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line cluster.go:48*/ quernRow3ClusterHistogram(r, iFirst2, data, half)
+				/*line cluster.go:46*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow3ClusterHistogram(r, iFirst2, data, half)
 				}
-			} /*line quern_gen.go:1687:1*/
-		}
-		/*line cluster.go:34:20000*/ r.SyncCluster()
-		/*line cluster.go:35:20000*/ for threadZ := range 1 {
-			/*line cluster.go:36:20000*/ for threadY := range 1 {
-				/*line cluster.go:37:20000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line cluster.go:38:20000*/ quernRow4ClusterHistogram(r, base, counts, half) /*line quern_gen.go:1693:1*/
 			}
 		}
-	}
+		/*line cluster.go:34*/ r.SyncCluster()
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow4ClusterHistogram(r, base, counts, half)
+			}
+		}
+	} /*line quern_gen.go:1696:1*/
 }
 
 //go:noinline
 func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
-	/*line cluster.go:28:20000*/ clear(half[0:128]) /*line quern_gen.go:1701:1*/
+	/*line cluster.go:28*/ clear(half[0:128]) /*line quern_gen.go:1701:1*/
 }
 
 //go:noinline
@@ -1710,36 +1710,36 @@ func quernRow2ClusterHistogram(r *host2.Run, data []uint8, at int, half *[128]in
 		row4 := (*[128]uint8)(data[at4:])
 		for threadX := range 128 {
 			r.ThreadIdx.X = threadX
-			/*line cluster.go:31:20000*/ bin := int(row[threadX])
-			/*line cluster.go:32:20000*/ t2 := host2.ClusterShared(r, half, bin/128)
-			/*line cluster.go:32:20000*/ atomic.AddInt32(&t2[bin%128], 1)
-			/*line cluster.go:31:20000*/ bin2 := int(row2[threadX])
-			/*line cluster.go:32:20000*/ t22 := host2.ClusterShared(r, half, bin2/128)
-			/*line cluster.go:32:20000*/ atomic.AddInt32(&t22[bin2%128], 1)
-			/*line cluster.go:31:20000*/ bin3 := int(row3[threadX])
-			/*line cluster.go:32:20000*/ t23 := host2.ClusterShared(r, half, bin3/128)
-			/*line cluster.go:32:20000*/ atomic.AddInt32(&t23[bin3%128], 1)
-			/*line cluster.go:31:20000*/ bin4 := int(row4[threadX])
-			/*line cluster.go:32:20000*/ t24 := host2.ClusterShared(r, half, bin4/128)
-			/*line cluster.go:32:20000*/ atomic.AddInt32(&t24[bin4%128], 1) /*line quern_gen.go:1724:1*/
+			/*line cluster.go:31*/ bin := int(row[threadX])
+			t2 := host2.ClusterShared(r, half, bin/128)
+			/*line cluster.go:32*/ atomic.AddInt32(&t2[bin%128], 1)
+			/*line cluster.go:31*/ bin2 := int(row2[threadX])
+			t22 := host2.ClusterShared(r, half, bin2/128)
+			/*line cluster.go:32*/ atomic.AddInt32(&t22[bin2%128], 1)
+			/*line cluster.go:31*/ bin3 := int(row3[threadX])
+			t23 := host2.ClusterShared(r, half, bin3/128)
+			/*line cluster.go:32*/ atomic.AddInt32(&t23[bin3%128], 1)
+			/*line cluster.go:31*/ bin4 := int(row4[threadX])
+			t24 := host2.ClusterShared(r, half, bin4/128)
+			/*line cluster.go:32*/ atomic.AddInt32(&t24[bin4%128], 1)
 		}
-		/*line cluster.go:34:20000*/ return /*line quern_gen.go:1726:1*/
+		return
 	}
-	/*line cluster.go:36:20000*/ for threadX := range 128 {
-		/*line cluster.go:37:20000*/ r.ThreadIdx.X = threadX
-		/*line cluster.go:31:20000*/ bin := int(data[at+threadX])
-		/*line cluster.go:32:20000*/ t2 := host2.ClusterShared(r, half, bin/128)
-		/*line cluster.go:32:20000*/ atomic.AddInt32(&t2[bin%128], 1)
-		/*line cluster.go:31:20000*/ bin2 := int(data[at2+threadX])
-		/*line cluster.go:32:20000*/ t22 := host2.ClusterShared(r, half, bin2/128)
-		/*line cluster.go:32:20000*/ atomic.AddInt32(&t22[bin2%128], 1)
-		/*line cluster.go:31:20000*/ bin3 := int(data[at3+threadX])
-		/*line cluster.go:32:20000*/ t23 := host2.ClusterShared(r, half, bin3/128)
-		/*line cluster.go:32:20000*/ atomic.AddInt32(&t23[bin3%128], 1)
-		/*line cluster.go:31:20000*/ bin4 := int(data[at4+threadX])
-		/*line cluster.go:32:20000*/ t24 := host2.ClusterShared(r, half, bin4/128)
-		/*line cluster.go:32:20000*/ atomic.AddInt32(&t24[bin4%128], 1) /*line quern_gen.go:1741:1*/
-	}
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		/*line cluster.go:31*/ bin := int(data[at+threadX])
+		t2 := host2.ClusterShared(r, half, bin/128)
+		/*line cluster.go:32*/ atomic.AddInt32(&t2[bin%128], 1)
+		/*line cluster.go:31*/ bin2 := int(data[at2+threadX])
+		t22 := host2.ClusterShared(r, half, bin2/128)
+		/*line cluster.go:32*/ atomic.AddInt32(&t22[bin2%128], 1)
+		/*line cluster.go:31*/ bin3 := int(data[at3+threadX])
+		t23 := host2.ClusterShared(r, half, bin3/128)
+		/*line cluster.go:32*/ atomic.AddInt32(&t23[bin3%128], 1)
+		/*line cluster.go:31*/ bin4 := int(data[at4+threadX])
+		t24 := host2.ClusterShared(r, half, bin4/128)
+		/*line cluster.go:32*/ atomic.AddInt32(&t24[bin4%128], 1)
+	} /*line quern_gen.go:1742:1*/
 }
 
 //go:noinline
@@ -1753,21 +1753,21 @@ func quernRow3ClusterHistogram(r *host2.Run, iFirst2 int, data []uint8, half *[1
 			row5 := data[iFirst2:][:count3]
 			for threadX := range count3 {
 				r.ThreadIdx.X = threadX
-				/*line cluster.go:31:20000*/ bin5 := int(row5[threadX])
-				/*line cluster.go:32:20000*/ t25 := host2.ClusterShared(r, half, bin5/128)
-				/*line cluster.go:32:20000*/ atomic.AddInt32(&t25[bin5%128], 1) /*line quern_gen.go:1758:1*/
+				/*line cluster.go:31*/ bin5 := int(row5[threadX])
+				t25 := host2.ClusterShared(r, half, bin5/128)
+				/*line cluster.go:32*/ atomic.AddInt32(&t25[bin5%128], 1)
 			}
-			/*line cluster.go:34:20000*/ return /*line quern_gen.go:1760:1*/
+			return
 		}
 	}
 	/*line cluster.go:37:20000*/ for threadX := range 128 {
-		/*line cluster.go:38:20000*/ r.ThreadIdx.X = threadX
+		r.ThreadIdx.X = threadX
 		/*line cluster.go:30:20000*/ if iFirst2+threadX < len(data) {
-			/*line cluster.go:31:20000*/ bin5 := int(data[iFirst2+threadX])
-			/*line cluster.go:32:20000*/ t25 := host2.ClusterShared(r, half, bin5/128)
-			/*line cluster.go:32:20000*/ atomic.AddInt32(&t25[bin5%128], 1) /*line quern_gen.go:1768:1*/
+			bin5 := int(data[iFirst2+threadX])
+			t25 := host2.ClusterShared(r, half, bin5/128)
+			/*line cluster.go:32*/ atomic.AddInt32(&t25[bin5%128], 1)
 		}
-	}
+	} /*line quern_gen.go:1770:1*/
 }
 
 //go:noinline
@@ -1775,8 +1775,8 @@ func quernRow4ClusterHistogram(r *host2.Run, base int, counts []int32, half *[12
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		bin6 := base + threadX
-		/*line cluster.go:36:20000*/ atomic.AddInt32(&counts[bin6%256], half[threadX]) /*line quern_gen.go:1778:1*/
-	}
+		/*line cluster.go:36*/ atomic.AddInt32(&counts[bin6%256], half[threadX])
+	} /*line quern_gen.go:1779:1*/
 }
 
 func quernPlainClampAll[T float32 | int32](r *host2.Run) {
@@ -1813,18 +1813,18 @@ func quernRow1ClampAll[T float32 | int32](r *host2.Run, base int, x []T, lo T, h
 		if base >= 0 && count <= len(x)-base {
 			row := x[base:][:count]
 			for threadX := range count {
-				/*line functions.go:19:30000*/ row[threadX] = min(max(row[threadX], lo), hi) /*line quern_gen.go:1816:1*/
+				/*line functions.go:19*/ row[threadX] = min(max(row[threadX], lo), hi)
 			}
-			/*line functions.go:21:30000*/ return /*line quern_gen.go:1818:1*/
+			return
 		}
 	}
 	/*line functions.go:24:30000*/ for threadX := range width {
-		/*line functions.go:25:30000*/ r.ThreadIdx.X = threadX
-		/*line functions.go:26:30000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line functions.go:18:30000*/ if i < len(x) {
-			/*line functions.go:19:30000*/ x[i] = min(max(x[i], lo), hi) /*line quern_gen.go:1825:1*/
+			x[i] = min(max(x[i], lo), hi)
 		}
-	}
+	} /*line quern_gen.go:1827:1*/
 }
 
 func quernPlainClampAll_meters(r *host2.Run) {
@@ -1861,18 +1861,18 @@ func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo meters, hi 
 		if base >= 0 && count <= len(x)-base {
 			row := x[base:][:count]
 			for threadX := range count {
-				/*line functions.go:19:30000*/ row[threadX] = min(max(row[threadX], lo), hi) /*line quern_gen.go:1864:1*/
+				/*line functions.go:19*/ row[threadX] = min(max(row[threadX], lo), hi)
 			}
-			/*line functions.go:21:30000*/ return /*line quern_gen.go:1866:1*/
+			return
 		}
 	}
 	/*line functions.go:24:30000*/ for threadX := range width {
-		/*line functions.go:25:30000*/ r.ThreadIdx.X = threadX
-		/*line functions.go:26:30000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line functions.go:18:30000*/ if i < len(x) {
-			/*line functions.go:19:30000*/ x[i] = min(max(x[i], lo), hi) /*line quern_gen.go:1873:1*/
+			x[i] = min(max(x[i], lo), hi)
 		}
-	}
+	} /*line quern_gen.go:1875:1*/
 }
 
 func quernPlainConvertAll[T float32 | float64, U int16 | int32](r *host2.Run) {
@@ -1910,18 +1910,18 @@ func quernRow1ConvertAll[T float32 | float64, U int16 | int32](r *host2.Run, bas
 			row := to[base:][:count]
 			row2 := from[base:][:count]
 			for threadX := range count {
-				/*line functions.go:28:30000*/ row[threadX] = host2.Narrow[U](scale * row2[threadX]) /*line quern_gen.go:1913:1*/
+				/*line functions.go:28*/ row[threadX] = host2.Narrow[U](scale * row2[threadX])
 			}
-			/*line functions.go:30:30000*/ return /*line quern_gen.go:1915:1*/
+			/*line functions.go:30:30000*/ return
 		}
 	}
-	/*line functions.go:33:30000*/ for threadX := range width {
-		/*line functions.go:34:30000*/ r.ThreadIdx.X = threadX
-		/*line functions.go:35:30000*/ i := base + threadX
+	/*line functions.go:33*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line functions.go:27:30000*/ if i < len(to) {
-			/*line functions.go:28:30000*/ to[i] = host2.Narrow[U](scale * from[i]) /*line quern_gen.go:1922:1*/
+			to[i] = host2.Narrow[U](scale * from[i])
 		}
-	}
+	} /*line quern_gen.go:1924:1*/
 }
 
 func quernPlainExtremes(r *host2.Run) {
@@ -1964,57 +1964,55 @@ func quernRow1Extremes(r *host2.Run, base int, most []int32, x []int32, width in
 				row := base + threadX
 				t1 := row * width
 				t2 := (row + 1) * width
-				/*line functions.go:49:30000*/ values := x[t1:t2]
-				/*line functions.go:50:30000*/ first := values[0]
+				/*line functions.go:49*/ values := x[t1:t2]
+				first := values[0]
 				/*line functions.go:34:30000*/ for i := 0; i < len(values); i++ {
-					/*line functions.go:34:30000*/ v := values[i]
-					/*line functions.go:35:30000*/ a := first
-					/*line functions.go:50:30000*/ result := max(a, v)
-					/*line functions.go:35:30000*/ first = result /*line quern_gen.go:1973:1*/
+					/*line functions.go:34*/ v := values[i]
+					a := first
+					/*line functions.go:50*/ result := max(a, v)
+					/*line functions.go:35*/ first = result
 				}
 				/*line functions.go:37:30000*/ result2 := first
-				/*line functions.go:50:30000*/ row2[threadX] = result2
-//line functions.go:51:30000
+				/*line functions.go:50*/ row2[threadX] = result2
 				var count int32
 				/*line functions.go:34:30000*/ for i2 := 0; i2 < len(values); i2++ {
-					/*line functions.go:34:30000*/ v2 := values[i2]
-					/*line functions.go:53:30000*/ if v2 < 0 {
-						/*line functions.go:54:30000*/ count++ /*line quern_gen.go:1982:1*/
+					/*line functions.go:34*/ v2 := values[i2]
+					/*line functions.go:53*/ if v2 < 0 {
+						count++
 					}
 				}
-				/*line functions.go:58:30000*/ row3[threadX] = count /*line quern_gen.go:1985:1*/
+				/*line functions.go:58:30000*/ row3[threadX] = count
 			}
-			/*line functions.go:60:30000*/ return /*line quern_gen.go:1987:1*/
+			/*line functions.go:60*/ return
 		}
 	}
-	/*line functions.go:63:30000*/ for threadX := range width2 {
-		/*line functions.go:64*/ r.ThreadIdx.X = threadX
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * width
 		t2 := (row + 1) * width
 		/*line functions.go:46:30000*/ if row >= len(most) {
-			/*line functions.go:47:30000*/ continue /*line quern_gen.go:1996:1*/
+			continue
 		}
-		/*line functions.go:49:30000*/ values := x[t1:t2]
-		/*line functions.go:50:30000*/ first := values[0]
+		/*line functions.go:49*/ values := x[t1:t2]
+		first := values[0]
 		/*line functions.go:34:30000*/ for i := 0; i < len(values); i++ {
-			/*line functions.go:34:30000*/ v := values[i]
-			/*line functions.go:35:30000*/ a := first
-			/*line functions.go:50:30000*/ result := max(a, v)
-			/*line functions.go:35:30000*/ first = result /*line quern_gen.go:2004:1*/
+			/*line functions.go:34*/ v := values[i]
+			a := first
+			/*line functions.go:50*/ result := max(a, v)
+			/*line functions.go:35*/ first = result
 		}
 		/*line functions.go:37:30000*/ result2 := first
-		/*line functions.go:50:30000*/ most[row] = result2
-//line functions.go:51:30000
+		/*line functions.go:50*/ most[row] = result2
 		var count int32
 		/*line functions.go:34:30000*/ for i2 := 0; i2 < len(values); i2++ {
-			/*line functions.go:34:30000*/ v2 := values[i2]
-			/*line functions.go:53:30000*/ if v2 < 0 {
-				/*line functions.go:54:30000*/ count++ /*line quern_gen.go:2013:1*/
+			/*line functions.go:34*/ v2 := values[i2]
+			/*line functions.go:53*/ if v2 < 0 {
+				count++
 			}
 		}
-		/*line functions.go:58:30000*/ negatives[row] = count /*line quern_gen.go:2016:1*/
-	}
+		/*line functions.go:58:30000*/ negatives[row] = count
+	} /*line quern_gen.go:2015:1*/
 }
 
 func quernPlainReturnedFunctions(r *host2.Run) {
@@ -2086,7 +2084,7 @@ func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, width int) 
 			/*line functions.go:68*/ result2 := y2
 			/*line functions.go:78*/ x[i] = result + result2
 		}
-	} /*line quern_gen.go:2089:1*/
+	} /*line quern_gen.go:2087:1*/
 }
 
 func quernPlainMethodValues(r *host2.Run) {
@@ -2137,7 +2135,7 @@ func quernRow1MethodValues(r *host2.Run, base int, x []meters, width int) {
 			/*line functions.go:88*/ result0 := t1.feet()
 			/*line functions.go:88*/ x[i] = result0
 		}
-	} /*line quern_gen.go:2140:1*/
+	} /*line quern_gen.go:2138:1*/
 }
 
 func quernPlainPositions(r *host2.Run) {
@@ -2177,18 +2175,17 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 			row2 := at[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line sort/search.go:61:40000*/ i2 := 0
-				/*line sort/search.go:62:40000*/ for j := n; i2 < j; {
+				/*line sort/search.go:61*/ i2 := 0
+				for j := n; i2 < j; {
 					/*line sort/search.go:63:40000*/ if r.Halted() {
-						/*line sort/search.go:62:40000*/ r.Halt() /*line quern_gen.go:2183:1*/
+						/*line sort/search.go:62*/ r.Halt()
 					}
 					/*line sort/search.go:63:40000*/ h := int(uint(i2+j) >> 1)
 					/*line functions.go:97*/ result := sorted[h] >= row[threadX]
-					/*line sort/search.go:65:40000*/ if !result {
-						/*line sort/search.go:66:40000*/ i2 = h + 1
-//line sort/search.go:67:40000
+					/*line sort/search.go:65*/ if !result {
+						i2 = h + 1
 					} else {
-						/*line sort/search.go:68:40000*/ j = h /*line quern_gen.go:2191:1*/
+						j = h
 					}
 				}
 				/*line sort/search.go:72*/ result2 := i2
@@ -2201,24 +2198,23 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line functions.go:96*/ if i < len(x) {
-			/*line sort/search.go:61:40000*/ i2 := 0
-			/*line sort/search.go:62:40000*/ for j := n; i2 < j; {
+			/*line sort/search.go:61*/ i2 := 0
+			for j := n; i2 < j; {
 				/*line sort/search.go:63:40000*/ if r.Halted() {
-					/*line sort/search.go:62:40000*/ r.Halt() /*line quern_gen.go:2207:1*/
+					/*line sort/search.go:62*/ r.Halt()
 				}
 				/*line sort/search.go:63:40000*/ h := int(uint(i2+j) >> 1)
 				/*line functions.go:97*/ result := sorted[h] >= x[i]
-				/*line sort/search.go:65:40000*/ if !result {
-					/*line sort/search.go:66:40000*/ i2 = h + 1
-//line sort/search.go:67:40000
+				/*line sort/search.go:65*/ if !result {
+					i2 = h + 1
 				} else {
-					/*line sort/search.go:68:40000*/ j = h /*line quern_gen.go:2215:1*/
+					j = h
 				}
 			}
 			/*line sort/search.go:72*/ result2 := i2
 			/*line functions.go:97*/ at[i] = int32(result2)
 		}
-	} /*line quern_gen.go:2221:1*/
+	} /*line quern_gen.go:2217:1*/
 }
 
 func quernPlainBoxBlur(r *host2.Run) {
@@ -2273,7 +2269,7 @@ func quernRow1BoxBlur(r *host2.Run, sums []float32, width int, base int, radius 
 			sum = 0
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2276:1*/
+	} /*line quern_gen.go:2272:1*/
 }
 
 //go:noinline
@@ -2304,7 +2300,7 @@ func quernRow2BoxBlur(r *host2.Run, sums []float32, width int, base int, radius 
 			/*line functions.go:112*/ sum += in[i+j]
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2307:1*/
+	} /*line quern_gen.go:2303:1*/
 }
 
 //go:noinline
@@ -2333,7 +2329,7 @@ func quernRow3BoxBlur(r *host2.Run, sums []float32, width int, base int, radius 
 		if i >= radius && i+radius < len(in) {
 			/*line functions.go:114*/ out[i] = sum / value
 		}
-	} /*line quern_gen.go:2336:1*/
+	} /*line quern_gen.go:2332:1*/
 }
 
 func quernHostBoxBlur_radius_1(r *host2.Run) {
@@ -2394,7 +2390,7 @@ func quernRow1BoxBlur_radius_1(r *host2.Run, base int, radius2 int, in []float32
 		/*line functions.go:112*/ sum += in[i]
 		/*line functions.go:112*/ sum += in[i+1]
 		/*line functions.go:114*/ out[i] = sum / value
-	} /*line quern_gen.go:2397:1*/
+	} /*line quern_gen.go:2393:1*/
 }
 
 func quernHostBoxBlur_radius_2(r *host2.Run) {
@@ -2463,7 +2459,7 @@ func quernRow1BoxBlur_radius_2(r *host2.Run, base int, radius2 int, in []float32
 		/*line functions.go:112*/ sum += in[i+1]
 		/*line functions.go:112*/ sum += in[i+2]
 		/*line functions.go:114*/ out[i] = sum / value
-	} /*line quern_gen.go:2466:1*/
+	} /*line quern_gen.go:2462:1*/
 }
 
 func quernHostBoxBlur_radius_3(r *host2.Run) {
@@ -2540,7 +2536,7 @@ func quernRow1BoxBlur_radius_3(r *host2.Run, base int, radius2 int, in []float32
 		/*line functions.go:112*/ sum += in[i+2]
 		/*line functions.go:112*/ sum += in[i+3]
 		/*line functions.go:114*/ out[i] = sum / value
-	} /*line quern_gen.go:2543:1*/
+	} /*line quern_gen.go:2539:1*/
 }
 
 func quernPlainScale(r *host2.Run) {
@@ -2576,18 +2572,18 @@ func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, width int) {
 		if base >= 0 && count <= len(x)-base {
 			row := x[base:][:count]
 			for threadX := range count {
-				/*line kernels.go:10:50000*/ row[threadX] *= a /*line quern_gen.go:2579:1*/
+				/*line kernels.go:10*/ row[threadX] *= a
 			}
-			/*line kernels.go:12:50000*/ return /*line quern_gen.go:2581:1*/
+			/*line kernels.go:12:50000*/ return
 		}
 	}
 	/*line kernels.go:15:50000*/ for threadX := range width {
-		/*line kernels.go:16:50000*/ r.ThreadIdx.X = threadX
-		/*line kernels.go:17:50000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line kernels.go:9*/ if i < len(x) {
-			/*line kernels.go:10:50000*/ x[i] *= a /*line quern_gen.go:2588:1*/
+			x[i] *= a
 		}
-	}
+	} /*line quern_gen.go:2586:1*/
 }
 
 func quernPlainTranspose(r *host2.Run) {
@@ -2621,15 +2617,15 @@ func quernRow1Transpose(r *host2.Run, base int, base2 int, w int, h int, tile *[
 				row := (*[32]float32)(tile[threadY][0:])
 				for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line memory.go:15:60000*/ x := base + threadX
-					/*line memory.go:16:60000*/ y := start
+					/*line memory.go:15*/ x := base + threadX
+					y := start
 					/*line memory.go:16:60000*/ if x < w && y < h {
-						/*line memory.go:17:60000*/ row[threadX] = in[y*w+x] /*line quern_gen.go:2627:1*/
+						row[threadX] = in[y*w+x]
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:2628:1*/
 }
 
 //go:noinline
@@ -2642,15 +2638,15 @@ func quernRow2Transpose(r *host2.Run, base2 int, base int, h int, w int, out []f
 				for threadX := range 32 {
 					r.ThreadIdx.X = threadX
 					t1 := base2 + threadX
-					/*line memory.go:20:60000*/ x := t1
-					/*line memory.go:21:60000*/ y := t2
+					/*line memory.go:20*/ x := t1
+					y := t2
 					/*line memory.go:21:60000*/ if x < h && y < w {
-						/*line memory.go:22:60000*/ out[y*h+x] = tile[threadX][threadY] /*line quern_gen.go:2648:1*/
+						out[y*h+x] = tile[threadX][threadY]
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:2649:1*/
 }
 
 func quernPlainHistogram(r *host2.Run) {
@@ -2688,47 +2684,47 @@ func quernHostHistogram(r *host2.Run) {
 		}
 		/*line memory.go:36:60000*/ iFirst = blockX * dimX
 		/*line memory.go:37:60000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
-			/*line memory.go:38:60000*/ at = iFirst
-			/*line memory.go:39:60000*/ at2 = iFirst + size4
-			/*line memory.go:40:60000*/ at3 = iFirst + size5
-			/*line memory.go:41:60000*/ at4 = iFirst + size6
-			/*line memory.go:42:60000*/ count := dimX
-			/*line memory.go:43:60000*/ same := at >= 0 && count <= len(x)-at && at2 >= 0 && count <= len(x)-at2 && at3 >= 0 && count <= len(x)-at3 && at4 >= 0 && count <= len(x)-at4
+			at = iFirst
+			at2 = iFirst + size4
+			at3 = iFirst + size5
+			at4 = iFirst + size6
+			count := dimX
+			same := at >= 0 && count <= len(x)-at && at2 >= 0 && count <= len(x)-at2 && at3 >= 0 && count <= len(x)-at3 && at4 >= 0 && count <= len(x)-at4
 			/*line memory.go:44:60000*/ for threadZ := range dimZ {
 				/*line memory.go:45:60000*/ for threadY := range dimY {
-					/*line memory.go:46:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line memory.go:47:60000*/ quernRow2Histogram(r, bins, x, at, at2, at3, at4, dimX, count, same) /*line quern_gen.go:2700:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2Histogram(r, bins, x, at, at2, at3, at4, dimX, count, same)
 				}
 			}
 		}
 		/*line memory.go:51:60000*/ iFirst2 = max(iFirst, blockX*dimX)
-		/*line memory.go:52:60000*/ for ; iFirst2 < len(x); iFirst2 += size {
-			/*line memory.go:53:60000*/ count2 := min(dimX, len(x)-iFirst2)
-			/*line memory.go:54:60000*/ same2 := iFirst2 >= 0 && count2 <= len(x)-iFirst2
+		/*line memory.go:52*/ for ; iFirst2 < len(x); iFirst2 += size {
+			count2 := min(dimX, len(x)-iFirst2)
+			same2 := iFirst2 >= 0 && count2 <= len(x)-iFirst2
 			/*line memory.go:55:60000*/ for threadZ := range dimZ {
 				/*line memory.go:56:60000*/ for threadY := range dimY {
-					/*line memory.go:57:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line memory.go:58:60000*/ quernRow3Histogram(r, iFirst2, x, bins, dimX, count2, same2) /*line quern_gen.go:2711:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow3Histogram(r, iFirst2, x, bins, dimX, count2, same2)
 				}
 			}
 		}
 		/*line memory.go:62:60000*/ for threadZ := range dimZ {
 			/*line memory.go:63:60000*/ for threadY := range dimY {
-				/*line memory.go:64:60000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line memory.go:65:60000*/ quernRow4Histogram(r, dimX, bins, out) /*line quern_gen.go:2718:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow4Histogram(r, dimX, bins, out)
 			}
 		}
-	}
+	} /*line quern_gen.go:2717:1*/
 }
 
 //go:noinline
 func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line memory.go:32:60000*/ for i := threadX; i < len(bins); i += dimX {
-			/*line memory.go:33:60000*/ bins[i] = 0 /*line quern_gen.go:2729:1*/
+		/*line memory.go:32*/ for i := threadX; i < len(bins); i += dimX {
+			bins[i] = 0
 		}
-	}
+	} /*line quern_gen.go:2727:1*/
 }
 
 //go:noinline
@@ -2740,20 +2736,20 @@ func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, at int, at2 int,
 		row4 := x[at4:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-			/*line memory.go:37:60000*/ bins[int(row[threadX])%len(bins)] += 1
-			/*line memory.go:37:60000*/ bins[int(row2[threadX])%len(bins)] += 1
-			/*line memory.go:37:60000*/ bins[int(row3[threadX])%len(bins)] += 1
-			/*line memory.go:37:60000*/ bins[int(row4[threadX])%len(bins)] += 1 /*line quern_gen.go:2746:1*/
+			/*line memory.go:37*/ bins[host2.Rem(int(row[threadX]), len(bins))] += 1
+			/*line memory.go:37*/ bins[host2.Rem(int(row2[threadX]), len(bins))] += 1
+			/*line memory.go:37*/ bins[host2.Rem(int(row3[threadX]), len(bins))] += 1
+			/*line memory.go:37*/ bins[host2.Rem(int(row4[threadX]), len(bins))] += 1
 		}
-		/*line memory.go:39:60000*/ return /*line quern_gen.go:2748:1*/
+		/*line memory.go:39:60000*/ return
 	}
-	/*line memory.go:41:60000*/ for threadX := range dimX {
-		/*line memory.go:42:60000*/ r.ThreadIdx.X = threadX
-		/*line memory.go:37:60000*/ bins[int(x[at+threadX])%len(bins)] += 1
-		/*line memory.go:37:60000*/ bins[int(x[at2+threadX])%len(bins)] += 1
-		/*line memory.go:37:60000*/ bins[int(x[at3+threadX])%len(bins)] += 1
-		/*line memory.go:37:60000*/ bins[int(x[at4+threadX])%len(bins)] += 1 /*line quern_gen.go:2755:1*/
-	}
+	/*line memory.go:41*/ for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		/*line memory.go:37*/ bins[host2.Rem(int(x[at+threadX]), len(bins))] += 1
+		/*line memory.go:37*/ bins[host2.Rem(int(x[at2+threadX]), len(bins))] += 1
+		/*line memory.go:37*/ bins[host2.Rem(int(x[at3+threadX]), len(bins))] += 1
+		/*line memory.go:37*/ bins[host2.Rem(int(x[at4+threadX]), len(bins))] += 1
+	} /*line quern_gen.go:2752:1*/
 }
 
 //go:noinline
@@ -2766,17 +2762,17 @@ func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dim
 			row5 := x[iFirst2:][:count2]
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
-				/*line memory.go:37:60000*/ bins[int(row5[threadX])%len(bins)] += 1 /*line quern_gen.go:2769:1*/
+				/*line memory.go:37*/ bins[host2.Rem(int(row5[threadX]), len(bins))] += 1
 			}
-			/*line memory.go:39:60000*/ return /*line quern_gen.go:2771:1*/
+			/*line memory.go:39:60000*/ return
 		}
 	}
 	/*line memory.go:42:60000*/ for threadX := range dimX {
-		/*line memory.go:43:60000*/ r.ThreadIdx.X = threadX
+		r.ThreadIdx.X = threadX
 		/*line memory.go:36:60000*/ if iFirst2+threadX < len(x) {
-			/*line memory.go:37:60000*/ bins[int(x[iFirst2+threadX])%len(bins)] += 1 /*line quern_gen.go:2777:1*/
+			bins[host2.Rem(int(x[iFirst2+threadX]), len(bins))] += 1
 		}
-	}
+	} /*line quern_gen.go:2775:1*/
 }
 
 //go:noinline
@@ -2784,9 +2780,9 @@ func quernRow4Histogram(r *host2.Run, dimX int, bins []uint32, out []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line memory.go:40:60000*/ for i2 := threadX; i2 < len(bins); i2 += dimX {
-			/*line memory.go:41:60000*/ atomic.AddUint32(&out[i2], bins[i2]) /*line quern_gen.go:2787:1*/
+			atomic.AddUint32(&out[i2], bins[i2])
 		}
-	}
+	} /*line quern_gen.go:2785:1*/
 }
 
 func quernPlainExtent(r *host2.Run) {
@@ -2823,20 +2819,20 @@ func quernRow1Extent(r *host2.Run, base int, x []float32, low []float32, high []
 		if 0 < len(low) && base >= 0 && count <= len(x)-base && 0 < len(high) {
 			row := x[base:][:count]
 			for threadX := range count {
-				/*line memory.go:50:60000*/ kernel.AtomicMin(&low[0], row[threadX])
-				/*line memory.go:51:60000*/ kernel.AtomicMax(&high[0], row[threadX]) /*line quern_gen.go:2827:1*/
+				/*line memory.go:50*/ kernel.AtomicMin(&low[0], row[threadX])
+				kernel.AtomicMax(&high[0], row[threadX])
 			}
-			/*line memory.go:53:60000*/ return /*line quern_gen.go:2829:1*/
+			/*line memory.go:53:60000*/ return
 		}
 	}
 	/*line memory.go:56:60000*/ for threadX := range width {
-		/*line memory.go:57:60000*/ r.ThreadIdx.X = threadX
-		/*line memory.go:58:60000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line memory.go:49:60000*/ if i < len(x) {
-			/*line memory.go:50:60000*/ kernel.AtomicMin(&low[0], x[i])
-			/*line memory.go:51:60000*/ kernel.AtomicMax(&high[0], x[i]) /*line quern_gen.go:2837:1*/
+			kernel.AtomicMin(&low[0], x[i])
+			kernel.AtomicMax(&high[0], x[i])
 		}
-	}
+	} /*line quern_gen.go:2835:1*/
 }
 
 func quernPlainMark(r *host2.Run) {
@@ -2876,30 +2872,30 @@ func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set []uint32, l
 			row := x[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line memory.go:61:60000*/ t1 := row[threadX] / 32
-				/*line memory.go:62:60000*/ t2 := c << (row[threadX] % 32)
-				/*line memory.go:63:60000*/ word := t1
-				/*line memory.go:64:60000*/ bit := t2
-				/*line memory.go:62:60000*/ kernel.AtomicOr(&set[word], bit)
-				/*line memory.go:63:60000*/ kernel.AtomicAnd(&left[word], ^bit)
-				/*line memory.go:64:60000*/ kernel.AtomicXor(&odd[word], bit) /*line quern_gen.go:2885:1*/
+				/*line memory.go:61*/ t1 := row[threadX] / 32
+				t2 := c << (row[threadX] % 32)
+				word := t1
+				bit := t2
+				/*line memory.go:62*/ kernel.AtomicOr(&set[word], bit)
+				kernel.AtomicAnd(&left[word], ^bit)
+				kernel.AtomicXor(&odd[word], bit)
 			}
-			/*line memory.go:66:60000*/ return /*line quern_gen.go:2887:1*/
+			return
 		}
 	}
-	/*line memory.go:69*/ for threadX := range width {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line memory.go:60:60000*/ if i < len(x) {
-			/*line memory.go:61:60000*/ t1 := x[i] / 32
-			/*line memory.go:61:60000*/ t2 := c << (x[i] % 32)
-			/*line memory.go:62:60000*/ word := t1
-			/*line memory.go:63:60000*/ bit := t2
-			/*line memory.go:62:60000*/ kernel.AtomicOr(&set[word], bit)
-			/*line memory.go:63:60000*/ kernel.AtomicAnd(&left[word], ^bit)
-			/*line memory.go:64:60000*/ kernel.AtomicXor(&odd[word], bit) /*line quern_gen.go:2900:1*/
+			t1 := x[i] / 32
+			/*line memory.go:61*/ t2 := c << (x[i] % 32)
+			word := t1
+			bit := t2
+			/*line memory.go:62*/ kernel.AtomicOr(&set[word], bit)
+			kernel.AtomicAnd(&left[word], ^bit)
+			kernel.AtomicXor(&odd[word], bit)
 		}
-	}
+	} /*line quern_gen.go:2898:1*/
 }
 
 func quernPlainInsert(r *host2.Run) {
@@ -2941,43 +2937,43 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line memory.go:79:60000*/ for at := row[threadX] * 2654435769 % n; ; {
+				/*line memory.go:79*/ for at := row[threadX] * 2654435769 % n; ; {
 					/*line memory.go:80:60000*/ if r.Halted() {
-						/*line memory.go:79:60000*/ r.Halt() /*line quern_gen.go:2946:1*/
+						/*line memory.go:79*/ r.Halt()
 					}
 					/*line memory.go:80:60000*/ old := kernel.AtomicCompareAndSwap(&table[at], 0, row[threadX])
-					/*line memory.go:81:60000*/ old2 := old
-					/*line memory.go:81:60000*/ if old2 == 0 || old2 == row[threadX] {
-						/*line memory.go:82:60000*/ break /*line quern_gen.go:2951:1*/
+					old2 := old
+					/*line memory.go:81*/ if old2 == 0 || old2 == row[threadX] {
+						break
 					}
-					/*line memory.go:84:60000*/ at = (at + 1) % n /*line quern_gen.go:2953:1*/
+					at = (at + 1) % n
 				}
-				/*line memory.go:86*/ old3 := kernel.AtomicExchange(&newest[0], int32(i))
-				/*line memory.go:87:60000*/ row2[threadX] = old3 /*line quern_gen.go:2956:1*/
+				old3 := kernel.AtomicExchange(&newest[0], int32(i))
+				row2[threadX] = old3
 			}
-			/*line memory.go:89:60000*/ return /*line quern_gen.go:2958:1*/
+			return
 		}
 	}
-	/*line memory.go:92:60000*/ for threadX := range width {
-		/*line memory.go:93:60000*/ r.ThreadIdx.X = threadX
-		/*line memory.go:94:60000*/ i := base + threadX
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line memory.go:74*/ if i >= len(keys) {
 			continue
 		}
-		/*line memory.go:79:60000*/ for at := keys[i] * 2654435769 % n; ; {
+		/*line memory.go:79*/ for at := keys[i] * 2654435769 % n; ; {
 			/*line memory.go:80:60000*/ if r.Halted() {
-				/*line memory.go:79:60000*/ r.Halt() /*line quern_gen.go:2969:1*/
+				/*line memory.go:79*/ r.Halt()
 			}
 			/*line memory.go:80:60000*/ old := kernel.AtomicCompareAndSwap(&table[at], 0, keys[i])
-			/*line memory.go:81:60000*/ old2 := old
-			/*line memory.go:81:60000*/ if old2 == 0 || old2 == keys[i] {
-				/*line memory.go:82:60000*/ break /*line quern_gen.go:2974:1*/
+			old2 := old
+			/*line memory.go:81*/ if old2 == 0 || old2 == keys[i] {
+				break
 			}
-			/*line memory.go:84:60000*/ at = (at + 1) % n /*line quern_gen.go:2976:1*/
+			at = (at + 1) % n
 		}
-		/*line memory.go:86*/ old3 := kernel.AtomicExchange(&newest[0], int32(i))
-		/*line memory.go:86*/ previous[i] = old3 /*line quern_gen.go:2979:1*/
-	}
+		old3 := kernel.AtomicExchange(&newest[0], int32(i))
+		/*line memory.go:86*/ previous[i] = old3
+	} /*line quern_gen.go:2976:1*/
 }
 
 func quernPlainTake(r *host2.Run) {
@@ -3013,20 +3009,20 @@ func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, width int)
 		if 0 < len(stock) && base >= 0 && count <= len(got)-base {
 			row := got[base:][:count]
 			for threadX := range count {
-				/*line memory.go:94:60000*/ old := kernel.AtomicSub(&stock[0], 1)
-				/*line memory.go:95:60000*/ row[threadX] = old > 0 /*line quern_gen.go:3017:1*/
+				/*line memory.go:94*/ old := kernel.AtomicSub(&stock[0], 1)
+				row[threadX] = old > 0
 			}
-			/*line memory.go:97:60000*/ return /*line quern_gen.go:3019:1*/
+			return
 		}
 	}
-	/*line memory.go:100:60000*/ for threadX := range width {
-		/*line memory.go:101:60000*/ r.ThreadIdx.X = threadX
-		/*line memory.go:102:60000*/ i := base + threadX
-		/*line memory.go:93:60000*/ if i < len(got) {
-			/*line memory.go:94:60000*/ old := kernel.AtomicSub(&stock[0], 1)
-			/*line memory.go:94:60000*/ got[i] = old > 0 /*line quern_gen.go:3027:1*/
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line memory.go:93*/ if i < len(got) {
+			old := kernel.AtomicSub(&stock[0], 1)
+			/*line memory.go:94*/ got[i] = old > 0
 		}
-	}
+	} /*line quern_gen.go:3025:1*/
 }
 
 func quernPlainRelay(r *host2.Run) {
@@ -3063,52 +3059,50 @@ func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			/*line memory.go:106*/ old := atomic.AddUint32(&ticket[0], 1) - c
-			/*line memory.go:107:60000*/ n := int(old)
-			/*line memory.go:107:60000*/ sum := x[n]
-			/*line memory.go:108:60000*/ if n > 0 {
-//line memory.go:109:60000
+			n := int(old)
+			/*line memory.go:107*/ sum := x[n]
+			if n > 0 {
 				var loaded uint32
-				/*line memory.go:109:60000*/ for {
+				/*line memory.go:109*/ for {
 					/*line memory.go:110:60000*/ if r.Halted() {
-						/*line memory.go:109:60000*/ r.Halt() /*line quern_gen.go:3073:1*/
+						/*line memory.go:109*/ r.Halt()
 					}
-					/*line memory.go:109:60000*/ loaded = host2.Load(r, &ready[n-1])
+					/*line memory.go:109*/ loaded = host2.Load(r, &ready[n-1])
 					/*line memory.go:110:60000*/ if !(loaded == 0) {
-						/*line memory.go:111:60000*/ break /*line quern_gen.go:3077:1*/
+						break
 					}
 				}
-				/*line memory.go:111:60000*/ sum += sums[n-1] /*line quern_gen.go:3080:1*/
+				/*line memory.go:111*/ sum += sums[n-1]
 			}
 			/*line memory.go:113:60000*/ sums[n] = sum
-			/*line memory.go:114:60000*/ kernel.StoreRelease(&ready[n], 1) /*line quern_gen.go:3083:1*/
+			kernel.StoreRelease(&ready[n], 1)
 		}
-		/*line memory.go:116:60000*/ return /*line quern_gen.go:3085:1*/
+		/*line memory.go:116:60000*/ return
 	}
 	/*line memory.go:118:60000*/ for threadX := range dimX {
-		/*line memory.go:119:60000*/ r.ThreadIdx.X = threadX
-		/*line memory.go:103:60000*/ if threadX > 0 {
-			/*line memory.go:104:60000*/ continue /*line quern_gen.go:3090:1*/
+		r.ThreadIdx.X = threadX
+		/*line memory.go:103*/ if threadX > 0 {
+			continue
 		}
-		/*line memory.go:106*/ old := atomic.AddUint32(&ticket[0], 1) - c
-		/*line memory.go:107:60000*/ n := int(old)
-		/*line memory.go:107:60000*/ sum := x[n]
-		/*line memory.go:108:60000*/ if n > 0 {
-//line memory.go:109:60000
+		old := atomic.AddUint32(&ticket[0], 1) - c
+		n := int(old)
+		/*line memory.go:107*/ sum := x[n]
+		if n > 0 {
 			var loaded uint32
-			/*line memory.go:109:60000*/ for {
+			/*line memory.go:109*/ for {
 				/*line memory.go:110:60000*/ if r.Halted() {
-					/*line memory.go:109:60000*/ r.Halt() /*line quern_gen.go:3100:1*/
+					/*line memory.go:109*/ r.Halt()
 				}
-				/*line memory.go:109:60000*/ loaded = host2.Load(r, &ready[n-1])
+				/*line memory.go:109*/ loaded = host2.Load(r, &ready[n-1])
 				/*line memory.go:110:60000*/ if !(loaded == 0) {
-					/*line memory.go:111:60000*/ break /*line quern_gen.go:3104:1*/
+					break
 				}
 			}
-			/*line memory.go:111:60000*/ sum += sums[n-1] /*line quern_gen.go:3107:1*/
+			/*line memory.go:111*/ sum += sums[n-1]
 		}
 		/*line memory.go:113:60000*/ sums[n] = sum
-		/*line memory.go:114:60000*/ kernel.StoreRelease(&ready[n], 1) /*line quern_gen.go:3110:1*/
-	}
+		kernel.StoreRelease(&ready[n], 1)
+	} /*line quern_gen.go:3105:1*/
 }
 
 func quernPlainTotal(r *host2.Run) {
@@ -3178,12 +3172,12 @@ func quernHostTotal(r *host2.Run) {
 				quernRow5Total(r, last, gridX, partial, out)
 			}
 		}
-	} /*line quern_gen.go:3181:1*/
+	} /*line quern_gen.go:3175:1*/
 }
 
 //go:noinline
 func quernRow1Total(r *host2.Run, sum *[128]float64) {
-	/*line memory.go:124*/ clear(sum[0:128]) /*line quern_gen.go:3186:1*/
+	/*line memory.go:124*/ clear(sum[0:128]) /*line quern_gen.go:3180:1*/
 }
 
 //go:noinline
@@ -3207,7 +3201,7 @@ func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, at int, at2 in
 		/*line memory.go:126*/ sum[threadX] += x[at2+threadX]
 		/*line memory.go:126*/ sum[threadX] += x[at3+threadX]
 		/*line memory.go:126*/ sum[threadX] += x[at4+threadX]
-	} /*line quern_gen.go:3210:1*/
+	} /*line quern_gen.go:3204:1*/
 }
 
 //go:noinline
@@ -3231,7 +3225,7 @@ func quernRow3Total(r *host2.Run, kFirst2 int, x []float64, sum *[128]float64) {
 		/*line memory.go:125*/ if kFirst2+threadX < len(x) {
 			sum[threadX] += x[kFirst2+threadX]
 		}
-	} /*line quern_gen.go:3234:1*/
+	} /*line quern_gen.go:3228:1*/
 }
 
 //go:noinline
@@ -3273,7 +3267,7 @@ func quernRow4Total(r *host2.Run, sum *[128]float64, partial []float64, blockX i
 			*last = old == uint32(gridX-1)
 			/*line memory.go:137*/ kernel.Fence()
 		}
-	} /*line quern_gen.go:3276:1*/
+	} /*line quern_gen.go:3270:1*/
 }
 
 //go:noinline
@@ -3287,7 +3281,7 @@ func quernRow5Total(r *host2.Run, last *bool, gridX int, partial []float64, out 
 			}
 			out[0] = s2
 		}
-	} /*line quern_gen.go:3290:1*/
+	} /*line quern_gen.go:3284:1*/
 }
 
 func quernPlainSpread(r *host2.Run) {
@@ -3343,7 +3337,7 @@ func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint
 			loaded := host2.Load(r, &flag[0])
 			/*line memory.go:158*/ saw[i] = loaded == 1
 		}
-	} /*line quern_gen.go:3346:1*/
+	} /*line quern_gen.go:3340:1*/
 }
 
 func quernPlainRows(r *host2.Run) {
@@ -3376,22 +3370,24 @@ func quernHostRows(r *host2.Run) {
 				/*line memory.go:174*/ r.Halt()
 			}
 			/*line memory.go:175*/ next = y + gridX
+			t8 := 1 - stage
 			start := next * 256
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Rows(r, next, t1, stage, row, start, a)
+					quernRow2Rows(r, next, t1, row, t8, a, start)
 				}
 			}
+			t14 := stage
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow3Rows(r, stage, row, out, y)
+					quernRow3Rows(r, row, t14, out, y)
 				}
 			}
-			stage = 1 - stage
+			/*line memory.go:189*/ stage = 1 - stage
 		}
-	} /*line quern_gen.go:3394:1*/
+	} /*line quern_gen.go:3390:1*/
 }
 
 //go:noinline
@@ -3407,43 +3403,56 @@ func quernRow1Rows(r *host2.Run, blockX int, t1 int, row *[2][256]float32, a []f
 		/*line memory.go:170*/ t6 := a[t5:]
 //line memory.go:170
 		*(*[4]float32)(t4) = *(*[4]float32)(t6)
-	} /*line quern_gen.go:3410:1*/
+	} /*line quern_gen.go:3406:1*/
 }
 
 //go:noinline
-func quernRow2Rows(r *host2.Run, next int, t1 int, stage int, row *[2][256]float32, start int, a []float32) {
+func quernRow2Rows(r *host2.Run, next int, t1 int, row *[2][256]float32, t8 int, a []float32, start int) {
 	if !(next < t1) {
+		return
+	}
+	if t8 >= 0 && t8 < 2 {
+		for threadX := range 64 {
+			r.ThreadIdx.X = threadX
+			t9 := 4 * threadX
+			t11 := start + 4*threadX
+			/*line memory.go:176*/ _ = row[t8]
+			/*line memory.go:176*/ t10 := row[t8][t9:]
+			/*line memory.go:176*/ t12 := a[t11:]
+//line memory.go:176
+			*(*[4]float32)(t10) = *(*[4]float32)(t12)
+		}
 		return
 	}
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t9 := 4 * threadX
-		/*line memory.go:176*/ t8 := 1 - stage
-		/*line memory.go:176*/ _ = row[t8]
-		/*line memory.go:176*/ t10 := row[t8][t9:]
 		t11 := start + 4*threadX
-		/*line memory.go:176*/ t12 := a[t11:]
+		/*line memory.go:175*/ if next < t1 {
+			_ = row[t8]
+			/*line memory.go:176*/ t10 := row[t8][t9:]
+			/*line memory.go:176*/ t12 := a[t11:]
 //line memory.go:176
-		*(*[4]float32)(t10) = *(*[4]float32)(t12)
-	} /*line quern_gen.go:3428:1*/
+			*(*[4]float32)(t10) = *(*[4]float32)(t12)
+		}
+	} /*line quern_gen.go:3438:1*/
 }
 
 //go:noinline
-func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32, y int) {
+func quernRow3Rows(r *host2.Run, row *[2][256]float32, t14 int, out []float32, y int) {
 	firstX := 0
 	count3 := 1 - firstX
 	if count3 <= 0 {
 		return
 	}
-	if y >= 0 && y < len(out) {
+	if t14 >= 0 && t14 < 2 && y >= 0 && y < len(out) {
 		for lane := range count3 {
 			threadX := firstX + lane
 			r.ThreadIdx.X = threadX
 //line memory.go:182
 			var sum float32
-			t14 := stage
-			/*line memory.go:183*/ _ = row[t14]
-			/*line memory.go:183*/ t15 := row[t14]
+			_ = row[t14]
+			t15 := row[t14]
 			for i := 0; i < 256; i++ {
 				/*line memory.go:183*/ v := t15[i]
 				sum += v
@@ -3456,8 +3465,7 @@ func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32,
 		r.ThreadIdx.X = threadX
 		/*line memory.go:181*/ if threadX == 0 {
 			var sum float32
-			t14 := stage
-			/*line memory.go:183*/ _ = row[t14]
+			_ = row[t14]
 			/*line memory.go:183*/ t15 := row[t14]
 			for i := 0; i < 256; i++ {
 				/*line memory.go:183*/ v := t15[i]
@@ -3465,7 +3473,7 @@ func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32,
 			}
 			out[y] = sum
 		}
-	} /*line quern_gen.go:3468:1*/
+	} /*line quern_gen.go:3476:1*/
 }
 
 func quernPlainBlur(r *host2.Run) {
@@ -3500,7 +3508,7 @@ func quernHostBlur(r *host2.Run) {
 				quernRow2Blur(r, base, x, out, part, first, base2, base3, base4)
 			}
 		}
-	} /*line quern_gen.go:3503:1*/
+	} /*line quern_gen.go:3511:1*/
 }
 
 //go:noinline
@@ -3517,7 +3525,7 @@ func quernRow1Blur(r *host2.Run, same bool, t3 []float32, x []float32, first int
 		threadX := firstX + lane
 		r.ThreadIdx.X = threadX
 		/*line memory.go:201*/ copy(t3, x[first:])
-	} /*line quern_gen.go:3520:1*/
+	} /*line quern_gen.go:3528:1*/
 }
 
 //go:noinline
@@ -3546,7 +3554,7 @@ func quernRow2Blur(r *host2.Run, base int, x []float32, out []float32, part *[26
 		/*line memory.go:203*/ if i > 0 && i < len(x)-1 {
 			/*line memory.go:205*/ out[i] = (part[at-1] + part[at] + part[at+1]) / 3
 		}
-	} /*line quern_gen.go:3549:1*/
+	} /*line quern_gen.go:3557:1*/
 }
 
 func quernPlainTimed(r *host2.Run) {
@@ -3594,7 +3602,7 @@ func quernRow1Timed(r *host2.Run, x []float32, base int, n int, cycles []int64, 
 				if r.Halted() {
 					/*line memory.go:217*/ r.Halt()
 				}
-				/*line memory.go:218*/ v = float32(math.Sqrt(float64(v + 1)))
+				/*line memory.go:218*/ v = float32(math.Sqrt(float64(v + 1 - 0)))
 			}
 			row[threadX] = v
 			now3 := kernel.Clock()
@@ -3618,14 +3626,14 @@ func quernRow1Timed(r *host2.Run, x []float32, base int, n int, cycles []int64, 
 			if r.Halted() {
 				/*line memory.go:217*/ r.Halt()
 			}
-			/*line memory.go:218*/ v = float32(math.Sqrt(float64(v + 1)))
+			/*line memory.go:218*/ v = float32(math.Sqrt(float64(v + 1 - 0)))
 		}
 		x[i] = v
 		now3 := kernel.Clock()
 		/*line memory.go:221*/ cycles[i] = now3 - start
 		now4 := kernel.GlobalTimer()
 		/*line memory.go:222*/ nanoseconds[i] = now4 - begin
-	} /*line quern_gen.go:3628:1*/
+	} /*line quern_gen.go:3636:1*/
 }
 
 func quernPlainIncrement(r *host2.Run) {
@@ -3657,18 +3665,18 @@ func quernRow1Increment(r *host2.Run, base int, x []int32, width int) {
 		if base >= 0 && count <= len(x)-base {
 			row := x[base:][:count]
 			for threadX := range count {
-				/*line options.go:11:70000*/ row[threadX]++ /*line quern_gen.go:3660:1*/
+				/*line options.go:11*/ row[threadX]++
 			}
-			/*line options.go:13:70000*/ return /*line quern_gen.go:3662:1*/
+			/*line options.go:13:70000*/ return
 		}
 	}
 	/*line options.go:16:70000*/ for threadX := range width {
-		/*line options.go:17:70000*/ r.ThreadIdx.X = threadX
-		/*line options.go:18:70000*/ i := base + threadX
-		/*line options.go:10:70000*/ if i < len(x) {
-			/*line options.go:11:70000*/ x[i]++ /*line quern_gen.go:3669:1*/
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line options.go:10*/ if i < len(x) {
+			x[i]++
 		}
-	}
+	} /*line quern_gen.go:3679:1*/
 }
 
 func quernPlainMagnitudes(r *host2.Run) {
@@ -3707,18 +3715,18 @@ func quernRow1Magnitudes(r *host2.Run, base int, out []float32, x []float32, y [
 			row2 := x[base:][:count]
 			row3 := y[base:][:count]
 			for threadX := range count {
-				/*line options.go:20:70000*/ row[threadX] = float32(math.Sqrt(float64(row2[threadX]*row2[threadX] + row3[threadX]*row3[threadX]))) /*line quern_gen.go:3710:1*/
+				/*line options.go:20*/ row[threadX] = float32(math.Sqrt(float64(row2[threadX]*row2[threadX] + row3[threadX]*row3[threadX] - 0)))
 			}
-			/*line options.go:22:70000*/ return /*line quern_gen.go:3712:1*/
+			return
 		}
 	}
 	/*line options.go:25:70000*/ for threadX := range width {
-		/*line options.go:26:70000*/ r.ThreadIdx.X = threadX
-		/*line options.go:27:70000*/ i := base + threadX
-		/*line options.go:19:70000*/ if i < len(out) {
-			/*line options.go:20:70000*/ out[i] = float32(math.Sqrt(float64(x[i]*x[i] + y[i]*y[i]))) /*line quern_gen.go:3719:1*/
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line options.go:19*/ if i < len(out) {
+			out[i] = float32(math.Sqrt(float64(x[i]*x[i] + y[i]*y[i] - 0)))
 		}
-	}
+	} /*line quern_gen.go:3729:1*/
 }
 
 func quernPlainColumnSums(r *host2.Run) {
@@ -3757,34 +3765,33 @@ func quernRow1ColumnSums(r *host2.Run, base int, width int, matrix []float32, su
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				col := base + threadX
-//line options.go:30:70000
+//line options.go:30
 				var sum float32
 				/*line options.go:32:70000*/ for i := col; i < len(matrix); i += width {
 					/*line options.go:33:70000*/ if r.Halted() {
-						/*line options.go:32:70000*/ r.Halt() /*line quern_gen.go:3764:1*/
+						/*line options.go:32*/ r.Halt()
 					}
-					/*line options.go:33:70000*/ sum += matrix[i] /*line quern_gen.go:3766:1*/
+					/*line options.go:33:70000*/ sum += matrix[i]
 				}
-				/*line options.go:35:70000*/ row[threadX] = sum /*line quern_gen.go:3768:1*/
+				/*line options.go:35:70000*/ row[threadX] = sum
 			}
-			/*line options.go:37:70000*/ return /*line quern_gen.go:3770:1*/
+			/*line options.go:37:70000*/ return
 		}
 	}
 	/*line options.go:40:70000*/ for threadX := range width2 {
-		/*line options.go:41:70000*/ r.ThreadIdx.X = threadX
-		/*line options.go:42:70000*/ col := base + threadX
+		r.ThreadIdx.X = threadX
+		col := base + threadX
 		/*line options.go:29:70000*/ if col < width {
-//line options.go:30:70000
 			var sum float32
 			/*line options.go:32:70000*/ for i := col; i < len(matrix); i += width {
 				/*line options.go:33:70000*/ if r.Halted() {
-					/*line options.go:32:70000*/ r.Halt() /*line quern_gen.go:3781:1*/
+					/*line options.go:32*/ r.Halt()
 				}
-				/*line options.go:33:70000*/ sum += matrix[i] /*line quern_gen.go:3783:1*/
+				/*line options.go:33:70000*/ sum += matrix[i]
 			}
-			/*line options.go:35:70000*/ sums[col] = sum /*line quern_gen.go:3785:1*/
+			/*line options.go:35:70000*/ sums[col] = sum
 		}
-	}
+	} /*line quern_gen.go:3794:1*/
 }
 
 func quernPlainPolynomials(r *host2.Run) {
@@ -3811,18 +3818,18 @@ func quernHostPolynomials(r *host2.Run) {
 	c8 := coefficients[7]
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		/*line options.go:45:70000*/ iFirst = blockX * dimX
+		/*line options.go:45*/ iFirst = blockX * dimX
 		/*line options.go:46:70000*/ for ; iFirst < len(x); iFirst += size {
-			/*line options.go:47:70000*/ count := min(dimX, len(x)-iFirst)
-			/*line options.go:48:70000*/ same := iFirst >= 0 && count <= len(x)-iFirst
+			count := min(dimX, len(x)-iFirst)
+			same := iFirst >= 0 && count <= len(x)-iFirst
 			/*line options.go:49:70000*/ for threadZ := range dimZ {
-				/*line options.go:50:70000*/ for threadY := range dimY {
-					/*line options.go:51:70000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line options.go:52:70000*/ quernRow1Polynomials(r, iFirst, x, c, c2, c3, c4, c5, c6, c7, c8, dimX, count, same) /*line quern_gen.go:3821:1*/
+				/*line options.go:50*/ for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Polynomials(r, iFirst, x, c, c2, c3, c4, c5, c6, c7, c8, dimX, count, same)
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:3832:1*/
 }
 
 //go:noinline
@@ -3834,37 +3841,36 @@ func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c float32, c2 f
 		if same {
 			row := x[iFirst:][:count]
 			for threadX := range count {
-//line options.go:46:70000
+//line options.go:46
 				var y float32
-				/*line options.go:49:70000*/ y = y*row[threadX] + c
-				/*line options.go:50:70000*/ y = y*row[threadX] + c2
-				/*line options.go:51:70000*/ y = y*row[threadX] + c3
-				/*line options.go:52:70000*/ y = y*row[threadX] + c4
-				/*line options.go:53:70000*/ y = y*row[threadX] + c5
-				/*line options.go:54:70000*/ y = y*row[threadX] + c6
-				/*line options.go:55:70000*/ y = y*row[threadX] + c7
-				/*line options.go:56:70000*/ y = y*row[threadX] + c8
-				/*line options.go:51:70000*/ row[threadX] = y /*line quern_gen.go:3847:1*/
+				/*line options.go:49*/ y = y*row[threadX] + c
+				y = y*row[threadX] + c2
+				y = y*row[threadX] + c3
+				y = y*row[threadX] + c4
+				y = y*row[threadX] + c5
+				y = y*row[threadX] + c6
+				y = y*row[threadX] + c7
+				y = y*row[threadX] + c8
+				/*line options.go:51*/ row[threadX] = y
 			}
-			/*line options.go:53:70000*/ return /*line quern_gen.go:3849:1*/
+			/*line options.go:53:70000*/ return
 		}
 	}
 	/*line options.go:56:70000*/ for threadX := range dimX {
-		/*line options.go:57:70000*/ r.ThreadIdx.X = threadX
+		r.ThreadIdx.X = threadX
 		/*line options.go:45:70000*/ if iFirst+threadX < len(x) {
-//line options.go:46:70000
 			var y float32
-			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c
-			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c2
-			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c3
-			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c4
-			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c5
-			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c6
-			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c7
-			/*line options.go:49:70000*/ y = y*x[iFirst+threadX] + c8
-			/*line options.go:51:70000*/ x[iFirst+threadX] = y /*line quern_gen.go:3865:1*/
+			/*line options.go:49*/ y = y*x[iFirst+threadX] + c
+			/*line options.go:49*/ y = y*x[iFirst+threadX] + c2
+			/*line options.go:49*/ y = y*x[iFirst+threadX] + c3
+			/*line options.go:49*/ y = y*x[iFirst+threadX] + c4
+			/*line options.go:49*/ y = y*x[iFirst+threadX] + c5
+			/*line options.go:49*/ y = y*x[iFirst+threadX] + c6
+			/*line options.go:49*/ y = y*x[iFirst+threadX] + c7
+			/*line options.go:49*/ y = y*x[iFirst+threadX] + c8
+			/*line options.go:51*/ x[iFirst+threadX] = y
 		}
-	}
+	} /*line quern_gen.go:3873:1*/
 }
 
 func quernPlainTrace(r *host2.Run) {
@@ -3903,21 +3909,21 @@ func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int
 			for threadX := range count {
 				i := base + threadX
 				/*line output.go:9:80000*/ if row[threadX] > limit {
-					/*line output.go:10:80000*/ t2 := row[threadX]
-					/*line output.go:10:80000*/ host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit)) /*line quern_gen.go:3907:1*/
+					t2 := row[threadX]
+					/*line output.go:10*/ host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
 				}
 			}
-			/*line output.go:13:80000*/ return /*line quern_gen.go:3910:1*/
+			/*line output.go:13:80000*/ return
 		}
 	}
 	/*line output.go:16:80000*/ for threadX := range dimX {
-		/*line output.go:17:80000*/ r.ThreadIdx.X = threadX
-		/*line output.go:18:80000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line output.go:9:80000*/ if i < len(x) && x[i] > limit {
-			/*line output.go:10:80000*/ t2 := x[i]
-			/*line output.go:10:80000*/ host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit)) /*line quern_gen.go:3918:1*/
+			t2 := x[i]
+			/*line output.go:10*/ host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
 		}
-	}
+	} /*line quern_gen.go:3926:1*/
 }
 
 func quernPlainRoots(r *host2.Run) {
@@ -3954,23 +3960,23 @@ func quernRow1Roots(r *host2.Run, base int, x []float64, width int) {
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				/*line output.go:19:80000*/ if !(row[threadX] >= 0) {
-					/*line output.go:19:80000*/ host2.Fail(r, "assertion failed: the input is not negative") /*line quern_gen.go:3957:1*/
+					/*line output.go:19*/ host2.Fail(r, "assertion failed: the input is not negative")
 				}
-				/*line output.go:20:80000*/ row[threadX] = math.Sqrt(row[threadX]) /*line quern_gen.go:3959:1*/
+				/*line output.go:20:80000*/ row[threadX] = math.Sqrt(row[threadX] - 0)
 			}
-			/*line output.go:22:80000*/ return /*line quern_gen.go:3961:1*/
+			/*line output.go:22:80000*/ return
 		}
 	}
 	/*line output.go:25:80000*/ for threadX := range width {
-		/*line output.go:26:80000*/ r.ThreadIdx.X = threadX
-		/*line output.go:27:80000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line output.go:18:80000*/ if i < len(x) {
 			/*line output.go:19:80000*/ if !(x[i] >= 0) {
-				/*line output.go:19:80000*/ host2.Fail(r, "assertion failed: the input is not negative") /*line quern_gen.go:3969:1*/
+				/*line output.go:19*/ host2.Fail(r, "assertion failed: the input is not negative")
 			}
-			/*line output.go:20:80000*/ x[i] = math.Sqrt(x[i]) /*line quern_gen.go:3971:1*/
+			/*line output.go:20:80000*/ x[i] = math.Sqrt(x[i] - 0)
 		}
-	}
+	} /*line quern_gen.go:3979:1*/
 }
 
 func quernPlainDecode(r *host2.Run) {
@@ -4008,31 +4014,31 @@ func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, width
 			row2 := values[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line output.go:32:80000*/ c := row[threadX]
+				/*line output.go:32*/ c := row[threadX]
 				/*line output.go:33:80000*/ if 48 <= c && c <= 57 {
-					/*line output.go:34:80000*/ row2[threadX] = int32(c - 48)
+					row2[threadX] = int32(c - 48)
 //line output.go:35:80000
 				} else {
-					/*line output.go:36:80000*/ host2.Fail(r, "not a digit") /*line quern_gen.go:4016:1*/
+					/*line output.go:36:80000*/ host2.Fail(r, "not a digit")
 				}
 			}
-			/*line output.go:39:80000*/ return /*line quern_gen.go:4019:1*/
+			/*line output.go:39:80000*/ return
 		}
 	}
 	/*line output.go:42:80000*/ for threadX := range width {
-		/*line output.go:43:80000*/ r.ThreadIdx.X = threadX
-		/*line output.go:44:80000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line output.go:29:80000*/ if i >= len(text) {
-			/*line output.go:30:80000*/ continue /*line quern_gen.go:4026:1*/
+			continue
 		}
 		/*line output.go:32:80000*/ c := text[i]
 		/*line output.go:33:80000*/ if 48 <= c && c <= 57 {
-			/*line output.go:34:80000*/ values[i] = int32(c - 48)
+			values[i] = int32(c - 48)
 //line output.go:35:80000
 		} else {
-			/*line output.go:36:80000*/ host2.Fail(r, "not a digit") /*line quern_gen.go:4033:1*/
+			/*line output.go:36:80000*/ host2.Fail(r, "not a digit")
 		}
-	}
+	} /*line quern_gen.go:4041:1*/
 }
 
 func quernPlainPiHits(r *host2.Run) {
@@ -4072,56 +4078,56 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n int, w
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t2 := uint64(i)
-				/*line random.go:14:90000*/ result0 := kernel.NewRandom(seed, t2)
-				/*line random.go:15:90000*/ random := result0
-//line random.go:15:90000
+				/*line random.go:14*/ result0 := kernel.NewRandom(seed, t2)
+				random := result0
+//line random.go:15
 				var count int32
 				/*line random.go:16:90000*/ for i2 := 0; i2 < n; i2++ {
-					/*line random.go:17:90000*/ if r.Halted() {
-						/*line random.go:16:90000*/ r.Halt() /*line quern_gen.go:4081:1*/
+					/*line random.go:17*/ if r.Halted() {
+						/*line random.go:16*/ r.Halt()
 					}
-					/*line random.go:17:90000*/ result02 := random.Float32()
-					/*line random.go:18:90000*/ t6 := result02
-					/*line random.go:17:90000*/ result03 := random.Float32()
-					/*line random.go:18:90000*/ t8 := result03
-					/*line random.go:19:90000*/ x := t6
-					/*line random.go:20:90000*/ y := t8
+					/*line random.go:17*/ result02 := random.Float32()
+					t6 := result02
+					/*line random.go:17*/ result03 := random.Float32()
+					t8 := result03
+					x := t6
+					y := t8
 					/*line random.go:18:90000*/ if x*x+y*y < 1 {
-						/*line random.go:19:90000*/ count++ /*line quern_gen.go:4090:1*/
+						count++
 					}
 				}
-				/*line random.go:22:90000*/ row[threadX] = count /*line quern_gen.go:4093:1*/
+				/*line random.go:22:90000*/ row[threadX] = count
 			}
-			/*line random.go:24:90000*/ return /*line quern_gen.go:4095:1*/
+			/*line random.go:24:90000*/ return
 		}
 	}
 	/*line random.go:27:90000*/ for threadX := range width {
-		/*line random.go:28:90000*/ r.ThreadIdx.X = threadX
-		/*line random.go:29:90000*/ i := base + threadX
-		/*line random.go:30:90000*/ t2 := uint64(i)
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t2 := uint64(i)
 		/*line random.go:11:90000*/ if i >= len(hits) {
-			/*line random.go:12:90000*/ continue /*line quern_gen.go:4103:1*/
+			continue
 		}
 		/*line random.go:14:90000*/ result0 := kernel.NewRandom(seed, t2)
-		/*line random.go:15:90000*/ random := result0
-//line random.go:15:90000
+		random := result0
+//line random.go:15
 		var count int32
 		/*line random.go:16:90000*/ for i2 := 0; i2 < n; i2++ {
-			/*line random.go:17:90000*/ if r.Halted() {
-				/*line random.go:16:90000*/ r.Halt() /*line quern_gen.go:4111:1*/
+			/*line random.go:17*/ if r.Halted() {
+				/*line random.go:16*/ r.Halt()
 			}
-			/*line random.go:17:90000*/ result02 := random.Float32()
-			/*line random.go:18:90000*/ t6 := result02
-			/*line random.go:17:90000*/ result03 := random.Float32()
-			/*line random.go:18:90000*/ t8 := result03
-			/*line random.go:19:90000*/ x := t6
-			/*line random.go:20:90000*/ y := t8
+			/*line random.go:17*/ result02 := random.Float32()
+			t6 := result02
+			/*line random.go:17*/ result03 := random.Float32()
+			t8 := result03
+			x := t6
+			y := t8
 			/*line random.go:18:90000*/ if x*x+y*y < 1 {
-				/*line random.go:19:90000*/ count++ /*line quern_gen.go:4120:1*/
+				count++
 			}
 		}
-		/*line random.go:22:90000*/ hits[i] = count /*line quern_gen.go:4123:1*/
-	}
+		/*line random.go:22:90000*/ hits[i] = count
+	} /*line quern_gen.go:4130:1*/
 }
 
 func quernPlainNoise(r *host2.Run) {
@@ -4141,21 +4147,21 @@ func quernHostNoise(r *host2.Run) {
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		/*line random.go:30:90000*/ iFirst = blockX * dimX
+		/*line random.go:30*/ iFirst = blockX * dimX
 		/*line random.go:31:90000*/ for ; iFirst < len(signal); iFirst += size {
 			/*line random.go:32:90000*/ if r.Halted() {
-				/*line random.go:30:90000*/ r.Halt() /*line quern_gen.go:4147:1*/
+				/*line random.go:30*/ r.Halt()
 			}
 			/*line random.go:32:90000*/ count := min(dimX, len(signal)-iFirst)
-			/*line random.go:33:90000*/ same := iFirst >= 0 && count <= len(signal)-iFirst
+			same := iFirst >= 0 && count <= len(signal)-iFirst
 			/*line random.go:34:90000*/ for threadZ := range dimZ {
 				/*line random.go:35:90000*/ for threadY := range dimY {
-					/*line random.go:36:90000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line random.go:37:90000*/ quernRow1Noise(r, iFirst, signal, seed, sigma, dimX, count, same) /*line quern_gen.go:4154:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Noise(r, iFirst, signal, seed, sigma, dimX, count, same)
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:4164:1*/
 }
 
 //go:noinline
@@ -4168,27 +4174,27 @@ func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sig
 			row := signal[iFirst:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line random.go:31:90000*/ t2 := uint64(iFirst + threadX)
-				/*line random.go:31:90000*/ result0 := kernel.NewRandom(seed, t2)
-				/*line random.go:32:90000*/ random := result0
-				/*line random.go:32:90000*/ x, _ := random.Normal()
-				/*line random.go:33:90000*/ x2 := x
-				/*line random.go:33:90000*/ row[threadX] += sigma * x2 /*line quern_gen.go:4176:1*/
+				t2 := uint64(iFirst + threadX)
+				/*line random.go:31*/ result0 := kernel.NewRandom(seed, t2)
+				random := result0
+				/*line random.go:32*/ x, _ := random.Normal()
+				x2 := x
+				/*line random.go:33*/ row[threadX] += sigma * x2
 			}
-			/*line random.go:35:90000*/ return /*line quern_gen.go:4178:1*/
+			/*line random.go:35:90000*/ return
 		}
 	}
-	/*line random.go:38:90000*/ for threadX := range dimX {
-		/*line random.go:39:90000*/ r.ThreadIdx.X = threadX
+	/*line random.go:38*/ for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		t2 := uint64(iFirst + threadX)
 		/*line random.go:30:90000*/ if iFirst+threadX < len(signal) {
-			/*line random.go:31:90000*/ t2 := uint64(iFirst + threadX)
-			/*line random.go:31:90000*/ result0 := kernel.NewRandom(seed, t2)
-			/*line random.go:32:90000*/ random := result0
-			/*line random.go:32:90000*/ x, _ := random.Normal()
-			/*line random.go:33:90000*/ x2 := x
-			/*line random.go:33:90000*/ signal[iFirst+threadX] += sigma * x2 /*line quern_gen.go:4189:1*/
+			result0 := kernel.NewRandom(seed, t2)
+			random := result0
+			/*line random.go:32*/ x, _ := random.Normal()
+			x2 := x
+			/*line random.go:33*/ signal[iFirst+threadX] += sigma * x2
 		}
-	}
+	} /*line quern_gen.go:4197:1*/
 }
 
 func quernPlainShuffledKeys(r *host2.Run) {
@@ -4233,155 +4239,155 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1 uint32, t
 			for threadX := range count {
 				i := base + threadX
 				t1_0 := uint32(i)
-				/*line random.go:42:90000*/ a := t1_0
-				/*line random.go:43:90000*/ b := t1_1
-				/*line random.go:44:90000*/ c := t1_2
-				/*line random.go:45:90000*/ d := t1_3
-				/*line random.go:46:90000*/ k0 := t5
-				/*line random.go:47:90000*/ k1 := t6
-				/*line random.go:48:90000*/ t7 := a
-				/*line random.go:49:90000*/ hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
-				/*line random.go:50:90000*/ lo0 := t7 * 3528531795
-				/*line random.go:51:90000*/ t8 := c
-				/*line random.go:52:90000*/ hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
-				/*line random.go:53:90000*/ lo1 := t8 * 3449720151
-				/*line random.go:54:90000*/ t9 := hi1 ^ b ^ k0
-				/*line random.go:55:90000*/ t10 := lo1
-				/*line random.go:56:90000*/ t11 := hi0 ^ d ^ k1
-				/*line random.go:57:90000*/ t12 := lo0
-				/*line random.go:58:90000*/ a = t9
-				/*line random.go:59:90000*/ b = t10
-				/*line random.go:60:90000*/ c = t11
-				/*line random.go:61:90000*/ d = t12
-				/*line random.go:62:90000*/ k0 += 2654435769
-				/*line random.go:63:90000*/ k1 += 3144134277
-				/*line random.go:64:90000*/ t72 := a
-				/*line random.go:65:90000*/ hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
-				/*line random.go:66:90000*/ lo02 := t72 * 3528531795
-				/*line random.go:67:90000*/ t82 := c
-				/*line random.go:68:90000*/ hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
-				/*line random.go:69:90000*/ lo12 := t82 * 3449720151
-				/*line random.go:70:90000*/ t92 := hi12 ^ b ^ k0
-				/*line random.go:71:90000*/ t102 := lo12
-				/*line random.go:72:90000*/ t112 := hi02 ^ d ^ k1
-				/*line random.go:73*/ t122 := lo02
-				/*line random.go:74:90000*/ a = t92
-				/*line random.go:75:90000*/ b = t102
-				/*line random.go:76:90000*/ c = t112
-				/*line random.go:77:90000*/ d = t122
-				/*line random.go:78:90000*/ k0 += 2654435769
-				/*line random.go:79:90000*/ k1 += 3144134277
-				/*line random.go:80:90000*/ t73 := a
-				/*line random.go:81:90000*/ hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
-				/*line random.go:82:90000*/ lo03 := t73 * 3528531795
-				/*line random.go:83:90000*/ t83 := c
-				/*line random.go:84:90000*/ hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
-				/*line random.go:85:90000*/ lo13 := t83 * 3449720151
-				/*line random.go:86:90000*/ t93 := hi13 ^ b ^ k0
-				/*line random.go:87:90000*/ t103 := lo13
-				/*line random.go:88:90000*/ t113 := hi03 ^ d ^ k1
-				/*line random.go:89:90000*/ t123 := lo03
-				/*line random.go:90:90000*/ a = t93
-				/*line random.go:91:90000*/ b = t103
-				/*line random.go:92:90000*/ c = t113
-				/*line random.go:93:90000*/ d = t123
-				/*line random.go:94:90000*/ k0 += 2654435769
-				/*line random.go:95:90000*/ k1 += 3144134277
-				/*line random.go:96:90000*/ t74 := a
-				/*line random.go:97:90000*/ hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
-				/*line random.go:98:90000*/ lo04 := t74 * 3528531795
-				/*line random.go:99:90000*/ t84 := c
-				/*line random.go:100:90000*/ hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
-				/*line random.go:101:90000*/ lo14 := t84 * 3449720151
-				/*line random.go:102:90000*/ t94 := hi14 ^ b ^ k0
-				/*line random.go:103:90000*/ t104 := lo14
-				/*line random.go:104:90000*/ t114 := hi04 ^ d ^ k1
-				/*line random.go:105*/ t124 := lo04
-				/*line random.go:106:90000*/ a = t94
-				/*line random.go:107:90000*/ b = t104
-				/*line random.go:108:90000*/ c = t114
-				/*line random.go:109:90000*/ d = t124
-				/*line random.go:110:90000*/ k0 += 2654435769
-				/*line random.go:111:90000*/ k1 += 3144134277
-				/*line random.go:112:90000*/ t75 := a
-				/*line random.go:113:90000*/ hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
-				/*line random.go:114:90000*/ lo05 := t75 * 3528531795
-				/*line random.go:115:90000*/ t85 := c
-				/*line random.go:116:90000*/ hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
-				/*line random.go:117:90000*/ lo15 := t85 * 3449720151
-				/*line random.go:118:90000*/ t95 := hi15 ^ b ^ k0
-				/*line random.go:119:90000*/ t105 := lo15
-				/*line random.go:120:90000*/ t115 := hi05 ^ d ^ k1
-				/*line random.go:121:90000*/ t125 := lo05
-				/*line random.go:122:90000*/ a = t95
-				/*line random.go:123:90000*/ b = t105
-				/*line random.go:124:90000*/ c = t115
-				/*line random.go:125:90000*/ d = t125
-				/*line random.go:126:90000*/ k0 += 2654435769
-				/*line random.go:127:90000*/ k1 += 3144134277
-				/*line random.go:128:90000*/ t76 := a
-				/*line random.go:129:90000*/ hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
-				/*line random.go:130:90000*/ lo06 := t76 * 3528531795
-				/*line random.go:131:90000*/ t86 := c
-				/*line random.go:132:90000*/ hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
-				/*line random.go:133:90000*/ lo16 := t86 * 3449720151
-				/*line random.go:134:90000*/ t96 := hi16 ^ b ^ k0
-				/*line random.go:135:90000*/ t106 := lo16
-				/*line random.go:136:90000*/ t116 := hi06 ^ d ^ k1
-				/*line random.go:137:90000*/ t126 := lo06
-				/*line random.go:138:90000*/ a = t96
-				/*line random.go:139:90000*/ b = t106
-				/*line random.go:140:90000*/ c = t116
-				/*line random.go:141:90000*/ d = t126
-				/*line random.go:142:90000*/ k0 += 2654435769
-				/*line random.go:143:90000*/ k1 += 3144134277
-				/*line random.go:144:90000*/ t77 := a
-				/*line random.go:145:90000*/ hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
-				/*line random.go:146:90000*/ lo07 := t77 * 3528531795
-				/*line random.go:147:90000*/ t87 := c
-				/*line random.go:148:90000*/ hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
-				/*line random.go:149:90000*/ lo17 := t87 * 3449720151
-				/*line random.go:150:90000*/ t97 := hi17 ^ b ^ k0
-				/*line random.go:151:90000*/ t107 := lo17
-				/*line random.go:152:90000*/ t117 := hi07 ^ d ^ k1
-				/*line random.go:153:90000*/ t127 := lo07
-				/*line random.go:154:90000*/ a = t97
-				/*line random.go:155:90000*/ b = t107
-				/*line random.go:156:90000*/ c = t117
-				/*line random.go:157:90000*/ d = t127
-				/*line random.go:158:90000*/ k0 += 2654435769
-				/*line random.go:159:90000*/ k1 += 3144134277
-				/*line random.go:160:90000*/ t78 := a
-				/*line random.go:161:90000*/ hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
-				/*line random.go:162:90000*/ lo08 := t78 * 3528531795
-				/*line random.go:163:90000*/ t88 := c
-				/*line random.go:164:90000*/ hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
-				/*line random.go:165:90000*/ t98 := hi18 ^ b ^ k0
-				/*line random.go:166:90000*/ t118 := hi08 ^ d ^ k1
-				/*line random.go:167*/ t128 := lo08
+				/*line random.go:42*/ a := t1_0
+				b := t1_1
+				c := t1_2
+				d := t1_3
+				k0 := t5
+				k1 := t6
+				t7 := a
+				hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
+				lo0 := t7 * 3528531795
+				t8 := c
+				hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
+				lo1 := t8 * 3449720151
+				t9 := hi1 ^ b ^ k0
+				t10 := lo1
+				t11 := hi0 ^ d ^ k1
+				t12 := lo0
+				a = t9
+				b = t10
+				c = t11
+				d = t12
+				k0 += 2654435769
+				k1 += 3144134277
+				t72 := a
+				hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
+				lo02 := t72 * 3528531795
+				t82 := c
+				hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
+				lo12 := t82 * 3449720151
+				t92 := hi12 ^ b ^ k0
+				t102 := lo12
+				t112 := hi02 ^ d ^ k1
+				t122 := lo02
+				a = t92
+				b = t102
+				c = t112
+				d = t122
+				k0 += 2654435769
+				k1 += 3144134277
+				t73 := a
+				hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
+				lo03 := t73 * 3528531795
+				t83 := c
+				hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
+				lo13 := t83 * 3449720151
+				t93 := hi13 ^ b ^ k0
+				t103 := lo13
+				t113 := hi03 ^ d ^ k1
+				t123 := lo03
+				a = t93
+				b = t103
+				c = t113
+				d = t123
+				k0 += 2654435769
+				k1 += 3144134277
+				t74 := a
+				hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
+				lo04 := t74 * 3528531795
+				t84 := c
+				hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
+				lo14 := t84 * 3449720151
+				t94 := hi14 ^ b ^ k0
+				t104 := lo14
+				t114 := hi04 ^ d ^ k1
+				t124 := lo04
+				a = t94
+				b = t104
+				c = t114
+				d = t124
+				k0 += 2654435769
+				k1 += 3144134277
+				t75 := a
+				hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
+				lo05 := t75 * 3528531795
+				t85 := c
+				hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
+				lo15 := t85 * 3449720151
+				t95 := hi15 ^ b ^ k0
+				t105 := lo15
+				t115 := hi05 ^ d ^ k1
+				t125 := lo05
+				a = t95
+				b = t105
+				c = t115
+				d = t125
+				k0 += 2654435769
+				k1 += 3144134277
+				t76 := a
+				hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
+				lo06 := t76 * 3528531795
+				t86 := c
+				hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
+				lo16 := t86 * 3449720151
+				t96 := hi16 ^ b ^ k0
+				t106 := lo16
+				t116 := hi06 ^ d ^ k1
+				t126 := lo06
+				a = t96
+				b = t106
+				c = t116
+				d = t126
+				k0 += 2654435769
+				k1 += 3144134277
+				t77 := a
+				hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
+				lo07 := t77 * 3528531795
+				t87 := c
+				hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
+				lo17 := t87 * 3449720151
+				t97 := hi17 ^ b ^ k0
+				t107 := lo17
+				t117 := hi07 ^ d ^ k1
+				t127 := lo07
+				a = t97
+				b = t107
+				c = t117
+				d = t127
+				k0 += 2654435769
+				k1 += 3144134277
+				t78 := a
+				hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
+				lo08 := t78 * 3528531795
+				t88 := c
+				hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
+				t98 := hi18 ^ b ^ k0
+				t118 := hi08 ^ d ^ k1
+				t128 := lo08
 				a = t98
 				c = t118
-				/*line random.go:170:90000*/ d = t128
-				/*line random.go:171:90000*/ k0 += 2654435769
-				/*line random.go:172*/ k1 += 3144134277
-				/*line random.go:173:90000*/ t79 := a
-				/*line random.go:174:90000*/ hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
-				/*line random.go:175:90000*/ t89 := c
-				/*line random.go:176:90000*/ lo18 := t89 * 3449720151
-				/*line random.go:177:90000*/ t108 := lo18
-				/*line random.go:178:90000*/ t119 := hi09 ^ d ^ k1
-				/*line random.go:179:90000*/ b = t108
-				/*line random.go:180:90000*/ c = t119
-				/*line random.go:181:90000*/ k0 += 2654435769
-				/*line random.go:182:90000*/ t810 := c
-				/*line random.go:183:90000*/ hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
-				/*line random.go:184:90000*/ t99 := hi19 ^ b ^ k0
-				/*line random.go:185:90000*/ a = t99
-				/*line random.go:186:90000*/ result0_0 := a
-				/*line random.go:187:90000*/ t4_0 := result0_0
-				/*line random.go:188:90000*/ row[threadX] = t4_0 /*line quern_gen.go:4382:1*/
+				d = t128
+				k0 += 2654435769
+				k1 += 3144134277
+				t79 := a
+				hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
+				t89 := c
+				lo18 := t89 * 3449720151
+				t108 := lo18
+				t119 := hi09 ^ d ^ k1
+				b = t108
+				c = t119
+				k0 += 2654435769
+				t810 := c
+				hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
+				t99 := hi19 ^ b ^ k0
+				a = t99
+				result0_0 := a
+				t4_0 := result0_0
+				row[threadX] = t4_0
 			}
-			/*line random.go:190:90000*/ return /*line quern_gen.go:4384:1*/
+			/*line random.go:190:90000*/ return
 		}
 	}
 	/*line random.go:193*/ for threadX := range width {
@@ -4389,155 +4395,155 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1 uint32, t
 		i := base + threadX
 		t1_0 := uint32(i)
 		/*line random.go:41:90000*/ if i < len(keys) {
-			/*line random.go:42:90000*/ a := t1_0
-			/*line random.go:43:90000*/ b := t1_1
-			/*line random.go:44:90000*/ c := t1_2
-			/*line random.go:45:90000*/ d := t1_3
-			/*line random.go:46:90000*/ k0 := t5
-			/*line random.go:47:90000*/ k1 := t6
-			/*line random.go:48:90000*/ t7 := a
-			/*line random.go:49:90000*/ hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
-			/*line random.go:50:90000*/ lo0 := t7 * 3528531795
-			/*line random.go:51:90000*/ t8 := c
-			/*line random.go:52:90000*/ hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
-			/*line random.go:53:90000*/ lo1 := t8 * 3449720151
-			/*line random.go:54:90000*/ t9 := hi1 ^ b ^ k0
-			/*line random.go:55:90000*/ t10 := lo1
-			/*line random.go:56:90000*/ t11 := hi0 ^ d ^ k1
-			/*line random.go:57:90000*/ t12 := lo0
-			/*line random.go:58:90000*/ a = t9
-			/*line random.go:59:90000*/ b = t10
-			/*line random.go:60:90000*/ c = t11
-			/*line random.go:61:90000*/ d = t12
-			/*line random.go:62:90000*/ k0 += 2654435769
-			/*line random.go:63:90000*/ k1 += 3144134277
-			/*line random.go:64:90000*/ t72 := a
-			/*line random.go:65:90000*/ hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
-			/*line random.go:66:90000*/ lo02 := t72 * 3528531795
-			/*line random.go:67:90000*/ t82 := c
-			/*line random.go:68:90000*/ hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
-			/*line random.go:69:90000*/ lo12 := t82 * 3449720151
-			/*line random.go:70:90000*/ t92 := hi12 ^ b ^ k0
-			/*line random.go:71:90000*/ t102 := lo12
-			/*line random.go:72:90000*/ t112 := hi02 ^ d ^ k1
-			/*line random.go:73*/ t122 := lo02
-			/*line random.go:74:90000*/ a = t92
-			/*line random.go:75:90000*/ b = t102
-			/*line random.go:76:90000*/ c = t112
-			/*line random.go:77:90000*/ d = t122
-			/*line random.go:78:90000*/ k0 += 2654435769
-			/*line random.go:79:90000*/ k1 += 3144134277
-			/*line random.go:80:90000*/ t73 := a
-			/*line random.go:81:90000*/ hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
-			/*line random.go:82:90000*/ lo03 := t73 * 3528531795
-			/*line random.go:83:90000*/ t83 := c
-			/*line random.go:84:90000*/ hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
-			/*line random.go:85:90000*/ lo13 := t83 * 3449720151
-			/*line random.go:86:90000*/ t93 := hi13 ^ b ^ k0
-			/*line random.go:87:90000*/ t103 := lo13
-			/*line random.go:88:90000*/ t113 := hi03 ^ d ^ k1
-			/*line random.go:89:90000*/ t123 := lo03
-			/*line random.go:90:90000*/ a = t93
-			/*line random.go:91:90000*/ b = t103
-			/*line random.go:92:90000*/ c = t113
-			/*line random.go:93:90000*/ d = t123
-			/*line random.go:94:90000*/ k0 += 2654435769
-			/*line random.go:95:90000*/ k1 += 3144134277
-			/*line random.go:96:90000*/ t74 := a
-			/*line random.go:97:90000*/ hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
-			/*line random.go:98:90000*/ lo04 := t74 * 3528531795
-			/*line random.go:99:90000*/ t84 := c
-			/*line random.go:100:90000*/ hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
-			/*line random.go:101:90000*/ lo14 := t84 * 3449720151
-			/*line random.go:102:90000*/ t94 := hi14 ^ b ^ k0
-			/*line random.go:103:90000*/ t104 := lo14
-			/*line random.go:104:90000*/ t114 := hi04 ^ d ^ k1
-			/*line random.go:105*/ t124 := lo04
-			/*line random.go:106:90000*/ a = t94
-			/*line random.go:107:90000*/ b = t104
-			/*line random.go:108:90000*/ c = t114
-			/*line random.go:109:90000*/ d = t124
-			/*line random.go:110:90000*/ k0 += 2654435769
-			/*line random.go:111:90000*/ k1 += 3144134277
-			/*line random.go:112:90000*/ t75 := a
-			/*line random.go:113:90000*/ hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
-			/*line random.go:114:90000*/ lo05 := t75 * 3528531795
-			/*line random.go:115:90000*/ t85 := c
-			/*line random.go:116:90000*/ hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
-			/*line random.go:117:90000*/ lo15 := t85 * 3449720151
-			/*line random.go:118:90000*/ t95 := hi15 ^ b ^ k0
-			/*line random.go:119:90000*/ t105 := lo15
-			/*line random.go:120:90000*/ t115 := hi05 ^ d ^ k1
-			/*line random.go:121:90000*/ t125 := lo05
-			/*line random.go:122:90000*/ a = t95
-			/*line random.go:123:90000*/ b = t105
-			/*line random.go:124:90000*/ c = t115
-			/*line random.go:125:90000*/ d = t125
-			/*line random.go:126:90000*/ k0 += 2654435769
-			/*line random.go:127:90000*/ k1 += 3144134277
-			/*line random.go:128:90000*/ t76 := a
-			/*line random.go:129:90000*/ hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
-			/*line random.go:130:90000*/ lo06 := t76 * 3528531795
-			/*line random.go:131:90000*/ t86 := c
-			/*line random.go:132:90000*/ hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
-			/*line random.go:133:90000*/ lo16 := t86 * 3449720151
-			/*line random.go:134:90000*/ t96 := hi16 ^ b ^ k0
-			/*line random.go:135:90000*/ t106 := lo16
-			/*line random.go:136:90000*/ t116 := hi06 ^ d ^ k1
-			/*line random.go:137:90000*/ t126 := lo06
-			/*line random.go:138:90000*/ a = t96
-			/*line random.go:139:90000*/ b = t106
-			/*line random.go:140:90000*/ c = t116
-			/*line random.go:141:90000*/ d = t126
-			/*line random.go:142:90000*/ k0 += 2654435769
-			/*line random.go:143:90000*/ k1 += 3144134277
-			/*line random.go:144:90000*/ t77 := a
-			/*line random.go:145:90000*/ hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
-			/*line random.go:146:90000*/ lo07 := t77 * 3528531795
-			/*line random.go:147:90000*/ t87 := c
-			/*line random.go:148:90000*/ hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
-			/*line random.go:149:90000*/ lo17 := t87 * 3449720151
-			/*line random.go:150:90000*/ t97 := hi17 ^ b ^ k0
-			/*line random.go:151:90000*/ t107 := lo17
-			/*line random.go:152:90000*/ t117 := hi07 ^ d ^ k1
-			/*line random.go:153:90000*/ t127 := lo07
-			/*line random.go:154:90000*/ a = t97
-			/*line random.go:155:90000*/ b = t107
-			/*line random.go:156:90000*/ c = t117
-			/*line random.go:157:90000*/ d = t127
-			/*line random.go:158:90000*/ k0 += 2654435769
-			/*line random.go:159:90000*/ k1 += 3144134277
-			/*line random.go:160:90000*/ t78 := a
-			/*line random.go:161:90000*/ hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
-			/*line random.go:162:90000*/ lo08 := t78 * 3528531795
-			/*line random.go:163:90000*/ t88 := c
-			/*line random.go:164:90000*/ hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
-			/*line random.go:165:90000*/ t98 := hi18 ^ b ^ k0
-			/*line random.go:166:90000*/ t118 := hi08 ^ d ^ k1
-			/*line random.go:167*/ t128 := lo08
+			a := t1_0
+			b := t1_1
+			c := t1_2
+			d := t1_3
+			k0 := t5
+			k1 := t6
+			t7 := a
+			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
+			lo0 := t7 * 3528531795
+			t8 := c
+			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
+			lo1 := t8 * 3449720151
+			t9 := hi1 ^ b ^ k0
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t12 := lo0
+			a = t9
+			b = t10
+			c = t11
+			d = t12
+			k0 += 2654435769
+			k1 += 3144134277
+			t72 := a
+			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
+			lo02 := t72 * 3528531795
+			t82 := c
+			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
+			lo12 := t82 * 3449720151
+			t92 := hi12 ^ b ^ k0
+			t102 := lo12
+			t112 := hi02 ^ d ^ k1
+			t122 := lo02
+			a = t92
+			b = t102
+			c = t112
+			d = t122
+			k0 += 2654435769
+			k1 += 3144134277
+			t73 := a
+			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
+			lo03 := t73 * 3528531795
+			t83 := c
+			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
+			lo13 := t83 * 3449720151
+			t93 := hi13 ^ b ^ k0
+			t103 := lo13
+			t113 := hi03 ^ d ^ k1
+			t123 := lo03
+			a = t93
+			b = t103
+			c = t113
+			d = t123
+			k0 += 2654435769
+			k1 += 3144134277
+			t74 := a
+			hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
+			lo04 := t74 * 3528531795
+			t84 := c
+			hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
+			lo14 := t84 * 3449720151
+			t94 := hi14 ^ b ^ k0
+			t104 := lo14
+			t114 := hi04 ^ d ^ k1
+			t124 := lo04
+			a = t94
+			b = t104
+			c = t114
+			d = t124
+			k0 += 2654435769
+			k1 += 3144134277
+			t75 := a
+			hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
+			lo05 := t75 * 3528531795
+			t85 := c
+			hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
+			lo15 := t85 * 3449720151
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t125 := lo05
+			a = t95
+			b = t105
+			c = t115
+			d = t125
+			k0 += 2654435769
+			k1 += 3144134277
+			t76 := a
+			hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
+			lo06 := t76 * 3528531795
+			t86 := c
+			hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
+			lo16 := t86 * 3449720151
+			t96 := hi16 ^ b ^ k0
+			t106 := lo16
+			t116 := hi06 ^ d ^ k1
+			t126 := lo06
+			a = t96
+			b = t106
+			c = t116
+			d = t126
+			k0 += 2654435769
+			k1 += 3144134277
+			t77 := a
+			hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
+			lo07 := t77 * 3528531795
+			t87 := c
+			hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
+			lo17 := t87 * 3449720151
+			t97 := hi17 ^ b ^ k0
+			t107 := lo17
+			t117 := hi07 ^ d ^ k1
+			t127 := lo07
+			a = t97
+			b = t107
+			c = t117
+			d = t127
+			k0 += 2654435769
+			k1 += 3144134277
+			t78 := a
+			hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
+			lo08 := t78 * 3528531795
+			t88 := c
+			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
+			t98 := hi18 ^ b ^ k0
+			t118 := hi08 ^ d ^ k1
+			t128 := lo08
 			a = t98
 			c = t118
-			/*line random.go:170:90000*/ d = t128
-			/*line random.go:171:90000*/ k0 += 2654435769
-			/*line random.go:172*/ k1 += 3144134277
-			/*line random.go:173:90000*/ t79 := a
-			/*line random.go:174:90000*/ hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
-			/*line random.go:175:90000*/ t89 := c
-			/*line random.go:176:90000*/ lo18 := t89 * 3449720151
-			/*line random.go:177:90000*/ t108 := lo18
-			/*line random.go:178:90000*/ t119 := hi09 ^ d ^ k1
-			/*line random.go:179:90000*/ b = t108
-			/*line random.go:180:90000*/ c = t119
-			/*line random.go:181:90000*/ k0 += 2654435769
-			/*line random.go:182:90000*/ t810 := c
-			/*line random.go:183:90000*/ hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
-			/*line random.go:184:90000*/ t99 := hi19 ^ b ^ k0
-			/*line random.go:185:90000*/ a = t99
-			/*line random.go:186:90000*/ result0_0 := a
-			/*line random.go:187:90000*/ t4_0 := result0_0
-			/*line random.go:42:90000*/ keys[i] = t4_0 /*line quern_gen.go:4538:1*/
+			d = t128
+			k0 += 2654435769
+			k1 += 3144134277
+			t79 := a
+			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
+			t89 := c
+			lo18 := t89 * 3449720151
+			t108 := lo18
+			t119 := hi09 ^ d ^ k1
+			b = t108
+			c = t119
+			k0 += 2654435769
+			t810 := c
+			hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
+			t99 := hi19 ^ b ^ k0
+			a = t99
+			result0_0 := a
+			t4_0 := result0_0
+			/*line random.go:42*/ keys[i] = t4_0
 		}
-	}
+	} /*line quern_gen.go:4546:1*/
 }
 
 func quernPlainTensorProduct(r *host2.Run) {
@@ -4611,70 +4617,70 @@ func quernHostTensorProduct(r *host2.Run) {
 		blockY := r.BlockIdx.Y
 		t3 := blockY * 16
 		base := blockX * 64
-		/*line tensor.go:20:100000*/ step = 0
+		/*line tensor.go:20*/ step = 0
 		/*line tensor.go:21:100000*/ for threadZ := range 1 {
 			/*line tensor.go:22:100000*/ for threadY := range 1 {
-				/*line tensor.go:23:100000*/ first := (threadZ*1 + threadY) * 128
-				/*line tensor.go:24:100000*/ quernRow1TensorProduct(r, sumss, first) /*line quern_gen.go:4618:1*/
+				first := (threadZ*1 + threadY) * 128
+				quernRow1TensorProduct(r, sumss, first)
 			}
 		}
 		/*line tensor.go:27:100000*/ for ; step < t5; step++ {
 			/*line tensor.go:28:100000*/ if r.Halted() {
-				/*line tensor.go:20:100000*/ r.Halt() /*line quern_gen.go:4623:1*/
+				/*line tensor.go:20*/ r.Halt()
 			}
 			/*line tensor.go:22:100000*/ start := step * 2
-			/*line tensor.go:23:100000*/ start2 := step * 16
+			start2 := step * 16
 			/*line tensor.go:24:100000*/ for threadZ := range 1 {
 				/*line tensor.go:25:100000*/ for threadY := range 1 {
-					/*line tensor.go:26:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:27:100000*/ quernRow2TensorProduct(r, tileA, a, t3, k, start, tileB, b, start2, n, base) /*line quern_gen.go:4630:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2TensorProduct(r, tileA, a, t3, k, start, tileB, b, start2, n, base)
 				}
 			}
 			/*line tensor.go:30:100000*/ for threadZ := range 1 {
 				/*line tensor.go:31:100000*/ for threadY := range 1 {
-					/*line tensor.go:32:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:33:100000*/ first2 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:34:100000*/ quernRow3TensorProduct(r, givens, first2, tileA) /*line quern_gen.go:4637:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 128
+					quernRow3TensorProduct(r, givens, first2, tileA)
 				}
 			}
-			/*line tensor.go:26:100000*/ host2.LoadMatrix(words, words2, words3, words4, givens)
+			/*line tensor.go:26*/ host2.LoadMatrix(words, words2, words3, words4, givens)
 			/*line tensor.go:27:100000*/ for threadZ := range 1 {
 				/*line tensor.go:28:100000*/ for threadY := range 1 {
-					/*line tensor.go:29:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:30:100000*/ first3 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:31:100000*/ quernRow4TensorProduct(r, words, first3, words2, words3, words4, fas, givens2, tileB) /*line quern_gen.go:4645:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 128
+					quernRow4TensorProduct(r, words, first3, words2, words3, words4, fas, givens2, tileB)
 				}
 			}
 			/*line tensor.go:27:100000*/ host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
 			/*line tensor.go:28:100000*/ for threadZ := range 1 {
 				/*line tensor.go:29:100000*/ for threadY := range 1 {
-					/*line tensor.go:30:100000*/ first4 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:31:100000*/ quernRow5TensorProduct(r, sumss, first4, fas, words5, words6, words7, words8, rights, t30s, t31s, t32s) /*line quern_gen.go:4652:1*/
+					first4 := (threadZ*1 + threadY) * 128
+					quernRow5TensorProduct(r, sumss, first4, fas, words5, words6, words7, words8, rights, t30s, t31s, t32s)
 				}
 			}
 			/*line tensor.go:28:100000*/ host2.MMABFloat16(sums2, sums3, sums4, sums5, t30s, t31s, t32s)
 			/*line tensor.go:29:100000*/ for threadZ := range 1 {
 				/*line tensor.go:30:100000*/ for threadY := range 1 {
-					/*line tensor.go:31:100000*/ first5 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:32:100000*/ quernRow6TensorProduct(r, sumss, first5, fas, rights, sums2, sums3, sums4, sums5, t37s, t38s, t39s) /*line quern_gen.go:4659:1*/
+					first5 := (threadZ*1 + threadY) * 128
+					quernRow6TensorProduct(r, sumss, first5, fas, rights, sums2, sums3, sums4, sums5, t37s, t38s, t39s)
 				}
 			}
 			/*line tensor.go:29:100000*/ host2.MMABFloat16(sums6, sums7, sums8, sums9, t37s, t38s, t39s)
 			/*line tensor.go:30:100000*/ for threadZ := range 1 {
 				/*line tensor.go:31:100000*/ for threadY := range 1 {
-					/*line tensor.go:32:100000*/ first6 := (threadZ*1 + threadY) * 128
-					/*line tensor.go:33:100000*/ quernRow7TensorProduct(r, sumss, first6, sums6, sums7, sums8, sums9) /*line quern_gen.go:4666:1*/
+					first6 := (threadZ*1 + threadY) * 128
+					quernRow7TensorProduct(r, sumss, first6, sums6, sums7, sums8, sums9)
 				}
 			}
 		}
 		/*line tensor.go:37:100000*/ for threadZ := range 1 {
 			/*line tensor.go:38:100000*/ for threadY := range 1 {
-				/*line tensor.go:39:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:40:100000*/ first7 := (threadZ*1 + threadY) * 128
-				/*line tensor.go:41:100000*/ quernRow8TensorProduct(r, sumss, first7, c, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468) /*line quern_gen.go:4674:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first7 := (threadZ*1 + threadY) * 128
+				quernRow8TensorProduct(r, sumss, first7, c, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468)
 			}
 		}
-	}
+	} /*line quern_gen.go:4683:1*/
 }
 
 //go:noinline
@@ -4682,9 +4688,9 @@ func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 	sumsRow := (*[128][2]kernel.Accumulator[float32])(sumss[first:])
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
-//line tensor.go:19:100000
-		*sums = [2]kernel.Accumulator[float32]{} /*line quern_gen.go:4686:1*/
-	}
+//line tensor.go:19
+		*sums = [2]kernel.Accumulator[float32]{}
+	} /*line quern_gen.go:4693:1*/
 }
 
 //go:noinline
@@ -4695,11 +4701,11 @@ func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, a
 		t1 := threadX & 31 % 16
 		t2 := threadX & 31 / 16
 		t4 := base + warp*16
-		/*line tensor.go:21:100000*/ _ = tileA[warp][t1][t2]
-		/*line tensor.go:21:100000*/ tileA[warp][t1][t2] = a[(t3+t1)*k+start+t2]
-		/*line tensor.go:22:100000*/ _ = tileB[warp][t1][t2]
-		/*line tensor.go:22:100000*/ tileB[warp][t1][t2] = b[(start2+t1)*n+t4/8+t2] /*line quern_gen.go:4701:1*/
-	}
+		/*line tensor.go:21*/ _ = tileA[warp][t1][t2]
+		/*line tensor.go:21*/ tileA[warp][t1][t2] = a[(t3+t1)*k+start+t2]
+		_ = tileB[warp][t1][t2]
+		/*line tensor.go:22*/ tileB[warp][t1][t2] = b[(start2+t1)*n+t4/8+t2]
+	} /*line quern_gen.go:4708:1*/
 }
 
 //go:noinline
@@ -4710,10 +4716,10 @@ func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first2 i
 		warp := threadX >> 5
 		t1 := threadX & 31 % 16
 		t2 := threadX & 31 / 16
-		/*line tensor.go:26:100000*/ _ = tileA[warp][t1][t2]
-		/*line tensor.go:26:100000*/ given := &tileA[warp][t1][t2]
-		/*line tensor.go:27:100000*/ givenRow[threadX] = given /*line quern_gen.go:4715:1*/
-	}
+		/*line tensor.go:26*/ _ = tileA[warp][t1][t2]
+		/*line tensor.go:26*/ given := &tileA[warp][t1][t2]
+		givenRow[threadX] = given
+	} /*line quern_gen.go:4722:1*/
 }
 
 //go:noinline
@@ -4734,12 +4740,12 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first3 int, words2 []u
 		warp := threadX >> 5
 		t1 := threadX & 31 % 16
 		t2 := threadX & 31 / 16
-//line tensor.go:26:100000
+//line tensor.go:26
 		*fa = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
-		/*line tensor.go:27:100000*/ _ = tileB[warp][t1][t2]
-		/*line tensor.go:27:100000*/ given2 := &tileB[warp][t1][t2]
-		/*line tensor.go:28:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:4741:1*/
-	}
+		_ = tileB[warp][t1][t2]
+		/*line tensor.go:27*/ given2 := &tileB[warp][t1][t2]
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:4748:1*/
 }
 
 //go:noinline
@@ -4765,16 +4771,13 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		t30 := &t30Row[threadX]
 		t31 := &t31Row[threadX]
 		t32 := &t32Row[threadX]
-		/*line tensor.go:27:100000*/ left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
-//line tensor.go:28:100000
+		/*line tensor.go:27*/ left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
 		*right = kernel.MatrixB[kernel.BFloat16]{word7, word8}
-//line tensor.go:28:100000
+//line tensor.go:28
 		*t30 = *fa
-//line tensor.go:29:100000
 		*t31 = left
-//line tensor.go:30:100000
-		*t32 = sums[0] /*line quern_gen.go:4776:1*/
-	}
+		*t32 = sums[0]
+	} /*line quern_gen.go:4780:1*/
 }
 
 //go:noinline
@@ -4800,14 +4803,11 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		t37 := &t37Row[threadX]
 		t38 := &t38Row[threadX]
 		t39 := &t39Row[threadX]
-		/*line tensor.go:28:100000*/ sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
-//line tensor.go:29:100000
+		/*line tensor.go:28*/ sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
 		*t37 = *fa
-//line tensor.go:30:100000
 		*t38 = *right
-//line tensor.go:31:100000
-		*t39 = sums[1] /*line quern_gen.go:4809:1*/
-	}
+		*t39 = sums[1]
+	} /*line quern_gen.go:4810:1*/
 }
 
 //go:noinline
@@ -4823,8 +4823,8 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		sum6 := sumRow6[threadX]
 		sum7 := sumRow7[threadX]
 		sum8 := sumRow8[threadX]
-		/*line tensor.go:29:100000*/ sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8} /*line quern_gen.go:4826:1*/
-	}
+		/*line tensor.go:29*/ sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+	} /*line quern_gen.go:4827:1*/
 }
 
 //go:noinline
@@ -4851,25 +4851,25 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		result014 := threadX&31&3<<1 + t467&1
 		result015 := threadX&31>>2 + size8
 		result016 := threadX&31&3<<1 + t468&1
-		/*line tensor.go:32:100000*/ sum9 := sums[0]
-		/*line tensor.go:33:100000*/ v := sum9[0]
-		/*line tensor.go:34:100000*/ c[(t3+result0)*n*8+t4+result02] = v
-		/*line tensor.go:33:100000*/ v2 := sum9[1]
-		/*line tensor.go:34:100000*/ c[(t3+result03)*n*8+t4+result04] = v2
-		/*line tensor.go:33:100000*/ v3 := sum9[2]
-		/*line tensor.go:34:100000*/ c[(t3+result05)*n*8+t4+result06] = v3
-		/*line tensor.go:33:100000*/ v4 := sum9[3]
-		/*line tensor.go:34:100000*/ c[(t3+result07)*n*8+t4+result08] = v4
-		/*line tensor.go:32:100000*/ sum10 := sums[1]
-		/*line tensor.go:33:100000*/ v5 := sum10[0]
-		/*line tensor.go:34:100000*/ c[(t3+result09)*n*8+t4+8+result010] = v5
-		/*line tensor.go:33:100000*/ v6 := sum10[1]
-		/*line tensor.go:34:100000*/ c[(t3+result011)*n*8+t4+8+result012] = v6
-		/*line tensor.go:33:100000*/ v7 := sum10[2]
-		/*line tensor.go:34:100000*/ c[(t3+result013)*n*8+t4+8+result014] = v7
-		/*line tensor.go:33:100000*/ v8 := sum10[3]
-		/*line tensor.go:34:100000*/ c[(t3+result015)*n*8+t4+8+result016] = v8 /*line quern_gen.go:4871:1*/
-	}
+		/*line tensor.go:32*/ sum9 := sums[0]
+		v := sum9[0]
+		c[(t3+result0)*n*8+t4+result02] = v
+		/*line tensor.go:33*/ v2 := sum9[1]
+		c[(t3+result03)*n*8+t4+result04] = v2
+		/*line tensor.go:33*/ v3 := sum9[2]
+		c[(t3+result05)*n*8+t4+result06] = v3
+		/*line tensor.go:33*/ v4 := sum9[3]
+		c[(t3+result07)*n*8+t4+result08] = v4
+		/*line tensor.go:32*/ sum10 := sums[1]
+		v5 := sum10[0]
+		c[(t3+result09)*n*8+t4+8+result010] = v5
+		/*line tensor.go:33*/ v6 := sum10[1]
+		c[(t3+result011)*n*8+t4+8+result012] = v6
+		/*line tensor.go:33*/ v7 := sum10[2]
+		c[(t3+result013)*n*8+t4+8+result014] = v7
+		/*line tensor.go:33*/ v8 := sum10[3]
+		c[(t3+result015)*n*8+t4+8+result016] = v8
+	} /*line quern_gen.go:4872:1*/
 }
 
 func quernPlainSimilarities(r *host2.Run) {
@@ -4913,65 +4913,65 @@ func quernHostSimilarities(r *host2.Run) {
 	sums7 := host2.Scratch[int32](r, 25, r.BlockDim.Count())
 	sums8 := host2.Scratch[int32](r, 26, r.BlockDim.Count())
 	for r.Next() {
-		/*line tensor.go:49:100000*/ at = 0
+		/*line tensor.go:49*/ at = 0
 		/*line tensor.go:50:100000*/ for threadZ := range 1 {
 			/*line tensor.go:51:100000*/ for threadY := range 1 {
-				/*line tensor.go:52:100000*/ first := (threadZ*1 + threadY) * 32
-				/*line tensor.go:53:100000*/ quernRow1Similarities(r, lefts, first, rights) /*line quern_gen.go:4920:1*/
+				first := (threadZ*1 + threadY) * 32
+				quernRow1Similarities(r, lefts, first, rights)
 			}
 		}
 		/*line tensor.go:56:100000*/ for ; at < chunks; at += 2 {
-			/*line tensor.go:57:100000*/ for threadZ := range 1 {
+			/*line tensor.go:57*/ for threadZ := range 1 {
 				/*line tensor.go:58:100000*/ for threadY := range 1 {
-					/*line tensor.go:59:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:60:100000*/ quernRow2Similarities(r, tile, vectors, chunks, at) /*line quern_gen.go:4927:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2Similarities(r, tile, vectors, chunks, at)
 				}
 			}
 			/*line tensor.go:63:100000*/ for threadZ := range 1 {
-				/*line tensor.go:64:100000*/ for threadY := range 1 {
-					/*line tensor.go:65:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:66:100000*/ first2 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:67:100000*/ quernRow3Similarities(r, givens, first2, tile) /*line quern_gen.go:4934:1*/
+				/*line tensor.go:64*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow3Similarities(r, givens, first2, tile)
 				}
 			}
 			/*line tensor.go:52:100000*/ host2.LoadMatrix(words, words2, words3, words4, givens)
 			/*line tensor.go:53:100000*/ for threadZ := range 1 {
-				/*line tensor.go:54:100000*/ for threadY := range 1 {
-					/*line tensor.go:55:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:56:100000*/ first3 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:57:100000*/ quernRow4Similarities(r, words, first3, words2, words3, words4, as, givens2, tile) /*line quern_gen.go:4942:1*/
+				/*line tensor.go:54*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow4Similarities(r, words, first3, words2, words3, words4, as, givens2, tile)
 				}
 			}
 			/*line tensor.go:53:100000*/ host2.LoadMatrix(words5, words6, words7, words8, givens2)
-			/*line tensor.go:54:100000*/ for threadZ := range 1 {
+			/*line tensor.go:54*/ for threadZ := range 1 {
 				/*line tensor.go:55:100000*/ for threadY := range 1 {
-					/*line tensor.go:56:100000*/ first4 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:57:100000*/ quernRow5Similarities(r, lefts, first4, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s) /*line quern_gen.go:4949:1*/
+					first4 := (threadZ*1 + threadY) * 32
+					quernRow5Similarities(r, lefts, first4, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s)
 				}
 			}
-			/*line tensor.go:54:100000*/ host2.MMAInt8(sums, sums2, sums3, sums4, t17s, t18s, t19s)
+			/*line tensor.go:54*/ host2.MMAInt8(sums, sums2, sums3, sums4, t17s, t18s, t19s)
 			/*line tensor.go:55:100000*/ for threadZ := range 1 {
 				/*line tensor.go:56:100000*/ for threadY := range 1 {
-					/*line tensor.go:57:100000*/ first5 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:58:100000*/ quernRow6Similarities(r, rights, first5, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s) /*line quern_gen.go:4956:1*/
+					first5 := (threadZ*1 + threadY) * 32
+					quernRow6Similarities(r, rights, first5, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
 				}
 			}
 			/*line tensor.go:61:100000*/ host2.MMAInt8(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
 			/*line tensor.go:62:100000*/ for threadZ := range 1 {
 				/*line tensor.go:63:100000*/ for threadY := range 1 {
-					/*line tensor.go:64:100000*/ first6 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:65:100000*/ quernRow7Similarities(r, lefts, first6, rights, t24s, sums5, sums6, sums7, sums8) /*line quern_gen.go:4963:1*/
+					first6 := (threadZ*1 + threadY) * 32
+					quernRow7Similarities(r, lefts, first6, rights, t24s, sums5, sums6, sums7, sums8)
 				}
 			}
 		}
 		/*line tensor.go:69:100000*/ for threadZ := range 1 {
-			/*line tensor.go:70:100000*/ for threadY := range 1 {
-				/*line tensor.go:71:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:72:100000*/ first7 := (threadZ*1 + threadY) * 32
-				/*line tensor.go:73:100000*/ quernRow8Similarities(r, lefts, first7, rights, c) /*line quern_gen.go:4971:1*/
+			/*line tensor.go:70*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first7 := (threadZ*1 + threadY) * 32
+				quernRow8Similarities(r, lefts, first7, rights, c)
 			}
 		}
-	}
+	} /*line quern_gen.go:4974:1*/
 }
 
 //go:noinline
@@ -4981,11 +4981,10 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
-//line tensor.go:47:100000
+//line tensor.go:47
 		*left = kernel.Accumulator[int32]{}
-//line tensor.go:48:100000
-		*right = kernel.Accumulator[int32]{} /*line quern_gen.go:4987:1*/
-	}
+		*right = kernel.Accumulator[int32]{}
+	} /*line quern_gen.go:4987:1*/
 }
 
 //go:noinline
@@ -4994,8 +4993,8 @@ func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, vectors [][16]in
 		r.ThreadIdx.X = threadX
 		t1 := threadX & 31 % 16
 		t2 := threadX & 31 / 16
-		/*line tensor.go:50:100000*/ tile[t1][t2] = vectors[t1*chunks+at+t2] /*line quern_gen.go:4997:1*/
-	}
+		/*line tensor.go:50*/ tile[t1][t2] = vectors[t1*chunks+at+t2]
+	} /*line quern_gen.go:4997:1*/
 }
 
 //go:noinline
@@ -5005,10 +5004,10 @@ func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first2 int, tile *[
 		r.ThreadIdx.X = threadX
 		t1 := threadX & 31 % 16
 		t2 := threadX & 31 / 16
-		/*line tensor.go:52:100000*/ _ = tile[t1][t2]
-		/*line tensor.go:52:100000*/ given := &tile[t1][t2]
-		/*line tensor.go:53:100000*/ givenRow[threadX] = given /*line quern_gen.go:5010:1*/
-	}
+		/*line tensor.go:52*/ _ = tile[t1][t2]
+		/*line tensor.go:52*/ given := &tile[t1][t2]
+		givenRow[threadX] = given
+	} /*line quern_gen.go:5010:1*/
 }
 
 //go:noinline
@@ -5028,12 +5027,12 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first3 int, words2 []ui
 		a := &aRow[threadX]
 		t1 := threadX & 31 % 16
 		t2 := threadX & 31 / 16
-//line tensor.go:52:100000
+//line tensor.go:52
 		*a = kernel.MatrixA[int8]{word, word2, word3, word4}
-		/*line tensor.go:53:100000*/ _ = tile[t1][t2]
-		/*line tensor.go:53:100000*/ given2 := &tile[t1][t2]
-		/*line tensor.go:54:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5035:1*/
-	}
+		_ = tile[t1][t2]
+		/*line tensor.go:53*/ given2 := &tile[t1][t2]
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:5035:1*/
 }
 
 //go:noinline
@@ -5059,16 +5058,13 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 		t17 := &t17Row[threadX]
 		t18 := &t18Row[threadX]
 		t19 := &t19Row[threadX]
-		/*line tensor.go:53:100000*/ bLeft := kernel.MatrixB[int8]{word5, word6}
-//line tensor.go:54:100000
+		/*line tensor.go:53*/ bLeft := kernel.MatrixB[int8]{word5, word6}
 		*bRight = kernel.MatrixB[int8]{word7, word8}
-//line tensor.go:54:100000
+//line tensor.go:54
 		*t17 = *a
-//line tensor.go:55:100000
 		*t18 = bLeft
-//line tensor.go:56:100000
-		*t19 = *left /*line quern_gen.go:5070:1*/
-	}
+		*t19 = *left
+	} /*line quern_gen.go:5067:1*/
 }
 
 //go:noinline
@@ -5096,15 +5092,12 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 		t25 := &t25Row[threadX]
 		t26 := &t26Row[threadX]
 		t27 := &t27Row[threadX]
-//line tensor.go:54:100000
+//line tensor.go:54
 		*t24 = kernel.Accumulator[int32]{sum, sum2, sum3, sum4}
-//line tensor.go:55:100000
 		*t25 = *a
-//line tensor.go:56:100000
 		*t26 = *bRight
-//line tensor.go:57:100000
-		*t27 = *right /*line quern_gen.go:5106:1*/
-	}
+		*t27 = *right
+	} /*line quern_gen.go:5100:1*/
 }
 
 //go:noinline
@@ -5124,12 +5117,10 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 		sum6 := sumRow6[threadX]
 		sum7 := sumRow7[threadX]
 		sum8 := sumRow8[threadX]
-		/*line tensor.go:54:100000*/ t32 := kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
-//line tensor.go:55:100000
+		/*line tensor.go:54*/ t32 := kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
 		*left = *t24
-//line tensor.go:56:100000
-		*right = t32 /*line quern_gen.go:5131:1*/
-	}
+		*right = t32
+	} /*line quern_gen.go:5123:1*/
 }
 
 //go:noinline
@@ -5141,22 +5132,22 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
 		at2 := threadX & 31 & 3 << 1
-		/*line tensor.go:57:100000*/ for i := 0; i < 4; i++ {
-			/*line tensor.go:58:100000*/ t33 := i
-			/*line tensor.go:59:100000*/ result0 := threadX&31>>2 + t33>>1<<3
-			/*line tensor.go:60:100000*/ t35 := i
-			/*line tensor.go:61:100000*/ result02 := at2 + t35&1
-			/*line tensor.go:62:100000*/ at3 := result0*16 + result02
-			/*line tensor.go:59:100000*/ t38 := at3
-			/*line tensor.go:59:100000*/ _ = c[t38]
-			/*line tensor.go:60:100000*/ t40 := at3 + 8
-			/*line tensor.go:59:100000*/ _ = c[t40]
-			/*line tensor.go:59:100000*/ t41 := left[i]
-			/*line tensor.go:59:100000*/ t42 := right[i]
-			/*line tensor.go:59:100000*/ c[t38] = t41
-			/*line tensor.go:59:100000*/ c[t40] = t42 /*line quern_gen.go:5157:1*/
+		/*line tensor.go:57*/ for i := 0; i < 4; i++ {
+			t33 := i
+			result0 := threadX&31>>2 + t33>>1<<3
+			t35 := i
+			result02 := at2 + t35&1
+			at3 := result0*16 + result02
+			/*line tensor.go:59*/ t38 := at3
+			/*line tensor.go:59*/ _ = c[t38]
+			t40 := at3 + 8
+			/*line tensor.go:59*/ _ = c[t40]
+			/*line tensor.go:59*/ t41 := left[i]
+			/*line tensor.go:59*/ t42 := right[i]
+			/*line tensor.go:59*/ c[t38] = t41
+			/*line tensor.go:59*/ c[t40] = t42
 		}
-	}
+	} /*line quern_gen.go:5150:1*/
 }
 
 func quernPlainMoments(r *host2.Run) {
@@ -5199,65 +5190,65 @@ func quernHostMoments(r *host2.Run) {
 	sums7 := host2.Scratch[float32](r, 25, r.BlockDim.Count())
 	sums8 := host2.Scratch[float32](r, 26, r.BlockDim.Count())
 	for r.Next() {
-		/*line tensor.go:72:100000*/ at = 0
-		/*line tensor.go:73:100000*/ for threadZ := range 1 {
+		/*line tensor.go:72*/ at = 0
+		for threadZ := range 1 {
 			/*line tensor.go:74:100000*/ for threadY := range 1 {
-				/*line tensor.go:75:100000*/ first := (threadZ*1 + threadY) * 32
-				/*line tensor.go:76:100000*/ quernRow1Moments(r, lefts, first, rights) /*line quern_gen.go:5206:1*/
+				first := (threadZ*1 + threadY) * 32
+				quernRow1Moments(r, lefts, first, rights)
 			}
 		}
 		/*line tensor.go:79:100000*/ for ; at < len(samples); at += 16 {
 			/*line tensor.go:80:100000*/ for threadZ := range 1 {
 				/*line tensor.go:81:100000*/ for threadY := range 1 {
-					/*line tensor.go:82:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:83:100000*/ quernRow2Moments(r, tile, samples, at) /*line quern_gen.go:5213:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2Moments(r, tile, samples, at)
 				}
 			}
 			/*line tensor.go:86:100000*/ for threadZ := range 1 {
 				/*line tensor.go:87:100000*/ for threadY := range 1 {
-					/*line tensor.go:88:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:89:100000*/ first2 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:90:100000*/ quernRow3Moments(r, givens, first2, tile) /*line quern_gen.go:5220:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow3Moments(r, givens, first2, tile)
 				}
 			}
-			/*line tensor.go:75:100000*/ host2.LoadMatrixTransposed(words, words2, words3, words4, givens)
-			/*line tensor.go:76:100000*/ for threadZ := range 1 {
+			/*line tensor.go:75*/ host2.LoadMatrixTransposed(words, words2, words3, words4, givens)
+			for threadZ := range 1 {
 				/*line tensor.go:77:100000*/ for threadY := range 1 {
-					/*line tensor.go:78:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:79:100000*/ first3 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:80:100000*/ quernRow4Moments(r, words, first3, words2, words3, words4, as, givens2, tile) /*line quern_gen.go:5228:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow4Moments(r, words, first3, words2, words3, words4, as, givens2, tile)
 				}
 			}
-			/*line tensor.go:76:100000*/ host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
+			/*line tensor.go:76*/ host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
 			/*line tensor.go:77:100000*/ for threadZ := range 1 {
-				/*line tensor.go:78:100000*/ for threadY := range 1 {
-					/*line tensor.go:79:100000*/ first4 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:80:100000*/ quernRow5Moments(r, lefts, first4, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s) /*line quern_gen.go:5235:1*/
+				/*line tensor.go:78*/ for threadY := range 1 {
+					first4 := (threadZ*1 + threadY) * 32
+					quernRow5Moments(r, lefts, first4, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s)
 				}
 			}
 			/*line tensor.go:77:100000*/ host2.MMAFloat16(sums, sums2, sums3, sums4, t17s, t18s, t19s)
-			/*line tensor.go:78:100000*/ for threadZ := range 1 {
+			/*line tensor.go:78*/ for threadZ := range 1 {
 				/*line tensor.go:79:100000*/ for threadY := range 1 {
-					/*line tensor.go:80:100000*/ first5 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:81:100000*/ quernRow6Moments(r, rights, first5, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s) /*line quern_gen.go:5242:1*/
+					first5 := (threadZ*1 + threadY) * 32
+					quernRow6Moments(r, rights, first5, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
 				}
 			}
 			/*line tensor.go:84:100000*/ host2.MMAFloat16(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
-			/*line tensor.go:85:100000*/ for threadZ := range 1 {
+			/*line tensor.go:85*/ for threadZ := range 1 {
 				/*line tensor.go:86:100000*/ for threadY := range 1 {
-					/*line tensor.go:87:100000*/ first6 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:88:100000*/ quernRow7Moments(r, lefts, first6, rights, t24s, sums5, sums6, sums7, sums8) /*line quern_gen.go:5249:1*/
+					first6 := (threadZ*1 + threadY) * 32
+					quernRow7Moments(r, lefts, first6, rights, t24s, sums5, sums6, sums7, sums8)
 				}
 			}
 		}
 		/*line tensor.go:92:100000*/ for threadZ := range 1 {
 			/*line tensor.go:93:100000*/ for threadY := range 1 {
-				/*line tensor.go:94:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:95:100000*/ first7 := (threadZ*1 + threadY) * 32
-				/*line tensor.go:96:100000*/ quernRow8Moments(r, lefts, first7, rights, c) /*line quern_gen.go:5257:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first7 := (threadZ*1 + threadY) * 32
+				quernRow8Moments(r, lefts, first7, rights, c)
 			}
 		}
-	}
+	} /*line quern_gen.go:5251:1*/
 }
 
 //go:noinline
@@ -5267,11 +5258,10 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
-//line tensor.go:71:100000
+//line tensor.go:71
 		*left = kernel.Accumulator[float32]{}
-//line tensor.go:72:100000
-		*right = kernel.Accumulator[float32]{} /*line quern_gen.go:5273:1*/
-	}
+		*right = kernel.Accumulator[float32]{}
+	} /*line quern_gen.go:5264:1*/
 }
 
 //go:noinline
@@ -5280,8 +5270,8 @@ func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, samples [][2
 		r.ThreadIdx.X = threadX
 		t1 := threadX & 31 % 16
 		t2 := threadX & 31 / 16
-		/*line tensor.go:73:100000*/ tile[t1][t2] = samples[at+t1][t2] /*line quern_gen.go:5283:1*/
-	}
+		/*line tensor.go:73*/ tile[t1][t2] = samples[at+t1][t2]
+	} /*line quern_gen.go:5274:1*/
 }
 
 //go:noinline
@@ -5291,10 +5281,10 @@ func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first2 int, til
 		r.ThreadIdx.X = threadX
 		t1 := threadX & 31 % 16
 		t2 := threadX & 31 / 16
-		/*line tensor.go:75:100000*/ _ = tile[t1][t2]
-		/*line tensor.go:75:100000*/ given := &tile[t1][t2]
-		/*line tensor.go:76:100000*/ givenRow[threadX] = given /*line quern_gen.go:5296:1*/
-	}
+		/*line tensor.go:75*/ _ = tile[t1][t2]
+		/*line tensor.go:75*/ given := &tile[t1][t2]
+		givenRow[threadX] = given
+	} /*line quern_gen.go:5287:1*/
 }
 
 //go:noinline
@@ -5314,12 +5304,12 @@ func quernRow4Moments(r *host2.Run, words []uint32, first3 int, words2 []uint32,
 		a := &aRow[threadX]
 		t1 := threadX & 31 % 16
 		t2 := threadX & 31 / 16
-//line tensor.go:75:100000
+//line tensor.go:75
 		*a = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
-		/*line tensor.go:76:100000*/ _ = tile[t1][t2]
-		/*line tensor.go:76:100000*/ given2 := &tile[t1][t2]
-		/*line tensor.go:77:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5321:1*/
-	}
+		_ = tile[t1][t2]
+		/*line tensor.go:76*/ given2 := &tile[t1][t2]
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:5312:1*/
 }
 
 //go:noinline
@@ -5345,16 +5335,13 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first4 
 		t17 := &t17Row[threadX]
 		t18 := &t18Row[threadX]
 		t19 := &t19Row[threadX]
-		/*line tensor.go:76:100000*/ bLeft := kernel.MatrixB[kernel.Float16]{word5, word6}
-//line tensor.go:77:100000
+		/*line tensor.go:76*/ bLeft := kernel.MatrixB[kernel.Float16]{word5, word6}
 		*bRight = kernel.MatrixB[kernel.Float16]{word7, word8}
-//line tensor.go:77:100000
+//line tensor.go:77
 		*t17 = *a
-//line tensor.go:78:100000
 		*t18 = bLeft
-//line tensor.go:79:100000
-		*t19 = *left /*line quern_gen.go:5356:1*/
-	}
+		*t19 = *left
+	} /*line quern_gen.go:5344:1*/
 }
 
 //go:noinline
@@ -5382,15 +5369,12 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first5
 		t25 := &t25Row[threadX]
 		t26 := &t26Row[threadX]
 		t27 := &t27Row[threadX]
-//line tensor.go:77:100000
+//line tensor.go:77
 		*t24 = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
-//line tensor.go:78:100000
 		*t25 = *a
-//line tensor.go:79:100000
 		*t26 = *bRight
-//line tensor.go:80:100000
-		*t27 = *right /*line quern_gen.go:5392:1*/
-	}
+		*t27 = *right
+	} /*line quern_gen.go:5377:1*/
 }
 
 //go:noinline
@@ -5410,12 +5394,10 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 
 		sum6 := sumRow6[threadX]
 		sum7 := sumRow7[threadX]
 		sum8 := sumRow8[threadX]
-		/*line tensor.go:77:100000*/ t32 := kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
-//line tensor.go:78:100000
+		/*line tensor.go:77*/ t32 := kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 		*left = *t24
-//line tensor.go:79:100000
-		*right = t32 /*line quern_gen.go:5417:1*/
-	}
+		*right = t32
+	} /*line quern_gen.go:5400:1*/
 }
 
 //go:noinline
@@ -5428,21 +5410,21 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 		right := &rightRow[threadX]
 		at2 := threadX & 31 & 3 << 1
 		/*line tensor.go:80:100000*/ for i := 0; i < 4; i++ {
-			/*line tensor.go:81:100000*/ t33 := i
-			/*line tensor.go:82:100000*/ result0 := threadX&31>>2 + t33>>1<<3
-			/*line tensor.go:83:100000*/ t35 := i
-			/*line tensor.go:84:100000*/ result02 := at2 + t35&1
-			/*line tensor.go:85:100000*/ at3 := result0*16 + result02
-			/*line tensor.go:82:100000*/ t38 := at3
-			/*line tensor.go:82:100000*/ _ = c[t38]
-			/*line tensor.go:83:100000*/ t40 := at3 + 8
-			/*line tensor.go:82:100000*/ _ = c[t40]
-			/*line tensor.go:82:100000*/ t41 := left[i]
-			/*line tensor.go:82:100000*/ t42 := right[i]
-			/*line tensor.go:82:100000*/ c[t38] = t41
-			/*line tensor.go:82:100000*/ c[t40] = t42 /*line quern_gen.go:5443:1*/
+			t33 := i
+			result0 := threadX&31>>2 + t33>>1<<3
+			t35 := i
+			result02 := at2 + t35&1
+			at3 := result0*16 + result02
+			/*line tensor.go:82*/ t38 := at3
+			/*line tensor.go:82*/ _ = c[t38]
+			t40 := at3 + 8
+			/*line tensor.go:82*/ _ = c[t40]
+			/*line tensor.go:82*/ t41 := left[i]
+			/*line tensor.go:82*/ t42 := right[i]
+			/*line tensor.go:82*/ c[t38] = t41
+			/*line tensor.go:82*/ c[t40] = t42
 		}
-	}
+	} /*line quern_gen.go:5427:1*/
 }
 
 func quernPlainSmallProduct(r *host2.Run) {
@@ -5489,54 +5471,54 @@ func quernHostSmallProduct(r *host2.Run) {
 	size4 := t164 >> 1 << 3
 	t184 := 3
 	for r.Next() {
-		/*line tensor.go:93:100000*/ at = 0
+		/*line tensor.go:93*/ at = 0
 		/*line tensor.go:94:100000*/ for threadZ := range 1 {
-			/*line tensor.go:95:100000*/ for threadY := range 1 {
-				/*line tensor.go:96:100000*/ first := (threadZ*1 + threadY) * 32
-				/*line tensor.go:97:100000*/ quernRow1SmallProduct(r, sums, first) /*line quern_gen.go:5496:1*/
+			/*line tensor.go:95*/ for threadY := range 1 {
+				first := (threadZ*1 + threadY) * 32
+				quernRow1SmallProduct(r, sums, first)
 			}
 		}
 		/*line tensor.go:100:100000*/ for at < k {
-			/*line tensor.go:101:100000*/ if r.Halted() {
-				/*line tensor.go:93:100000*/ r.Halt() /*line quern_gen.go:5501:1*/
+			/*line tensor.go:101*/ if r.Halted() {
+				/*line tensor.go:93*/ r.Halt()
 			}
 			/*line tensor.go:94:100000*/ t1 = at
-			/*line tensor.go:95:100000*/ r.ThreadIdx = kernel.Dim3{}
-			/*line tensor.go:94:100000*/ t2 = a[t1:]
-			/*line tensor.go:95:100000*/ t5 = at * 8
+			r.ThreadIdx = kernel.Dim3{}
+			/*line tensor.go:94*/ t2 = a[t1:]
+			t5 = at * 8
 			/*line tensor.go:96:100000*/ for threadZ := range 1 {
 				/*line tensor.go:97:100000*/ for threadY := range 1 {
-					/*line tensor.go:98:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:99:100000*/ first2 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:100:100000*/ quernRow2SmallProduct(r, fas, first2, n, t2, k, n2, t9) /*line quern_gen.go:5511:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow2SmallProduct(r, fas, first2, n, t2, k, n2, t9)
 				}
 			}
 			/*line tensor.go:103:100000*/ r.ThreadIdx = kernel.Dim3{}
-			/*line tensor.go:95:100000*/ t62 = b[t5:]
+			/*line tensor.go:95*/ t62 = b[t5:]
 			/*line tensor.go:96:100000*/ for threadZ := range 1 {
 				/*line tensor.go:97:100000*/ for threadY := range 1 {
-					/*line tensor.go:98:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:99:100000*/ first3 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:100:100000*/ quernRow3SmallProduct(r, sums, first3, fas, t8s, t9s, t10s, n3, t62, n4, t72) /*line quern_gen.go:5520:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow3SmallProduct(r, sums, first3, fas, t8s, t9s, t10s, n3, t62, n4, t72)
 				}
 			}
 			/*line tensor.go:96:100000*/ host2.MMATF32(sums2, sums3, sums4, sums5, t8s, t9s, t10s)
 			/*line tensor.go:97:100000*/ for threadZ := range 1 {
-				/*line tensor.go:98:100000*/ for threadY := range 1 {
-					/*line tensor.go:99:100000*/ first4 := (threadZ*1 + threadY) * 32
-					/*line tensor.go:100:100000*/ quernRow4SmallProduct(r, sums, first4, sums2, sums3, sums4, sums5) /*line quern_gen.go:5527:1*/
+				/*line tensor.go:98*/ for threadY := range 1 {
+					first4 := (threadZ*1 + threadY) * 32
+					quernRow4SmallProduct(r, sums, first4, sums2, sums3, sums4, sums5)
 				}
 			}
-			/*line tensor.go:93:100000*/ at += result05 /*line quern_gen.go:5530:1*/
+			/*line tensor.go:93:100000*/ at += result05
 		}
-		/*line tensor.go:95:100000*/ for threadZ := range 1 {
+		/*line tensor.go:95*/ for threadZ := range 1 {
 			/*line tensor.go:96:100000*/ for threadY := range 1 {
-				/*line tensor.go:97:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:98:100000*/ first5 := (threadZ*1 + threadY) * 32
-				/*line tensor.go:99:100000*/ quernRow5SmallProduct(r, sums, first5, c, size, t18, size2, t182, size3, t183, size4, t184) /*line quern_gen.go:5536:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first5 := (threadZ*1 + threadY) * 32
+				quernRow5SmallProduct(r, sums, first5, c, size, t18, size2, t182, size3, t183, size4, t184)
 			}
 		}
-	}
+	} /*line quern_gen.go:5521:1*/
 }
 
 //go:noinline
@@ -5544,9 +5526,9 @@ func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first:])
 	for threadX := range 32 {
 		sum := &sumRow[threadX]
-//line tensor.go:91:100000
-		*sum = kernel.Accumulator[float32]{} /*line quern_gen.go:5548:1*/
-	}
+//line tensor.go:91
+		*sum = kernel.Accumulator[float32]{}
+	} /*line quern_gen.go:5531:1*/
 }
 
 //go:noinline
@@ -5558,40 +5540,38 @@ func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 i
 		at2 := threadX & 31 & 3 * 1
 		t52 := threadX & 31 >> 2
 		t6 := threadX & 31 & 3 * n
-		/*line tensor.go:94:100000*/ m := kernel.MatrixA[float32]{}
-//line tensor.go:95:100000
+		/*line tensor.go:94*/ m := kernel.MatrixA[float32]{}
 		var result0 kernel.MatrixA[float32]
 		/*line tensor.go:96:100000*/ if n == 0 {
 			/*line tensor.go:97:100000*/ for i := 0; i < 2; i++ {
-				/*line tensor.go:94:100000*/ bits := uint64(math.Float32bits(t2[(threadX&31>>2+i*8)*k+at2]))
-				/*line tensor.go:95:100000*/ t12 := i
-				/*line tensor.go:94:100000*/ _ = m[t12]
-				/*line tensor.go:95:100000*/ t22 := i + 2
-				/*line tensor.go:94:100000*/ _ = m[t22]
-				/*line tensor.go:95:100000*/ t3 := uint32(bits)
-				/*line tensor.go:96:100000*/ t4 := uint32(bits >> 32)
-				/*line tensor.go:94:100000*/ m[t12] = t3
-				/*line tensor.go:94:100000*/ m[t22] = t4 /*line quern_gen.go:5574:1*/
+				/*line tensor.go:94*/ bits := uint64(math.Float32bits(t2[(threadX&31>>2+i*8)*k+at2]))
+				t12 := i
+				/*line tensor.go:94*/ _ = m[t12]
+				t22 := i + 2
+				/*line tensor.go:94*/ _ = m[t22]
+				t3 := uint32(bits)
+				t4 := uint32(bits >> 32)
+				/*line tensor.go:94*/ m[t12] = t3
+				/*line tensor.go:94*/ m[t22] = t4
 			}
 			/*line tensor.go:96:100000*/ result0 = m
 //line tensor.go:97:100000
 		} else {
-			/*line tensor.go:98:100000*/ for w := 0; w < 4; w++ {
-				/*line tensor.go:99:100000*/ t7 := t2
-				/*line tensor.go:100:100000*/ t8 := (t52+w&1*8)*k + (t6+w>>1*4*n)*1
-//line tensor.go:101:100000
+			/*line tensor.go:98*/ for w := 0; w < 4; w++ {
+				t7 := t2
+				t8 := (t52+w&1*8)*k + (t6+w>>1*4*n)*1
 				var word uint32
 				/*line tensor.go:102:100000*/ for i2 := 0; i2 < n2; i2++ {
-					/*line tensor.go:94:100000*/ word |= uint32(uint64(math.Float32bits(t7[t8+i2*t9]))) << (i2 * 32 / n2) /*line quern_gen.go:5585:1*/
+					/*line tensor.go:94*/ word |= uint32(uint64(math.Float32bits(t7[t8+i2*t9]))) << host2.Div(i2*32, n2)
 				}
 				/*line tensor.go:96:100000*/ result02 := word
-				/*line tensor.go:94:100000*/ m[w] = result02 /*line quern_gen.go:5588:1*/
+				/*line tensor.go:94*/ m[w] = result02
 			}
-			/*line tensor.go:96:100000*/ result0 = m /*line quern_gen.go:5590:1*/
+			/*line tensor.go:96:100000*/ result0 = m
 		}
-//line tensor.go:98:100000
-		*fa = result0 /*line quern_gen.go:5593:1*/
-	}
+//line tensor.go:98
+		*fa = result0
+	} /*line quern_gen.go:5574:1*/
 }
 
 //go:noinline
@@ -5611,39 +5591,34 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		t32 := threadX & 31 >> 2
 		at3 := t32 * 1
 		t42 := threadX & 31 & 3 * n3
-		/*line tensor.go:95:100000*/ m2 := kernel.MatrixB[float32]{}
-//line tensor.go:96:100000
+		/*line tensor.go:95*/ m2 := kernel.MatrixB[float32]{}
 		var result03 kernel.MatrixB[float32]
 		/*line tensor.go:97:100000*/ if n3 == 0 {
-			/*line tensor.go:95:100000*/ bits2 := uint64(math.Float32bits(t62[threadX&31>>2*1+threadX&31&3*8]))
-			/*line tensor.go:96:100000*/ t13 := uint32(bits2)
-			/*line tensor.go:97:100000*/ t23 := uint32(bits2 >> 32)
-			/*line tensor.go:98:100000*/ m2[0] = t13
-			/*line tensor.go:99:100000*/ m2[1] = t23
-			/*line tensor.go:100:100000*/ result03 = m2
-//line tensor.go:101:100000
+			/*line tensor.go:95*/ bits2 := uint64(math.Float32bits(t62[threadX&31>>2*1+threadX&31&3*8]))
+			t13 := uint32(bits2)
+			t23 := uint32(bits2 >> 32)
+			m2[0] = t13
+			m2[1] = t23
+			result03 = m2
 		} else {
 			/*line tensor.go:102:100000*/ for w2 := 0; w2 < 2; w2++ {
-				/*line tensor.go:103:100000*/ t53 := t62
-				/*line tensor.go:104:100000*/ t63 := at3 + (t42+w2*4*n3)*8
-//line tensor.go:105:100000
+				t53 := t62
+				t63 := at3 + (t42+w2*4*n3)*8
 				var word2 uint32
 				/*line tensor.go:106:100000*/ for i3 := 0; i3 < n4; i3++ {
-					/*line tensor.go:95:100000*/ word2 |= uint32(uint64(math.Float32bits(t53[t63+i3*t72]))) << (i3 * 32 / n4) /*line quern_gen.go:5632:1*/
+					/*line tensor.go:95*/ word2 |= uint32(uint64(math.Float32bits(t53[t63+i3*t72]))) << host2.Div(i3*32, n4)
 				}
 				/*line tensor.go:97:100000*/ result04 := word2
-				/*line tensor.go:95:100000*/ m2[w2] = result04 /*line quern_gen.go:5635:1*/
+				/*line tensor.go:95*/ m2[w2] = result04
 			}
-			/*line tensor.go:97:100000*/ result03 = m2 /*line quern_gen.go:5637:1*/
+			/*line tensor.go:97:100000*/ result03 = m2
 		}
 		/*line tensor.go:99:100000*/ fb := result03
-//line tensor.go:96:100000
+//line tensor.go:96
 		*t82 = *fa
-//line tensor.go:97:100000
 		*t92 = fb
-//line tensor.go:98:100000
-		*t10 = *sum /*line quern_gen.go:5645:1*/
-	}
+		*t10 = *sum
+	} /*line quern_gen.go:5621:1*/
 }
 
 //go:noinline
@@ -5659,9 +5634,9 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:96:100000
-		*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5} /*line quern_gen.go:5663:1*/
-	}
+//line tensor.go:96
+		*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+	} /*line quern_gen.go:5639:1*/
 }
 
 //go:noinline
@@ -5678,15 +5653,15 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		result011 := threadX&31&3<<1 + t183&1
 		result012 := threadX&31>>2 + size4
 		result013 := threadX&31&3<<1 + t184&1
-		/*line tensor.go:98:100000*/ v := sum[0]
-		/*line tensor.go:99:100000*/ c[result06*8+result07] = v
-		/*line tensor.go:98:100000*/ v2 := sum[1]
-		/*line tensor.go:99:100000*/ c[result08*8+result09] = v2
-		/*line tensor.go:98:100000*/ v3 := sum[2]
-		/*line tensor.go:99:100000*/ c[result010*8+result011] = v3
-		/*line tensor.go:98:100000*/ v4 := sum[3]
-		/*line tensor.go:99:100000*/ c[result012*8+result013] = v4 /*line quern_gen.go:5688:1*/
-	}
+		/*line tensor.go:98*/ v := sum[0]
+		c[result06*8+result07] = v
+		/*line tensor.go:98*/ v2 := sum[1]
+		c[result08*8+result09] = v2
+		/*line tensor.go:98*/ v3 := sum[2]
+		c[result010*8+result011] = v3
+		/*line tensor.go:98*/ v4 := sum[3]
+		c[result012*8+result013] = v4
+	} /*line quern_gen.go:5664:1*/
 }
 
 func quernPlainGroupTiles(r *host2.Run) {
@@ -5768,67 +5743,67 @@ func quernHostGroupTiles(r *host2.Run) {
 		t30 := 2*block + 1
 		t2 := blockX * 64
 		r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:113:100000*/ _ = maps[t4]
-		/*line tensor.go:114:100000*/ r.ThreadIdx = kernel.Dim3{}
-		/*line tensor.go:114:100000*/ _ = maps[t10]
-		/*line tensor.go:117:100000*/ at = 0
+		/*line tensor.go:113*/ _ = maps[t4]
+		r.ThreadIdx = kernel.Dim3{}
+		/*line tensor.go:114*/ _ = maps[t10]
+		/*line tensor.go:117*/ at = 0
 		/*line tensor.go:118:100000*/ for threadZ := range 1 {
 			/*line tensor.go:119:100000*/ for threadY := range 1 {
-				/*line tensor.go:120:100000*/ first := (threadZ*1 + threadY) * 256
-				/*line tensor.go:121:100000*/ quernRow1GroupTiles(r, sums, first) /*line quern_gen.go:5778:1*/
+				first := (threadZ*1 + threadY) * 256
+				quernRow1GroupTiles(r, sums, first)
 			}
 		}
-		/*line tensor.go:124:100000*/ for ; at < k; at += 64 {
+		/*line tensor.go:124*/ for ; at < k; at += 64 {
 			/*line tensor.go:125:100000*/ if r.Halted() {
-				/*line tensor.go:117:100000*/ r.Halt() /*line quern_gen.go:5783:1*/
+				/*line tensor.go:117*/ r.Halt()
 			}
 			/*line tensor.go:119:100000*/ r.ThreadIdx = kernel.Dim3{}
-			/*line tensor.go:118:100000*/ t17 = tileA[:]
-			/*line tensor.go:119:100000*/ r.ThreadIdx = kernel.Dim3{}
-			/*line tensor.go:118:100000*/ _ = maps[t19]
-			/*line tensor.go:119:100000*/ t25 = at
-			/*line tensor.go:120:100000*/ for threadZ := range 1 {
-				/*line tensor.go:121:100000*/ for threadY := range 1 {
-					/*line tensor.go:122:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:123:100000*/ same := threadY == 0 && threadZ == 0
-					/*line tensor.go:124:100000*/ quernRow2GroupTiles(r, same, maps, t19, t17, a, m, k, t1, t25) /*line quern_gen.go:5794:1*/
+			/*line tensor.go:118*/ t17 = tileA[:]
+			r.ThreadIdx = kernel.Dim3{}
+			/*line tensor.go:118*/ _ = maps[t19]
+			t25 = at
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					same := threadY == 0 && threadZ == 0
+					quernRow2GroupTiles(r, same, maps, t19, t17, a, m, k, t1, t25)
 				}
 			}
 			/*line tensor.go:127:100000*/ r.ThreadIdx = kernel.Dim3{}
-			/*line tensor.go:119:100000*/ t28 = tileB[:]
-			/*line tensor.go:120:100000*/ r.ThreadIdx = kernel.Dim3{}
-			/*line tensor.go:119:100000*/ _ = maps[t30]
-			/*line tensor.go:120:100000*/ t36 = at
-			/*line tensor.go:121:100000*/ for threadZ := range 1 {
+			/*line tensor.go:119*/ t28 = tileB[:]
+			r.ThreadIdx = kernel.Dim3{}
+			/*line tensor.go:119*/ _ = maps[t30]
+			t36 = at
+			for threadZ := range 1 {
 				/*line tensor.go:122:100000*/ for threadY := range 1 {
-					/*line tensor.go:123:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:124:100000*/ same2 := threadY == 0 && threadZ == 0
-					/*line tensor.go:125:100000*/ quernRow3GroupTiles(r, same2, maps, t30, t28, b, n, k, t2, t36, threadY, threadZ) /*line quern_gen.go:5806:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					same2 := threadY == 0 && threadZ == 0
+					quernRow3GroupTiles(r, same2, maps, t30, t28, b, n, k, t2, t36, threadY, threadZ)
 				}
 			}
 			/*line tensor.go:128:100000*/ for threadZ := range 1 {
 				/*line tensor.go:129:100000*/ for threadY := range 1 {
-					/*line tensor.go:130:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line tensor.go:131:100000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:132:100000*/ quernRow4GroupTiles(r, givens, first2, givens2, tileA, tileB) /*line quern_gen.go:5813:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow4GroupTiles(r, givens, first2, givens2, tileA, tileB)
 				}
 			}
-			/*line tensor.go:121:100000*/ host2.GroupMMABFloat16([][]float32{sums2, sums3, sums4, sums5, sums6, sums7, sums8, sums9, sums10, sums11, sums12, sums13, sums14, sums15, sums16, sums17, sums18, sums19, sums20, sums21, sums22, sums23, sums24, sums25, sums26, sums27, sums28, sums29, sums30, sums31, sums32, sums33}, givens, givens2, sums)
+			/*line tensor.go:121*/ host2.GroupMMABFloat16([][]float32{sums2, sums3, sums4, sums5, sums6, sums7, sums8, sums9, sums10, sums11, sums12, sums13, sums14, sums15, sums16, sums17, sums18, sums19, sums20, sums21, sums22, sums23, sums24, sums25, sums26, sums27, sums28, sums29, sums30, sums31, sums32, sums33}, givens, givens2, sums)
 			/*line tensor.go:122:100000*/ for threadZ := range 1 {
 				/*line tensor.go:123:100000*/ for threadY := range 1 {
-					/*line tensor.go:124:100000*/ first3 := (threadZ*1 + threadY) * 256
-					/*line tensor.go:125:100000*/ quernRow5GroupTiles(r, sums, first3, sums2, sums3, sums4, sums5, sums6, sums7, sums8, sums9, sums10, sums11, sums12, sums13, sums14, sums15, sums16, sums17, sums18, sums19, sums20, sums21, sums22, sums23, sums24, sums25, sums26, sums27, sums28, sums29, sums30, sums31, sums32, sums33) /*line quern_gen.go:5820:1*/
+					first3 := (threadZ*1 + threadY) * 256
+					quernRow5GroupTiles(r, sums, first3, sums2, sums3, sums4, sums5, sums6, sums7, sums8, sums9, sums10, sums11, sums12, sums13, sums14, sums15, sums16, sums17, sums18, sums19, sums20, sums21, sums22, sums23, sums24, sums25, sums26, sums27, sums28, sums29, sums30, sums31, sums32, sums33)
 				}
 			}
 		}
 		/*line tensor.go:129:100000*/ for threadZ := range 1 {
-			/*line tensor.go:130:100000*/ for threadY := range 1 {
-				/*line tensor.go:131:100000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line tensor.go:132:100000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line tensor.go:133:100000*/ quernRow6GroupTiles(r, sums, first4, t2, t78, t1, size, m, n, c, t782, size2, t783, size3, t784, size4) /*line quern_gen.go:5828:1*/
+			/*line tensor.go:130*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 256
+				quernRow6GroupTiles(r, sums, first4, t2, t78, t1, size, m, n, c, t782, size2, t783, size3, t784, size4)
 			}
 		}
-	}
+	} /*line quern_gen.go:5806:1*/
 }
 
 //go:noinline
@@ -5836,9 +5811,9 @@ func quernRow1GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], fi
 	sumRow := (*[256][8]kernel.Accumulator[float32])(sums[first:])
 	for threadX := range 256 {
 		sum := &sumRow[threadX]
-//line tensor.go:116:100000
-		*sum = [8]kernel.Accumulator[float32]{} /*line quern_gen.go:5840:1*/
-	}
+//line tensor.go:116
+		*sum = [8]kernel.Accumulator[float32]{}
+	} /*line quern_gen.go:5816:1*/
 }
 
 //go:noinline
@@ -5846,9 +5821,9 @@ func quernRow2GroupTiles(r *host2.Run, same bool, maps []kernel.TileMap, t19 int
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line tensor.go:118:100000*/ if same && threadX == 0 {
-			/*line tensor.go:118:100000*/ host2.CopyTile(&maps[t19], t17, a, m, k, k, t1, t25) /*line quern_gen.go:5849:1*/
+			/*line tensor.go:118*/ host2.CopyTile(&maps[t19], t17, a, m, k, k, t1, t25)
 		}
-	}
+	} /*line quern_gen.go:5826:1*/
 }
 
 //go:noinline
@@ -5865,16 +5840,16 @@ func quernRow3GroupTiles(r *host2.Run, same2 bool, maps []kernel.TileMap, t30 in
 		for lane := range count {
 			threadX := firstX + lane
 			r.ThreadIdx.X = threadX
-			/*line tensor.go:119:100000*/ host2.CopyTile(&maps[t30], t28, b, n, k, k, t2, t36) /*line quern_gen.go:5868:1*/
+			/*line tensor.go:119*/ host2.CopyTile(&maps[t30], t28, b, n, k, k, t2, t36)
 		}
-		/*line tensor.go:121:100000*/ return /*line quern_gen.go:5870:1*/
+		return
 	}
 	/*line tensor.go:123:100000*/ for threadX := range 256 {
-		/*line tensor.go:124:100000*/ r.ThreadIdx.X = threadX
+		r.ThreadIdx.X = threadX
 		/*line tensor.go:125:100000*/ if same2 && threadX == 0 {
-			/*line tensor.go:119:100000*/ host2.CopyTile(&maps[t30], t28, b, n, k, k, t2, t36) /*line quern_gen.go:5875:1*/
+			/*line tensor.go:119*/ host2.CopyTile(&maps[t30], t28, b, n, k, k, t2, t36)
 		}
-	}
+	} /*line quern_gen.go:5852:1*/
 }
 
 //go:noinline
@@ -5883,13 +5858,13 @@ func quernRow4GroupTiles(r *host2.Run, givens []*[8]kernel.BFloat16, first2 int,
 	givenRow2 := (*[256]*[8]kernel.BFloat16)(givens2[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line tensor.go:121:100000*/ t39 := threadX >> 5 / 4 * 64 * 8
-		/*line tensor.go:121:100000*/ _ = tileA[t39]
-		/*line tensor.go:121:100000*/ given := &tileA[t39]
-		/*line tensor.go:121:100000*/ given2 := &tileB[0]
-		/*line tensor.go:122:100000*/ givenRow[threadX] = given
-		/*line tensor.go:123:100000*/ givenRow2[threadX] = given2 /*line quern_gen.go:5891:1*/
-	}
+		/*line tensor.go:121*/ t39 := threadX >> 5 / 4 * 64 * 8
+		/*line tensor.go:121*/ _ = tileA[t39]
+		/*line tensor.go:121*/ given := &tileA[t39]
+		/*line tensor.go:121*/ given2 := &tileB[0]
+		givenRow[threadX] = given
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:5867:1*/
 }
 
 //go:noinline
@@ -5961,39 +5936,39 @@ func quernRow5GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], fi
 		sum31 := sumRow31[threadX]
 		sum32 := sumRow32[threadX]
 		sum33 := sumRow33[threadX]
-		/*line tensor.go:121:100000*/ sum[0][0] = sum2
-		/*line tensor.go:122:100000*/ sum[0][1] = sum3
-		/*line tensor.go:123:100000*/ sum[0][2] = sum4
-		/*line tensor.go:124:100000*/ sum[0][3] = sum5
-		/*line tensor.go:125:100000*/ sum[1][0] = sum6
-		/*line tensor.go:126:100000*/ sum[1][1] = sum7
-		/*line tensor.go:127:100000*/ sum[1][2] = sum8
-		/*line tensor.go:128:100000*/ sum[1][3] = sum9
-		/*line tensor.go:129:100000*/ sum[2][0] = sum10
-		/*line tensor.go:130:100000*/ sum[2][1] = sum11
-		/*line tensor.go:131:100000*/ sum[2][2] = sum12
-		/*line tensor.go:132:100000*/ sum[2][3] = sum13
-		/*line tensor.go:133:100000*/ sum[3][0] = sum14
-		/*line tensor.go:134:100000*/ sum[3][1] = sum15
-		/*line tensor.go:135:100000*/ sum[3][2] = sum16
-		/*line tensor.go:136:100000*/ sum[3][3] = sum17
-		/*line tensor.go:137:100000*/ sum[4][0] = sum18
-		/*line tensor.go:138:100000*/ sum[4][1] = sum19
-		/*line tensor.go:139:100000*/ sum[4][2] = sum20
-		/*line tensor.go:140:100000*/ sum[4][3] = sum21
-		/*line tensor.go:141:100000*/ sum[5][0] = sum22
-		/*line tensor.go:142:100000*/ sum[5][1] = sum23
-		/*line tensor.go:143:100000*/ sum[5][2] = sum24
-		/*line tensor.go:144:100000*/ sum[5][3] = sum25
-		/*line tensor.go:145:100000*/ sum[6][0] = sum26
-		/*line tensor.go:146:100000*/ sum[6][1] = sum27
-		/*line tensor.go:147:100000*/ sum[6][2] = sum28
-		/*line tensor.go:148:100000*/ sum[6][3] = sum29
-		/*line tensor.go:149:100000*/ sum[7][0] = sum30
-		/*line tensor.go:150:100000*/ sum[7][1] = sum31
-		/*line tensor.go:151:100000*/ sum[7][2] = sum32
-		/*line tensor.go:152:100000*/ sum[7][3] = sum33 /*line quern_gen.go:5995:1*/
-	}
+		/*line tensor.go:121*/ sum[0][0] = sum2
+		sum[0][1] = sum3
+		sum[0][2] = sum4
+		sum[0][3] = sum5
+		sum[1][0] = sum6
+		sum[1][1] = sum7
+		sum[1][2] = sum8
+		sum[1][3] = sum9
+		sum[2][0] = sum10
+		sum[2][1] = sum11
+		sum[2][2] = sum12
+		sum[2][3] = sum13
+		sum[3][0] = sum14
+		sum[3][1] = sum15
+		sum[3][2] = sum16
+		sum[3][3] = sum17
+		sum[4][0] = sum18
+		sum[4][1] = sum19
+		sum[4][2] = sum20
+		sum[4][3] = sum21
+		sum[5][0] = sum22
+		sum[5][1] = sum23
+		sum[5][2] = sum24
+		sum[5][3] = sum25
+		sum[6][0] = sum26
+		sum[6][1] = sum27
+		sum[6][2] = sum28
+		sum[6][3] = sum29
+		sum[7][0] = sum30
+		sum[7][1] = sum31
+		sum[7][2] = sum32
+		sum[7][3] = sum33
+	} /*line quern_gen.go:5971:1*/
 }
 
 //go:noinline
@@ -6023,43 +5998,43 @@ func quernRow6GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], fi
 		t774 := t1 + threadX>>5*16 + result08
 		at9 := t774 * n
 		/*line tensor.go:125:100000*/ for j := 0; j < 8; j++ {
-			/*line tensor.go:126:100000*/ t73 := j
-			/*line tensor.go:126:100000*/ _ = sum[t73]
-			/*line tensor.go:126:100000*/ t74 := sum[t73]
-			/*line tensor.go:127:100000*/ v := t74[0]
-			/*line tensor.go:127:100000*/ _ = sum[j]
-			/*line tensor.go:127:100000*/ _ = sum[j]
-			/*line tensor.go:128:100000*/ t80 := at2 + j*8
-			/*line tensor.go:129:100000*/ x := t80
+			t73 := j
+			/*line tensor.go:126*/ _ = sum[t73]
+			/*line tensor.go:126*/ t74 := sum[t73]
+			v := t74[0]
+			/*line tensor.go:127*/ _ = sum[j]
+			/*line tensor.go:127*/ _ = sum[j]
+			t80 := at2 + j*8
+			x := t80
 			/*line tensor.go:128:100000*/ if t77 < m && x < n {
-				/*line tensor.go:129:100000*/ c[at3+x] = v /*line quern_gen.go:6035:1*/
+				c[at3+x] = v
 			}
 			/*line tensor.go:126:100000*/ v2 := t74[1]
-			/*line tensor.go:127:100000*/ _ = sum[j]
-			/*line tensor.go:127:100000*/ _ = sum[j]
-			/*line tensor.go:128:100000*/ t802 := at4 + j*8
-			/*line tensor.go:129:100000*/ x2 := t802
+			_ = sum[j]
+			/*line tensor.go:127*/ _ = sum[j]
+			t802 := at4 + j*8
+			x2 := t802
 			/*line tensor.go:128:100000*/ if t772 < m && x2 < n {
-				/*line tensor.go:129:100000*/ c[at5+x2] = v2 /*line quern_gen.go:6043:1*/
+				c[at5+x2] = v2
 			}
 			/*line tensor.go:126:100000*/ v3 := t74[2]
-			/*line tensor.go:127:100000*/ _ = sum[j]
-			/*line tensor.go:127:100000*/ _ = sum[j]
-			/*line tensor.go:128:100000*/ t803 := at6 + j*8
-			/*line tensor.go:129:100000*/ x3 := t803
+			_ = sum[j]
+			/*line tensor.go:127*/ _ = sum[j]
+			t803 := at6 + j*8
+			x3 := t803
 			/*line tensor.go:128:100000*/ if t773 < m && x3 < n {
-				/*line tensor.go:129:100000*/ c[at7+x3] = v3 /*line quern_gen.go:6051:1*/
+				c[at7+x3] = v3
 			}
 			/*line tensor.go:126:100000*/ v4 := t74[3]
-			/*line tensor.go:127:100000*/ _ = sum[j]
-			/*line tensor.go:127:100000*/ _ = sum[j]
-			/*line tensor.go:128:100000*/ t804 := at8 + j*8
-			/*line tensor.go:129:100000*/ x4 := t804
+			_ = sum[j]
+			/*line tensor.go:127*/ _ = sum[j]
+			t804 := at8 + j*8
+			x4 := t804
 			/*line tensor.go:128:100000*/ if t774 < m && x4 < n {
-				/*line tensor.go:129:100000*/ c[at9+x4] = v4 /*line quern_gen.go:6059:1*/
+				c[at9+x4] = v4
 			}
 		}
-	}
+	} /*line quern_gen.go:6037:1*/
 }
 
 func quernPlainZoom(r *host2.Run) {
@@ -6111,33 +6086,33 @@ func quernRow1Zoom(r *host2.Run, base int, w int, y int, h int, image kernel.Tex
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				x := base + threadX
-				/*line texture.go:13:110000*/ result0 := image.Width()
-				/*line texture.go:14:110000*/ u := float32(result0)/2 + (float32(x)+0.5-value)/factor
-				/*line texture.go:14:110000*/ result02 := image.Height()
-				/*line texture.go:15:110000*/ v := float32(result02)/2 + value3
-				/*line texture.go:15:110000*/ t3 := u
-				/*line texture.go:16:110000*/ t4 := v
-				/*line texture.go:15:110000*/ result := image.Sample(t3, t4)
-				/*line texture.go:16:110000*/ row[threadX] = result /*line quern_gen.go:6121:1*/
+				/*line texture.go:13*/ result0 := image.Width()
+				u := float32(result0)/2 + (float32(x)+0.5-value)/factor
+				/*line texture.go:14*/ result02 := image.Height()
+				v := float32(result02)/2 + value3
+				/*line texture.go:15*/ t3 := u
+				t4 := v
+				/*line texture.go:15*/ result := image.Sample(t3, t4)
+				row[threadX] = result
 			}
-			/*line texture.go:18:110000*/ return /*line quern_gen.go:6123:1*/
+			/*line texture.go:18:110000*/ return
 		}
 	}
 	/*line texture.go:21:110000*/ for threadX := range width {
-		/*line texture.go:22:110000*/ r.ThreadIdx.X = threadX
-		/*line texture.go:23:110000*/ x := base + threadX
+		r.ThreadIdx.X = threadX
+		x := base + threadX
 		/*line texture.go:10:110000*/ if x >= w || y >= h {
-			/*line texture.go:11:110000*/ continue /*line quern_gen.go:6130:1*/
+			continue
 		}
 		/*line texture.go:13:110000*/ result0 := image.Width()
-		/*line texture.go:14:110000*/ u := float32(result0)/2 + (float32(x)+0.5-value)/factor
-		/*line texture.go:14:110000*/ result02 := image.Height()
-		/*line texture.go:15:110000*/ v := float32(result02)/2 + value3
-		/*line texture.go:15:110000*/ t3 := u
-		/*line texture.go:16:110000*/ t4 := v
-		/*line texture.go:15:110000*/ result := image.Sample(t3, t4)
-		/*line texture.go:15:110000*/ out[start+x] = result /*line quern_gen.go:6139:1*/
-	}
+		u := float32(result0)/2 + (float32(x)+0.5-value)/factor
+		/*line texture.go:14*/ result02 := image.Height()
+		v := float32(result02)/2 + value3
+		/*line texture.go:15*/ t3 := u
+		t4 := v
+		/*line texture.go:15*/ result := image.Sample(t3, t4)
+		/*line texture.go:15*/ out[start+x] = result
+	} /*line quern_gen.go:6115:1*/
 }
 
 func quernPlainEdges(r *host2.Run) {
@@ -6173,19 +6148,19 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base int, y i
 		x := base + threadX
 		t5 := x + 1
 		t8 := x - 1
-		/*line texture.go:23:110000*/ result0 := image.Width()
-		/*line texture.go:24:110000*/ t3 := x < result0
+		/*line texture.go:23*/ result0 := image.Width()
+		t3 := x < result0
 		/*line texture.go:25:110000*/ if t3 {
-			/*line texture.go:23:110000*/ result02 := image.Height()
-			/*line texture.go:24:110000*/ t3 = y < result02 /*line quern_gen.go:6180:1*/
+			/*line texture.go:23*/ result02 := image.Height()
+			t3 = y < result02
 		}
 		/*line texture.go:26:110000*/ if t3 {
-			/*line texture.go:24:110000*/ result03 := image.Width()
-			/*line texture.go:24:110000*/ result04 := image.Fetch(t5, y)
-			/*line texture.go:24:110000*/ result05 := image.Fetch(t8, y)
-			/*line texture.go:24:110000*/ out[y*result03+x] = result04 - result05 /*line quern_gen.go:6186:1*/
+			/*line texture.go:24*/ result03 := image.Width()
+			/*line texture.go:24*/ result04 := image.Fetch(t5, y)
+			/*line texture.go:24*/ result05 := image.Fetch(t8, y)
+			/*line texture.go:24*/ out[y*result03+x] = result04 - result05
 		}
-	}
+	} /*line quern_gen.go:6163:1*/
 }
 
 func quernPlainAddHalves(r *host2.Run) {
@@ -6222,24 +6197,24 @@ func quernRow1AddHalves(r *host2.Run, base int, x []kernel.Float16, y []kernel.F
 			row := y[base:][:count]
 			row2 := x[base:][:count]
 			for threadX := range count {
-				/*line types.go:14:120000*/ t1 := row[threadX]
-				/*line types.go:15:120000*/ x2 := row2[threadX]
-				/*line types.go:16:120000*/ result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
-				/*line types.go:17:120000*/ row[threadX] = result0 /*line quern_gen.go:6228:1*/
+				/*line types.go:14*/ t1 := row[threadX]
+				x2 := row2[threadX]
+				result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
+				row[threadX] = result0
 			}
-			/*line types.go:19:120000*/ return /*line quern_gen.go:6230:1*/
+			/*line types.go:19:120000*/ return
 		}
 	}
 	/*line types.go:22:120000*/ for threadX := range width {
-		/*line types.go:23:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:24:120000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line types.go:13:120000*/ if i < len(x) && i < len(y) {
-			/*line types.go:14:120000*/ t1 := y[i]
-			/*line types.go:14:120000*/ x2 := x[i]
-			/*line types.go:15:120000*/ result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
-			/*line types.go:14:120000*/ y[i] = result0 /*line quern_gen.go:6240:1*/
+			t1 := y[i]
+			/*line types.go:14*/ x2 := x[i]
+			result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
+			/*line types.go:14*/ y[i] = result0
 		}
-	}
+	} /*line quern_gen.go:6217:1*/
 }
 
 func quernPlainNorm(r *host2.Run) {
@@ -6277,34 +6252,33 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 			row2 := out[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-//line types.go:23:120000
+//line types.go:23
 				var sum float32
-				/*line types.go:24:120000*/ _ = row[threadX]
-				/*line types.go:25:120000*/ t3 := row[threadX]
+				_ = row[threadX]
+				t3 := row[threadX]
 				/*line types.go:26:120000*/ for i2 := 0; i2 < 64; i2++ {
-					/*line types.go:24:120000*/ x := t3[i2]
-					/*line types.go:25:120000*/ sum += x.Float32() * x.Float32() /*line quern_gen.go:6286:1*/
+					/*line types.go:24*/ x := t3[i2]
+					sum += x.Float32() * x.Float32()
 				}
-				/*line types.go:27:120000*/ row2[threadX] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum)))) /*line quern_gen.go:6288:1*/
+				/*line types.go:27:120000*/ row2[threadX] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum - 0))))
 			}
-			/*line types.go:29:120000*/ return /*line quern_gen.go:6290:1*/
+			/*line types.go:29:120000*/ return
 		}
 	}
 	/*line types.go:32:120000*/ for threadX := range width {
-		/*line types.go:33:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:34:120000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line types.go:22:120000*/ if i < len(rows) && i < len(out) {
-//line types.go:23:120000
 			var sum float32
-			/*line types.go:24:120000*/ _ = rows[i]
-			/*line types.go:24:120000*/ t3 := rows[i]
+			_ = rows[i]
+			/*line types.go:24*/ t3 := rows[i]
 			/*line types.go:25:120000*/ for i2 := 0; i2 < 64; i2++ {
-				/*line types.go:24:120000*/ x := t3[i2]
-				/*line types.go:25:120000*/ sum += x.Float32() * x.Float32() /*line quern_gen.go:6303:1*/
+				/*line types.go:24*/ x := t3[i2]
+				sum += x.Float32() * x.Float32()
 			}
-			/*line types.go:27:120000*/ out[i] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum)))) /*line quern_gen.go:6305:1*/
+			/*line types.go:27:120000*/ out[i] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum - 0))))
 		}
-	}
+	} /*line quern_gen.go:6281:1*/
 }
 
 func quernPlainLimitHalves(r *host2.Run) {
@@ -6340,45 +6314,45 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 		if base >= 0 && count <= len(x)-base {
 			row := x[base:][:count]
 			for threadX := range count {
-				/*line types.go:40:120000*/ x2 := row[threadX]
-				/*line types.go:41:120000*/ result0 := x2.Bits()&32767 > 31744
+				/*line types.go:40*/ x2 := row[threadX]
+				result0 := x2.Bits()&32767 > 31744
 				/*line types.go:42:120000*/ if result0 {
-					/*line types.go:41:120000*/ row[threadX] = kernel.Float16FromBits(0x0000)
+					/*line types.go:41*/ row[threadX] = kernel.Float16FromBits(0x0000)
 //line types.go:42:120000
 				} else {
 					/*line types.go:42:120000*/ x3 := row[threadX]
-					/*line types.go:43:120000*/ result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
-					/*line types.go:44:120000*/ t3 := result02
-					/*line types.go:45:120000*/ result03 := limit.Float32() < t3.Float32()
+					result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
+					t3 := result02
+					result03 := limit.Float32() < t3.Float32()
 					/*line types.go:46:120000*/ if result03 {
-						/*line types.go:43:120000*/ row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32())))) /*line quern_gen.go:6354:1*/
+						/*line types.go:43*/ row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32()))))
 					}
 				}
 			}
-			/*line types.go:47:120000*/ return /*line quern_gen.go:6358:1*/
+			return
 		}
 	}
 	/*line types.go:50:120000*/ for threadX := range width {
-		/*line types.go:51:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:52:120000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line types.go:36:120000*/ if i >= len(x) {
-			/*line types.go:37:120000*/ continue /*line quern_gen.go:6365:1*/
+			continue
 		}
 		/*line types.go:40:120000*/ x2 := x[i]
-		/*line types.go:41:120000*/ result0 := x2.Bits()&32767 > 31744
+		result0 := x2.Bits()&32767 > 31744
 		/*line types.go:42:120000*/ if result0 {
-			/*line types.go:41:120000*/ x[i] = kernel.Float16FromBits(0x0000)
+			/*line types.go:41*/ x[i] = kernel.Float16FromBits(0x0000)
 //line types.go:42:120000
 		} else {
 			/*line types.go:42:120000*/ x3 := x[i]
-			/*line types.go:43:120000*/ result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
-			/*line types.go:44:120000*/ t3 := result02
-			/*line types.go:45:120000*/ result03 := limit.Float32() < t3.Float32()
+			result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
+			t3 := result02
+			result03 := limit.Float32() < t3.Float32()
 			/*line types.go:46:120000*/ if result03 {
-				/*line types.go:43:120000*/ x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32())))) /*line quern_gen.go:6378:1*/
+				/*line types.go:43*/ x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32()))))
 			}
 		}
-	}
+	} /*line quern_gen.go:6355:1*/
 }
 
 func quernPlainScaleAny_float32(r *host2.Run) {
@@ -6415,22 +6389,22 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, w
 			row := x[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line types.go:57:120000*/ t2 := row[threadX]
-				/*line types.go:57:120000*/ result0 := scaled[float32](a, t2)
-				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6420:1*/
+				/*line types.go:57*/ t2 := row[threadX]
+				/*line types.go:57*/ result0 := scaled[float32](a, t2)
+				row[threadX] = result0
 			}
-			/*line types.go:60:120000*/ return /*line quern_gen.go:6422:1*/
+			/*line types.go:60:120000*/ return
 		}
 	}
 	/*line types.go:63:120000*/ for threadX := range width {
-		/*line types.go:64:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:65:120000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line types.go:56:120000*/ if i < len(x) {
-			/*line types.go:57:120000*/ t2 := x[i]
-			/*line types.go:57:120000*/ result0 := scaled[float32](a, t2)
-			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6431:1*/
+			t2 := x[i]
+			/*line types.go:57*/ result0 := scaled[float32](a, t2)
+			/*line types.go:57*/ x[i] = result0
 		}
-	}
+	} /*line quern_gen.go:6407:1*/
 }
 
 func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
@@ -6467,22 +6441,22 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 			row := x[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line types.go:57:120000*/ t2 := row[threadX]
-				/*line types.go:57:120000*/ result0 := scaled[kernel.Float16](a, t2)
-				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6472:1*/
+				/*line types.go:57*/ t2 := row[threadX]
+				/*line types.go:57*/ result0 := scaled[kernel.Float16](a, t2)
+				row[threadX] = result0
 			}
-			/*line types.go:60:120000*/ return /*line quern_gen.go:6474:1*/
+			/*line types.go:60:120000*/ return
 		}
 	}
 	/*line types.go:63:120000*/ for threadX := range width {
-		/*line types.go:64:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:65:120000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line types.go:56:120000*/ if i < len(x) {
-			/*line types.go:57:120000*/ t2 := x[i]
-			/*line types.go:57:120000*/ result0 := scaled[kernel.Float16](a, t2)
-			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6483:1*/
+			t2 := x[i]
+			/*line types.go:57*/ result0 := scaled[kernel.Float16](a, t2)
+			/*line types.go:57*/ x[i] = result0
 		}
-	}
+	} /*line quern_gen.go:6459:1*/
 }
 
 func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
@@ -6519,22 +6493,22 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 			row := x[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line types.go:57:120000*/ t2 := row[threadX]
-				/*line types.go:57:120000*/ result0 := scaled[kernel.BFloat16](a, t2)
-				/*line types.go:58:120000*/ row[threadX] = result0 /*line quern_gen.go:6524:1*/
+				/*line types.go:57*/ t2 := row[threadX]
+				/*line types.go:57*/ result0 := scaled[kernel.BFloat16](a, t2)
+				row[threadX] = result0
 			}
-			/*line types.go:60:120000*/ return /*line quern_gen.go:6526:1*/
+			/*line types.go:60:120000*/ return
 		}
 	}
 	/*line types.go:63:120000*/ for threadX := range width {
-		/*line types.go:64:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:65:120000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line types.go:56:120000*/ if i < len(x) {
-			/*line types.go:57:120000*/ t2 := x[i]
-			/*line types.go:57:120000*/ result0 := scaled[kernel.BFloat16](a, t2)
-			/*line types.go:57:120000*/ x[i] = result0 /*line quern_gen.go:6535:1*/
+			t2 := x[i]
+			/*line types.go:57*/ result0 := scaled[kernel.BFloat16](a, t2)
+			/*line types.go:57*/ x[i] = result0
 		}
-	}
+	} /*line quern_gen.go:6511:1*/
 }
 
 func quernPlainJulia(r *host2.Run) {
@@ -6574,35 +6548,35 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 			for threadX := range count {
 				/*line types.go:69:120000*/ for v := row[threadX]; row2[threadX] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; row2[threadX]++ {
 					/*line types.go:70:120000*/ if r.Halted() {
-						/*line types.go:69:120000*/ r.Halt() /*line quern_gen.go:6577:1*/
+						/*line types.go:69*/ r.Halt()
 					}
 					/*line types.go:70:120000*/ t1 := v
-					/*line types.go:71:120000*/ t2 := v
-					/*line types.go:72:120000*/ t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
-					/*line types.go:73:120000*/ t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
-					/*line types.go:74:120000*/ v = complex(t3+real(c), t4+imag(c)) /*line quern_gen.go:6583:1*/
+					t2 := v
+					t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
+					t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
+					v = complex(t3+real(c), t4+imag(c))
 				}
 			}
-			/*line types.go:77:120000*/ return /*line quern_gen.go:6586:1*/
+			/*line types.go:77:120000*/ return
 		}
 	}
 	/*line types.go:80:120000*/ for threadX := range width {
-		/*line types.go:81:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:82:120000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line types.go:66:120000*/ if i >= len(z) || i >= len(steps) {
-			/*line types.go:67:120000*/ continue /*line quern_gen.go:6593:1*/
+			continue
 		}
 		/*line types.go:69:120000*/ for v := z[i]; steps[i] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; steps[i]++ {
 			/*line types.go:70:120000*/ if r.Halted() {
-				/*line types.go:69:120000*/ r.Halt() /*line quern_gen.go:6597:1*/
+				/*line types.go:69*/ r.Halt()
 			}
 			/*line types.go:70:120000*/ t1 := v
-			/*line types.go:71:120000*/ t2 := v
-			/*line types.go:72:120000*/ t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
-			/*line types.go:73:120000*/ t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
-			/*line types.go:74:120000*/ v = complex(t3+real(c), t4+imag(c)) /*line quern_gen.go:6603:1*/
+			t2 := v
+			t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
+			t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
+			v = complex(t3+real(c), t4+imag(c))
 		}
-	}
+	} /*line quern_gen.go:6579:1*/
 }
 
 func quernPlainImpedance(r *host2.Run) {
@@ -6643,40 +6617,40 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 			row := z[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line types.go:79:120000*/ t2 := row[threadX]
-				/*line types.go:80:120000*/ t3 := complex(float64(real(t2)), float64(imag(t2)))
-				/*line types.go:79:120000*/ quotient := host2.DivideComplex(t1, t3)
-				/*line types.go:80:120000*/ t5 := quotient
-				/*line types.go:81:120000*/ t6 := float32(real(t5))
-				/*line types.go:82:120000*/ t7 := float32(imag(t5))
-				/*line types.go:83:120000*/ t10 := t6 + 0
-				/*line types.go:84:120000*/ t11 := t7 + omega
-				/*line types.go:85:120000*/ t12 := complex(float64(t10), float64(t11))
-				/*line types.go:79:120000*/ quotient2 := host2.DivideComplex(t9, t12)
-				/*line types.go:80:120000*/ t14 := quotient2
-				/*line types.go:81:120000*/ row[threadX] = complex(float32(real(t14)), float32(imag(t14))) /*line quern_gen.go:6657:1*/
+				/*line types.go:79*/ t2 := row[threadX]
+				t3 := complex(float64(real(t2)), float64(imag(t2)))
+				/*line types.go:79*/ quotient := host2.DivideComplex(t1, t3)
+				t5 := quotient
+				t6 := float32(real(t5))
+				t7 := float32(imag(t5))
+				t10 := t6 + 0
+				t11 := t7 + omega
+				t12 := complex(float64(t10), float64(t11))
+				/*line types.go:79*/ quotient2 := host2.DivideComplex(t9, t12)
+				t14 := quotient2
+				row[threadX] = complex(float32(real(t14)), float32(imag(t14)))
 			}
-			/*line types.go:83:120000*/ return /*line quern_gen.go:6659:1*/
+			/*line types.go:83:120000*/ return
 		}
 	}
 	/*line types.go:86:120000*/ for threadX := range width {
-		/*line types.go:87:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:88:120000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line types.go:78:120000*/ if i < len(z) {
-			/*line types.go:79:120000*/ t2 := z[i]
-			/*line types.go:80:120000*/ t3 := complex(float64(real(t2)), float64(imag(t2)))
-			/*line types.go:79:120000*/ quotient := host2.DivideComplex(t1, t3)
-			/*line types.go:80:120000*/ t5 := quotient
-			/*line types.go:81:120000*/ t6 := float32(real(t5))
-			/*line types.go:82:120000*/ t7 := float32(imag(t5))
-			/*line types.go:83:120000*/ t10 := t6 + 0
-			/*line types.go:84:120000*/ t11 := t7 + omega
-			/*line types.go:85:120000*/ t12 := complex(float64(t10), float64(t11))
-			/*line types.go:79:120000*/ quotient2 := host2.DivideComplex(t9, t12)
-			/*line types.go:80:120000*/ t14 := quotient2
-			/*line types.go:79:120000*/ z[i] = complex(float32(real(t14)), float32(imag(t14))) /*line quern_gen.go:6677:1*/
+			t2 := z[i]
+			t3 := complex(float64(real(t2)), float64(imag(t2)))
+			/*line types.go:79*/ quotient := host2.DivideComplex(t1, t3)
+			t5 := quotient
+			t6 := float32(real(t5))
+			t7 := float32(imag(t5))
+			t10 := t6 + 0
+			t11 := t7 + omega
+			t12 := complex(float64(t10), float64(t11))
+			/*line types.go:79*/ quotient2 := host2.DivideComplex(t9, t12)
+			t14 := quotient2
+			/*line types.go:79*/ z[i] = complex(float32(real(t14)), float32(imag(t14)))
 		}
-	}
+	} /*line quern_gen.go:6653:1*/
 }
 
 func quernPlainPush(r *host2.Run) {
@@ -6715,22 +6689,22 @@ func quernRow1Push(r *host2.Run, base int, position []kernel.Vec4[float32], velo
 			row2 := position[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line types.go:88:120000*/ t2 := row[threadX]
-				/*line types.go:88:120000*/ result0 := row2[threadX].AddScaled(dt, t2)
-				/*line types.go:89:120000*/ row2[threadX] = result0 /*line quern_gen.go:6720:1*/
+				/*line types.go:88*/ t2 := row[threadX]
+				/*line types.go:88*/ result0 := row2[threadX].AddScaled(dt, t2)
+				row2[threadX] = result0
 			}
-			/*line types.go:91:120000*/ return /*line quern_gen.go:6722:1*/
+			/*line types.go:91:120000*/ return
 		}
 	}
 	/*line types.go:94:120000*/ for threadX := range width {
-		/*line types.go:95:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:96:120000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line types.go:87:120000*/ if i < len(position) && i < len(velocity) {
-			/*line types.go:88:120000*/ t2 := velocity[i]
-			/*line types.go:88:120000*/ result0 := position[i].AddScaled(dt, t2)
-			/*line types.go:88:120000*/ position[i] = result0 /*line quern_gen.go:6731:1*/
+			t2 := velocity[i]
+			/*line types.go:88*/ result0 := position[i].AddScaled(dt, t2)
+			/*line types.go:88*/ position[i] = result0
 		}
-	}
+	} /*line quern_gen.go:6707:1*/
 }
 
 func quernPlainShade(r *host2.Run) {
@@ -6769,32 +6743,32 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 			row2 := out[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line types.go:97:120000*/ n := row[threadX]
-				/*line types.go:98:120000*/ t1 := n
-				/*line types.go:98:120000*/ result0 := n.Dot(t1)
-				/*line types.go:99:120000*/ length := float32(math.Sqrt(float64(result0)))
-				/*line types.go:99:120000*/ t3 := 1 / length
-				/*line types.go:99:120000*/ result02 := n.Scale(t3)
-				/*line types.go:99:120000*/ result03 := result02.Dot(light)
-				/*line types.go:100:120000*/ row2[threadX] = max(0, result03) /*line quern_gen.go:6779:1*/
+				/*line types.go:97*/ n := row[threadX]
+				t1 := n
+				/*line types.go:98*/ result0 := n.Dot(t1)
+				length := float32(math.Sqrt(float64(result0 - 0)))
+				/*line types.go:99*/ t3 := 1 / length
+				/*line types.go:99*/ result02 := n.Scale(t3)
+				/*line types.go:99*/ result03 := result02.Dot(light)
+				row2[threadX] = max(0, result03)
 			}
-			/*line types.go:102:120000*/ return /*line quern_gen.go:6781:1*/
+			/*line types.go:102:120000*/ return
 		}
 	}
-	/*line types.go:105:120000*/ for threadX := range width {
-		/*line types.go:106:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:107:120000*/ i := base + threadX
+	/*line types.go:105*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line types.go:96:120000*/ if i < len(normals) && i < len(out) {
-			/*line types.go:97:120000*/ n := normals[i]
-			/*line types.go:98:120000*/ t1 := n
-			/*line types.go:98:120000*/ result0 := n.Dot(t1)
-			/*line types.go:99:120000*/ length := float32(math.Sqrt(float64(result0)))
-			/*line types.go:99:120000*/ t3 := 1 / length
-			/*line types.go:99:120000*/ result02 := n.Scale(t3)
-			/*line types.go:99:120000*/ result03 := result02.Dot(light)
-			/*line types.go:99:120000*/ out[i] = max(0, result03) /*line quern_gen.go:6795:1*/
+			n := normals[i]
+			t1 := n
+			/*line types.go:98*/ result0 := n.Dot(t1)
+			length := float32(math.Sqrt(float64(result0 - 0)))
+			/*line types.go:99*/ t3 := 1 / length
+			/*line types.go:99*/ result02 := n.Scale(t3)
+			/*line types.go:99*/ result03 := result02.Dot(light)
+			/*line types.go:99*/ out[i] = max(0, result03)
 		}
-	}
+	} /*line quern_gen.go:6771:1*/
 }
 
 func quernPlainWidest(r *host2.Run) {
@@ -6844,23 +6818,23 @@ func quernRow1Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			row := rows[base:][:count]
 			bestRow2 := bestRow[:][:count]
 			for threadX := range count {
-				/*line types.go:121:120000*/ _ = row[threadX][0]
-				/*line types.go:122:120000*/ best := &row[threadX][0]
-				/*line types.go:123:120000*/ bestRow2[threadX] = best /*line quern_gen.go:6849:1*/
+				/*line types.go:121*/ _ = row[threadX][0]
+				best := &row[threadX][0]
+				bestRow2[threadX] = best
 			}
-			/*line types.go:125:120000*/ return /*line quern_gen.go:6851:1*/
+			/*line types.go:125:120000*/ return
 		}
 	}
 	/*line types.go:128:120000*/ for threadX := range width {
-		/*line types.go:129:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:130:120000*/ best := bestRow[threadX]
-		/*line types.go:131:120000*/ i := base + threadX
-		/*line types.go:132:120000*/ if i < len(rows) && i < len(out) {
-			/*line types.go:121:120000*/ _ = rows[i][0]
-			/*line types.go:121:120000*/ best = &rows[i][0] /*line quern_gen.go:6860:1*/
+		r.ThreadIdx.X = threadX
+		best := bestRow[threadX]
+		i := base + threadX
+		/*line types.go:132*/ if i < len(rows) && i < len(out) {
+			/*line types.go:121*/ _ = rows[i][0]
+			/*line types.go:121*/ best = &rows[i][0]
 		}
-		/*line types.go:123:120000*/ bestRow[threadX] = best /*line quern_gen.go:6862:1*/
-	}
+		/*line types.go:123:120000*/ bestRow[threadX] = best
+	} /*line quern_gen.go:6837:1*/
 }
 
 //go:noinline
@@ -6877,107 +6851,107 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			for threadX := range count2 {
 				r.ThreadIdx.X = threadX
 				best := bestRow3[threadX]
-				/*line types.go:123:120000*/ _ = row2[threadX][k]
-				/*line types.go:124:120000*/ s := &row2[threadX][k]
-				/*line types.go:125:120000*/ t8 := s.Valid
+				/*line types.go:123*/ _ = row2[threadX][k]
+				s := &row2[threadX][k]
+				t8 := s.Valid
 				/*line types.go:126:120000*/ if t8 {
-					/*line types.go:123:120000*/ result0 := s.width()
-					/*line types.go:123:120000*/ result02 := best.width()
-					/*line types.go:124:120000*/ t8 = result0 > result02 /*line quern_gen.go:6886:1*/
+					/*line types.go:123*/ result0 := s.width()
+					/*line types.go:123*/ result02 := best.width()
+					t8 = result0 > result02
 				}
 				/*line types.go:126:120000*/ if t8 {
-					/*line types.go:124:120000*/ best = s /*line quern_gen.go:6889:1*/
+					/*line types.go:124*/ best = s
 				}
 				/*line types.go:123:120000*/ _ = row2[threadX][t5]
-				/*line types.go:124:120000*/ s2 := &row2[threadX][t5]
-				/*line types.go:125:120000*/ t82 := s2.Valid
+				s2 := &row2[threadX][t5]
+				t82 := s2.Valid
 				/*line types.go:126:120000*/ if t82 {
-					/*line types.go:123:120000*/ result03 := s2.width()
-					/*line types.go:123:120000*/ result04 := best.width()
-					/*line types.go:124:120000*/ t82 = result03 > result04 /*line quern_gen.go:6897:1*/
+					/*line types.go:123*/ result03 := s2.width()
+					/*line types.go:123*/ result04 := best.width()
+					t82 = result03 > result04
 				}
 				/*line types.go:126:120000*/ if t82 {
-					/*line types.go:124:120000*/ best = s2 /*line quern_gen.go:6900:1*/
+					/*line types.go:124*/ best = s2
 				}
 				/*line types.go:123:120000*/ _ = row2[threadX][t52]
-				/*line types.go:124:120000*/ s3 := &row2[threadX][t52]
-				/*line types.go:125:120000*/ t83 := s3.Valid
+				s3 := &row2[threadX][t52]
+				t83 := s3.Valid
 				/*line types.go:126:120000*/ if t83 {
-					/*line types.go:123:120000*/ result05 := s3.width()
-					/*line types.go:123:120000*/ result06 := best.width()
-					/*line types.go:124:120000*/ t83 = result05 > result06 /*line quern_gen.go:6908:1*/
+					/*line types.go:123*/ result05 := s3.width()
+					/*line types.go:123*/ result06 := best.width()
+					t83 = result05 > result06
 				}
 				/*line types.go:126:120000*/ if t83 {
-					/*line types.go:124:120000*/ best = s3 /*line quern_gen.go:6911:1*/
+					/*line types.go:124*/ best = s3
 				}
 				/*line types.go:123:120000*/ _ = row2[threadX][t53]
-				/*line types.go:124:120000*/ s4 := &row2[threadX][t53]
-				/*line types.go:125:120000*/ t84 := s4.Valid
+				s4 := &row2[threadX][t53]
+				t84 := s4.Valid
 				/*line types.go:126:120000*/ if t84 {
-					/*line types.go:123:120000*/ result07 := s4.width()
-					/*line types.go:123:120000*/ result08 := best.width()
-					/*line types.go:124:120000*/ t84 = result07 > result08 /*line quern_gen.go:6919:1*/
+					/*line types.go:123*/ result07 := s4.width()
+					/*line types.go:123*/ result08 := best.width()
+					t84 = result07 > result08
 				}
 				/*line types.go:126:120000*/ if t84 {
-					/*line types.go:124:120000*/ best = s4 /*line quern_gen.go:6922:1*/
+					/*line types.go:124*/ best = s4
 				}
-				/*line types.go:126:120000*/ bestRow3[threadX] = best /*line quern_gen.go:6924:1*/
+				/*line types.go:126:120000*/ bestRow3[threadX] = best
 			}
-			/*line types.go:128:120000*/ return /*line quern_gen.go:6926:1*/
+			/*line types.go:128:120000*/ return
 		}
 	}
 	/*line types.go:131:120000*/ for threadX := range width {
-		/*line types.go:132:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:133:120000*/ best := bestRow[threadX]
-		/*line types.go:134:120000*/ i := base + threadX
-		/*line types.go:135:120000*/ if i < len(rows) && i < len(out) {
-			/*line types.go:123:120000*/ _ = rows[i][k]
-			/*line types.go:123:120000*/ s := &rows[i][k]
-			/*line types.go:124:120000*/ t8 := s.Valid
+		r.ThreadIdx.X = threadX
+		best := bestRow[threadX]
+		i := base + threadX
+		/*line types.go:135*/ if i < len(rows) && i < len(out) {
+			/*line types.go:123*/ _ = rows[i][k]
+			/*line types.go:123*/ s := &rows[i][k]
+			t8 := s.Valid
 			/*line types.go:125:120000*/ if t8 {
-				/*line types.go:123:120000*/ result0 := s.width()
-				/*line types.go:123:120000*/ result02 := best.width()
-				/*line types.go:124:120000*/ t8 = result0 > result02 /*line quern_gen.go:6940:1*/
+				/*line types.go:123*/ result0 := s.width()
+				/*line types.go:123*/ result02 := best.width()
+				t8 = result0 > result02
 			}
 			/*line types.go:126:120000*/ if t8 {
-				/*line types.go:124:120000*/ best = s /*line quern_gen.go:6943:1*/
+				/*line types.go:124*/ best = s
 			}
 			/*line types.go:123:120000*/ _ = rows[i][t5]
-			/*line types.go:123:120000*/ s2 := &rows[i][t5]
-			/*line types.go:124:120000*/ t82 := s2.Valid
+			/*line types.go:123*/ s2 := &rows[i][t5]
+			t82 := s2.Valid
 			/*line types.go:125:120000*/ if t82 {
-				/*line types.go:123:120000*/ result03 := s2.width()
-				/*line types.go:123:120000*/ result04 := best.width()
-				/*line types.go:124:120000*/ t82 = result03 > result04 /*line quern_gen.go:6951:1*/
+				/*line types.go:123*/ result03 := s2.width()
+				/*line types.go:123*/ result04 := best.width()
+				t82 = result03 > result04
 			}
 			/*line types.go:126:120000*/ if t82 {
-				/*line types.go:124:120000*/ best = s2 /*line quern_gen.go:6954:1*/
+				/*line types.go:124*/ best = s2
 			}
 			/*line types.go:123:120000*/ _ = rows[i][t52]
-			/*line types.go:123:120000*/ s3 := &rows[i][t52]
-			/*line types.go:124:120000*/ t83 := s3.Valid
+			/*line types.go:123*/ s3 := &rows[i][t52]
+			t83 := s3.Valid
 			/*line types.go:125:120000*/ if t83 {
-				/*line types.go:123:120000*/ result05 := s3.width()
-				/*line types.go:123:120000*/ result06 := best.width()
-				/*line types.go:124:120000*/ t83 = result05 > result06 /*line quern_gen.go:6962:1*/
+				/*line types.go:123*/ result05 := s3.width()
+				/*line types.go:123*/ result06 := best.width()
+				t83 = result05 > result06
 			}
 			/*line types.go:126:120000*/ if t83 {
-				/*line types.go:124:120000*/ best = s3 /*line quern_gen.go:6965:1*/
+				/*line types.go:124*/ best = s3
 			}
 			/*line types.go:123:120000*/ _ = rows[i][t53]
-			/*line types.go:123:120000*/ s4 := &rows[i][t53]
-			/*line types.go:124:120000*/ t84 := s4.Valid
+			/*line types.go:123*/ s4 := &rows[i][t53]
+			t84 := s4.Valid
 			/*line types.go:125:120000*/ if t84 {
-				/*line types.go:123:120000*/ result07 := s4.width()
-				/*line types.go:123:120000*/ result08 := best.width()
-				/*line types.go:124:120000*/ t84 = result07 > result08 /*line quern_gen.go:6973:1*/
+				/*line types.go:123*/ result07 := s4.width()
+				/*line types.go:123*/ result08 := best.width()
+				t84 = result07 > result08
 			}
 			/*line types.go:126:120000*/ if t84 {
-				/*line types.go:124:120000*/ best = s4 /*line quern_gen.go:6976:1*/
+				/*line types.go:124*/ best = s4
 			}
 		}
-		/*line types.go:127:120000*/ bestRow[threadX] = best /*line quern_gen.go:6979:1*/
-	}
+		/*line types.go:127:120000*/ bestRow[threadX] = best
+	} /*line quern_gen.go:6954:1*/
 }
 
 //go:noinline
@@ -6994,41 +6968,41 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			for threadX := range count3 {
 				r.ThreadIdx.X = threadX
 				best := bestRow4[threadX]
-				/*line types.go:123:120000*/ _ = row3[threadX][k2]
-				/*line types.go:124:120000*/ s5 := &row3[threadX][k2]
-				/*line types.go:125:120000*/ t85 := s5.Valid
+				/*line types.go:123*/ _ = row3[threadX][k2]
+				s5 := &row3[threadX][k2]
+				t85 := s5.Valid
 				/*line types.go:126:120000*/ if t85 {
-					/*line types.go:123:120000*/ result09 := s5.width()
-					/*line types.go:123:120000*/ result010 := best.width()
-					/*line types.go:124:120000*/ t85 = result09 > result010 /*line quern_gen.go:7003:1*/
+					/*line types.go:123*/ result09 := s5.width()
+					/*line types.go:123*/ result010 := best.width()
+					t85 = result09 > result010
 				}
 				/*line types.go:126:120000*/ if t85 {
-					/*line types.go:124:120000*/ best = s5 /*line quern_gen.go:7006:1*/
+					/*line types.go:124*/ best = s5
 				}
-				/*line types.go:126:120000*/ bestRow4[threadX] = best /*line quern_gen.go:7008:1*/
+				/*line types.go:126:120000*/ bestRow4[threadX] = best
 			}
-			/*line types.go:128:120000*/ return /*line quern_gen.go:7010:1*/
+			/*line types.go:128:120000*/ return
 		}
 	}
 	/*line types.go:131:120000*/ for threadX := range width {
-		/*line types.go:132:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:133:120000*/ best := bestRow[threadX]
-		/*line types.go:134:120000*/ i := base + threadX
-		/*line types.go:135:120000*/ if i < len(rows) && i < len(out) {
-			/*line types.go:123:120000*/ _ = rows[i][k2]
-			/*line types.go:123:120000*/ s5 := &rows[i][k2]
-			/*line types.go:124:120000*/ t85 := s5.Valid
+		r.ThreadIdx.X = threadX
+		best := bestRow[threadX]
+		i := base + threadX
+		/*line types.go:135*/ if i < len(rows) && i < len(out) {
+			/*line types.go:123*/ _ = rows[i][k2]
+			/*line types.go:123*/ s5 := &rows[i][k2]
+			t85 := s5.Valid
 			/*line types.go:125:120000*/ if t85 {
-				/*line types.go:123:120000*/ result09 := s5.width()
-				/*line types.go:123:120000*/ result010 := best.width()
-				/*line types.go:124:120000*/ t85 = result09 > result010 /*line quern_gen.go:7024:1*/
+				/*line types.go:123*/ result09 := s5.width()
+				/*line types.go:123*/ result010 := best.width()
+				t85 = result09 > result010
 			}
 			/*line types.go:126:120000*/ if t85 {
-				/*line types.go:124:120000*/ best = s5 /*line quern_gen.go:7027:1*/
+				/*line types.go:124*/ best = s5
 			}
 		}
-		/*line types.go:127:120000*/ bestRow[threadX] = best /*line quern_gen.go:7030:1*/
-	}
+		/*line types.go:127:120000*/ bestRow[threadX] = best
+	} /*line quern_gen.go:7005:1*/
 }
 
 //go:noinline
@@ -7045,21 +7019,21 @@ func quernRow4Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			for threadX := range count4 {
 				r.ThreadIdx.X = threadX
 				best := bestRow5[threadX]
-				/*line types.go:127:120000*/ row4[threadX] = *best
-				/*line types.go:128:120000*/ row4[threadX].Counts[2]++ /*line quern_gen.go:7049:1*/
+				/*line types.go:127*/ row4[threadX] = *best
+				row4[threadX].Counts[2]++
 			}
-			/*line types.go:130:120000*/ return /*line quern_gen.go:7051:1*/
+			/*line types.go:130:120000*/ return
 		}
 	}
 	/*line types.go:133:120000*/ for threadX := range width {
-		/*line types.go:134:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:135:120000*/ best := bestRow[threadX]
-		/*line types.go:136:120000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		best := bestRow[threadX]
+		i := base + threadX
 		/*line types.go:137:120000*/ if i < len(rows) && i < len(out) {
-			/*line types.go:127:120000*/ out[i] = *best
-			/*line types.go:128:120000*/ out[i].Counts[2]++ /*line quern_gen.go:7060:1*/
+			/*line types.go:127*/ out[i] = *best
+			out[i].Counts[2]++
 		}
-	}
+	} /*line quern_gen.go:7036:1*/
 }
 
 func quernPlainFilter(r *host2.Run) {
@@ -7102,17 +7076,17 @@ func quernRow1Filter(r *host2.Run, sums []float32, width int, base int, radius i
 			return
 		}
 		sumRow2 := sumRow[firstX:][:count]
-		/*line types.go:153:120000*/ clear(sumRow2)
-		/*line types.go:154:120000*/ return /*line quern_gen.go:7106:1*/
+		/*line types.go:153*/ clear(sumRow2)
+		return
 	}
-	/*line types.go:156:120000*/ for threadX := range width {
-		/*line types.go:157:120000*/ sum := sumRow[threadX]
-		/*line types.go:158:120000*/ i := base + threadX
+	for threadX := range width {
+		sum := sumRow[threadX]
+		i := base + threadX
 		/*line types.go:159:120000*/ if i >= radius && i < len(in)-radius && i < len(out) {
-			/*line types.go:160:120000*/ sum = 0 /*line quern_gen.go:7112:1*/
+			sum = 0
 		}
-		/*line types.go:162:120000*/ sumRow[threadX] = sum /*line quern_gen.go:7114:1*/
-	}
+		/*line types.go:162*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:7089:1*/
 }
 
 //go:noinline
@@ -7131,21 +7105,21 @@ func quernRow2Filter(r *host2.Run, sums []float32, width int, base int, radius i
 				threadX := firstX2 + lane2
 				r.ThreadIdx.X = threadX
 				sum := sumRow3[lane2]
-				/*line types.go:155:120000*/ sum += taps[k+2] * row[lane2]
-				/*line types.go:156:120000*/ sumRow3[lane2] = sum /*line quern_gen.go:7135:1*/
+				/*line types.go:155*/ sum += taps[k+2] * row[lane2]
+				sumRow3[lane2] = sum
 			}
-			/*line types.go:158:120000*/ return /*line quern_gen.go:7137:1*/
+			/*line types.go:158:120000*/ return
 		}
 	}
 	/*line types.go:161:120000*/ for threadX := range width {
-		/*line types.go:162:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:163:120000*/ sum := sumRow[threadX]
-		/*line types.go:164:120000*/ i := base + threadX
-		/*line types.go:165:120000*/ if i >= radius && i < len(in)-radius && i < len(out) {
-			/*line types.go:155:120000*/ sum += taps[k+2] * in[i+k] /*line quern_gen.go:7145:1*/
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		i := base + threadX
+		/*line types.go:165*/ if i >= radius && i < len(in)-radius && i < len(out) {
+			/*line types.go:155*/ sum += taps[k+2] * in[i+k]
 		}
-		/*line types.go:157:120000*/ sumRow[threadX] = sum /*line quern_gen.go:7147:1*/
-	}
+		sumRow[threadX] = sum
+	} /*line quern_gen.go:7122:1*/
 }
 
 //go:noinline
@@ -7162,47 +7136,47 @@ func quernRow3Filter(r *host2.Run, sums []float32, width int, base int, radius i
 			sumRow4 := sumRow[firstX3:][:count3]
 			for lane3 := range count3 {
 				sum := sumRow4[lane3]
-//line types.go:157:120000
+//line types.go:157
 				var gain float32 = 1
-				/*line types.go:158:120000*/ l := levels[0]
+				l := levels[0]
 				/*line types.go:159:120000*/ if sum >= l.From {
-					/*line types.go:160:120000*/ gain = l.Gain.Float32() /*line quern_gen.go:7169:1*/
+					gain = l.Gain.Float32()
 				}
 				/*line types.go:158:120000*/ l2 := levels[1]
 				/*line types.go:159:120000*/ if sum >= l2.From {
-					/*line types.go:160:120000*/ gain = l2.Gain.Float32() /*line quern_gen.go:7173:1*/
+					gain = l2.Gain.Float32()
 				}
 				/*line types.go:158:120000*/ l3 := levels[2]
 				/*line types.go:159:120000*/ if sum >= l3.From {
-					/*line types.go:160:120000*/ gain = l3.Gain.Float32() /*line quern_gen.go:7177:1*/
+					gain = l3.Gain.Float32()
 				}
-				/*line types.go:163:120000*/ row2[lane3] = gain * sum /*line quern_gen.go:7179:1*/
+				/*line types.go:163*/ row2[lane3] = gain * sum
 			}
-			/*line types.go:165:120000*/ return /*line quern_gen.go:7181:1*/
+			return
 		}
 	}
-	/*line types.go:168:120000*/ for threadX := range width {
-		/*line types.go:169:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:170:120000*/ sum := sumRow[threadX]
-		/*line types.go:171:120000*/ i := base + threadX
-		/*line types.go:172:120000*/ if i >= radius && i < len(in)-radius && i < len(out) {
-//line types.go:157:120000
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		i := base + threadX
+		if i >= radius && i < len(in)-radius && i < len(out) {
+//line types.go:157
 			var gain float32 = 1
-			/*line types.go:158:120000*/ l := levels[0]
+			l := levels[0]
 			/*line types.go:159:120000*/ if sum >= l.From {
-				/*line types.go:160:120000*/ gain = l.Gain.Float32() /*line quern_gen.go:7193:1*/
+				gain = l.Gain.Float32()
 			}
 			/*line types.go:158:120000*/ l2 := levels[1]
 			/*line types.go:159:120000*/ if sum >= l2.From {
-				/*line types.go:160:120000*/ gain = l2.Gain.Float32() /*line quern_gen.go:7197:1*/
+				gain = l2.Gain.Float32()
 			}
 			/*line types.go:158:120000*/ l3 := levels[2]
 			/*line types.go:159:120000*/ if sum >= l3.From {
-				/*line types.go:160:120000*/ gain = l3.Gain.Float32() /*line quern_gen.go:7201:1*/
+				gain = l3.Gain.Float32()
 			}
-			/*line types.go:163:120000*/ out[i] = gain * sum /*line quern_gen.go:7203:1*/
+			/*line types.go:163*/ out[i] = gain * sum
 		}
-	}
+	} /*line quern_gen.go:7179:1*/
 }
 
 func quernPlainQuantize(r *host2.Run) {
@@ -7241,22 +7215,22 @@ func quernRow1Quantize(r *host2.Run, base int, x []float32, out []kernel.Float8E
 			row2 := out[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line types.go:171:120000*/ t1 := row[threadX] / scale
-				/*line types.go:171:120000*/ result0 := kernel.ToFloat8E4M3[float32](t1)
-				/*line types.go:172:120000*/ row2[threadX] = result0 /*line quern_gen.go:7246:1*/
+				/*line types.go:171*/ t1 := row[threadX] / scale
+				/*line types.go:171*/ result0 := kernel.ToFloat8E4M3[float32](t1)
+				row2[threadX] = result0
 			}
-			/*line types.go:174:120000*/ return /*line quern_gen.go:7248:1*/
+			return
 		}
 	}
-	/*line types.go:177:120000*/ for threadX := range width {
-		/*line types.go:178:120000*/ r.ThreadIdx.X = threadX
-		/*line types.go:179:120000*/ i := base + threadX
-		/*line types.go:170:120000*/ if i < len(x) && i < len(out) {
-			/*line types.go:171:120000*/ t1 := x[i] / scale
-			/*line types.go:171:120000*/ result0 := kernel.ToFloat8E4M3[float32](t1)
-			/*line types.go:171:120000*/ out[i] = result0 /*line quern_gen.go:7257:1*/
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line types.go:170*/ if i < len(x) && i < len(out) {
+			t1 := x[i] / scale
+			/*line types.go:171*/ result0 := kernel.ToFloat8E4M3[float32](t1)
+			/*line types.go:171*/ out[i] = result0
 		}
-	}
+	} /*line quern_gen.go:7233:1*/
 }
 
 func quernPlainWarpSums(r *host2.Run) {
@@ -7290,21 +7264,21 @@ func quernHostWarpSums(r *host2.Run) {
 		/*line warp.go:18:130000*/ host2.ReduceAdd(reduceAdds, vs)
 		/*line warp.go:19:130000*/ for threadZ := range dimZ {
 			/*line warp.go:20:130000*/ for threadY := range dimY {
-				/*line warp.go:21:130000*/ first2 := (threadZ*dimY + threadY) * dimX
-				/*line warp.go:22:130000*/ quernRow2WarpSums(r, reduceAdds, first2, dimX, t2s) /*line quern_gen.go:7294:1*/
+				first2 := (threadZ*dimY + threadY) * dimX
+				quernRow2WarpSums(r, reduceAdds, first2, dimX, t2s)
 			}
 		}
 		/*line warp.go:25:130000*/ host2.ScanAdd(scanAdds, vs)
-		/*line warp.go:26:130000*/ count2 := dimX
-		/*line warp.go:27:130000*/ same2 := base >= 0 && count2 <= len(all)-base && count2 <= len(upTo)-base
+		count2 := dimX
+		same2 := base >= 0 && count2 <= len(all)-base && count2 <= len(upTo)-base
 		/*line warp.go:28:130000*/ for threadZ := range dimZ {
 			/*line warp.go:29:130000*/ for threadY := range dimY {
-				/*line warp.go:30:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line warp.go:31:130000*/ first3 := (threadZ*dimY + threadY) * dimX
-				/*line warp.go:32:130000*/ quernRow3WarpSums(r, t2s, first3, dimX, scanAdds, base, x, all, upTo, count2, same2) /*line quern_gen.go:7304:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3WarpSums(r, t2s, first3, dimX, scanAdds, base, x, all, upTo, count2, same2)
 			}
 		}
-	}
+	} /*line quern_gen.go:7281:1*/
 }
 
 //go:noinline
@@ -7315,32 +7289,32 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first int, dimX int, base int
 		vRow2 := vRow[:][:count]
 		for threadX := range count {
 			i := base + threadX
-//line warp.go:14:130000
+//line warp.go:14
 			var v float32
 			/*line warp.go:15:130000*/ if i < len(x) {
-				/*line warp.go:16:130000*/ v = row[threadX] /*line quern_gen.go:7321:1*/
+				v = row[threadX]
 			}
-			/*line warp.go:18:130000*/ vRow2[threadX] = v /*line quern_gen.go:7323:1*/
+			/*line warp.go:18:130000*/ vRow2[threadX] = v
 		}
-		/*line warp.go:20:130000*/ return /*line quern_gen.go:7325:1*/
+		/*line warp.go:20:130000*/ return
 	}
 	/*line warp.go:22:130000*/ for threadX := range dimX {
-		/*line warp.go:23:130000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:24:130000*/ i := base + threadX
-//line warp.go:14:130000
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line warp.go:14
 		var v float32
 		/*line warp.go:15:130000*/ if i < len(x) {
-			/*line warp.go:16:130000*/ v = x[i] /*line quern_gen.go:7333:1*/
+			v = x[i]
 		}
-		/*line warp.go:18:130000*/ vRow[threadX] = v /*line quern_gen.go:7335:1*/
-	}
+		/*line warp.go:18:130000*/ vRow[threadX] = v
+	} /*line quern_gen.go:7310:1*/
 }
 
 //go:noinline
 func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2 int, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
-	/*line warp.go:18:130000*/ copy(t2Row, reduceAddRow) /*line quern_gen.go:7343:1*/
+	/*line warp.go:18*/ copy(t2Row, reduceAddRow) /*line quern_gen.go:7317:1*/
 }
 
 //go:noinline
@@ -7356,37 +7330,37 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3 int, dimX int, scanAd
 			t2 := t2Row2[threadX]
 			scanAdd := scanAddRow2[threadX]
 			i := base + threadX
-			/*line warp.go:18:130000*/ t4 := scanAdd
-			/*line warp.go:19:130000*/ sum := t2
-			/*line warp.go:20:130000*/ prefix := t4
+			/*line warp.go:18*/ t4 := scanAdd
+			sum := t2
+			prefix := t4
 			/*line warp.go:19:130000*/ if i < len(x) {
-				/*line warp.go:20:130000*/ _ = row2[threadX]
-				/*line warp.go:20:130000*/ _ = row3[threadX]
-				/*line warp.go:21:130000*/ t9 := sum
-				/*line warp.go:22:130000*/ t10 := prefix
-				/*line warp.go:23:130000*/ row2[threadX] = t9
-				/*line warp.go:24:130000*/ row3[threadX] = t10 /*line quern_gen.go:7368:1*/
+				_ = row2[threadX]
+				/*line warp.go:20*/ _ = row3[threadX]
+				t9 := sum
+				t10 := prefix
+				row2[threadX] = t9
+				row3[threadX] = t10
 			}
 		}
-		/*line warp.go:27:130000*/ return /*line quern_gen.go:7371:1*/
+		/*line warp.go:27:130000*/ return
 	}
 	/*line warp.go:29:130000*/ for threadX := range dimX {
-		/*line warp.go:30:130000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:31:130000*/ t2 := t2Row[threadX]
-		/*line warp.go:32:130000*/ scanAdd := scanAddRow[threadX]
-		/*line warp.go:33:130000*/ i := base + threadX
-		/*line warp.go:18:130000*/ t4 := scanAdd
-		/*line warp.go:19:130000*/ sum := t2
-		/*line warp.go:20:130000*/ prefix := t4
+		r.ThreadIdx.X = threadX
+		t2 := t2Row[threadX]
+		scanAdd := scanAddRow[threadX]
+		i := base + threadX
+		/*line warp.go:18*/ t4 := scanAdd
+		sum := t2
+		prefix := t4
 		/*line warp.go:19:130000*/ if i < len(x) {
-			/*line warp.go:20:130000*/ _ = all[i]
-			/*line warp.go:20:130000*/ _ = upTo[i]
-			/*line warp.go:21:130000*/ t9 := sum
-			/*line warp.go:22:130000*/ t10 := prefix
-			/*line warp.go:20:130000*/ all[i] = t9
-			/*line warp.go:20:130000*/ upTo[i] = t10 /*line quern_gen.go:7387:1*/
+			_ = all[i]
+			/*line warp.go:20*/ _ = upTo[i]
+			t9 := sum
+			t10 := prefix
+			/*line warp.go:20*/ all[i] = t9
+			/*line warp.go:20*/ upTo[i] = t10
 		}
-	}
+	} /*line quern_gen.go:7363:1*/
 }
 
 func quernPlainBlockSum(r *host2.Run) {
@@ -7420,23 +7394,23 @@ func quernHostBlockSum(r *host2.Run) {
 	threads10 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		/*line warp.go:31:130000*/ iFirst = blockX * 256
+		/*line warp.go:31*/ iFirst = blockX * 256
 		/*line warp.go:32:130000*/ for threadZ := range 1 {
 			/*line warp.go:33:130000*/ for threadY := range 1 {
-				/*line warp.go:34:130000*/ first := (threadZ*1 + threadY) * 256
-				/*line warp.go:35:130000*/ quernRow1BlockSum(r, ss, first) /*line quern_gen.go:7427:1*/
+				first := (threadZ*1 + threadY) * 256
+				quernRow1BlockSum(r, ss, first)
 			}
 		}
 		/*line warp.go:38:130000*/ for ; 0 < size && size < 1099511627776 && 0 <= len(x) && iFirst < size2; iFirst += size3 {
-			/*line warp.go:39:130000*/ at = iFirst
-			/*line warp.go:40:130000*/ at2 = iFirst + size4
-			/*line warp.go:41:130000*/ at3 = iFirst + size5
-			/*line warp.go:42:130000*/ at4 = iFirst + size6
+			at = iFirst
+			at2 = iFirst + size4
+			at3 = iFirst + size5
+			at4 = iFirst + size6
 			/*line warp.go:43:130000*/ for threadZ := range 1 {
 				/*line warp.go:44:130000*/ for threadY := range 1 {
-					/*line warp.go:45:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line warp.go:46:130000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line warp.go:47:130000*/ quernRow2BlockSum(r, ss, first2, x, at, at2, at3, at4) /*line quern_gen.go:7439:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow2BlockSum(r, ss, first2, x, at, at2, at3, at4)
 				}
 			}
 		}
@@ -7444,58 +7418,58 @@ func quernHostBlockSum(r *host2.Run) {
 		/*line warp.go:52:130000*/ for ; iFirst2 < len(x); iFirst2 += size {
 			/*line warp.go:53:130000*/ for threadZ := range 1 {
 				/*line warp.go:54:130000*/ for threadY := range 1 {
-					/*line warp.go:55:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line warp.go:56:130000*/ first3 := (threadZ*1 + threadY) * 256
-					/*line warp.go:57:130000*/ quernRow3BlockSum(r, ss, first3, iFirst2, x) /*line quern_gen.go:7449:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 256
+					quernRow3BlockSum(r, ss, first3, iFirst2, x)
 				}
 			}
 		}
 		/*line warp.go:34:130000*/ host2.ReduceAdd(reduceAdds, ss)
 		/*line warp.go:35:130000*/ for threadZ := range 1 {
 			/*line warp.go:36:130000*/ for threadY := range 1 {
-				/*line warp.go:37:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line warp.go:38:130000*/ first4 := (threadZ*1 + threadY) * 256
-				/*line warp.go:39:130000*/ quernRow4BlockSum(r, reduceAdds, first4, partial) /*line quern_gen.go:7458:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 256
+				quernRow4BlockSum(r, reduceAdds, first4, partial)
 			}
 		}
 		/*line warp.go:42:130000*/ for first5 := 0; first5 < threads10; first5 += 32 {
-			/*line warp.go:43:130000*/ lanes := min(32, threads10-first5)
+			lanes := min(32, threads10-first5)
 			/*line warp.go:39:130000*/ if first5>>5 == 0 {
 //line warp.go:40:130000
 				{
-					/*line warp.go:41:130000*/ at5, n, startX := first5, lanes, first5
-					/*line warp.go:42:130000*/ _, _, _ = at5, n, startX
-					/*line warp.go:43:130000*/ threadY := 0 // no constant, by which Go would not divide
-					/*line warp.go:44:130000*/ _ = threadY
-					/*line warp.go:45:130000*/ threadZ := 0 // no constant, by which Go would not divide
-					/*line warp.go:46:130000*/ _ = threadZ
-					/*line warp.go:47:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					/*line warp.go:48:130000*/ quernRow5BlockSum(r, ps, at5, n, partial, startX) /*line quern_gen.go:7473:1*/
+					at5, n, startX := first5, lanes, first5
+					_, _, _ = at5, n, startX
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					quernRow5BlockSum(r, ps, at5, n, partial, startX)
 				}
 				/*line warp.go:44:130000*/ host2.ReduceAdd(reduceAddOf[:], ps[first5:][:lanes])
-				/*line warp.go:45:130000*/ reduceAdd2 = reduceAddOf[0]
-				/*line warp.go:46:130000*/ p2 = reduceAdd2
+				reduceAdd2 = reduceAddOf[0]
+				p2 = reduceAdd2
 //line warp.go:47:130000
 				{
-					/*line warp.go:48:130000*/ at5, n, startX := first5, lanes, first5
-					/*line warp.go:49:130000*/ _, _, _ = at5, n, startX
-					/*line warp.go:50:130000*/ threadY := 0 // no constant, by which Go would not divide
-					/*line warp.go:51:130000*/ _ = threadY
-					/*line warp.go:52:130000*/ threadZ := 0 // no constant, by which Go would not divide
-					/*line warp.go:53:130000*/ _ = threadZ
-					/*line warp.go:54:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					/*line warp.go:55:130000*/ quernRow6BlockSum(r, sum, p2, n, startX) /*line quern_gen.go:7487:1*/
+					at5, n, startX := first5, lanes, first5
+					_, _, _ = at5, n, startX
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					quernRow6BlockSum(r, sum, p2, n, startX)
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:7465:1*/
 }
 
 //go:noinline
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := (*[256]float32)(ss[first:])
-//line warp.go:30:130000
-	*sRow = [256]float32{} /*line quern_gen.go:7498:1*/
+//line warp.go:30
+	*sRow = [256]float32{} /*line quern_gen.go:7472:1*/
 }
 
 //go:noinline
@@ -7508,23 +7482,23 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at i
 		row4 := (*[256]float32)(x[at4:])
 		for threadX := range 256 {
 			s := sRow[threadX]
-			/*line warp.go:32:130000*/ s += row[threadX]
-			/*line warp.go:33:130000*/ s += row2[threadX]
-			/*line warp.go:34:130000*/ s += row3[threadX]
-			/*line warp.go:35:130000*/ s += row4[threadX]
-			/*line warp.go:36:130000*/ sRow[threadX] = s /*line quern_gen.go:7515:1*/
+			/*line warp.go:32*/ s += row[threadX]
+			s += row2[threadX]
+			s += row3[threadX]
+			s += row4[threadX]
+			sRow[threadX] = s
 		}
-		/*line warp.go:38:130000*/ return /*line quern_gen.go:7517:1*/
+		/*line warp.go:38:130000*/ return
 	}
 	/*line warp.go:40:130000*/ for threadX := range 256 {
-		/*line warp.go:41:130000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:42:130000*/ s := sRow[threadX]
-		/*line warp.go:32:130000*/ s += x[at+threadX]
-		/*line warp.go:32:130000*/ s += x[at2+threadX]
-		/*line warp.go:32:130000*/ s += x[at3+threadX]
-		/*line warp.go:32:130000*/ s += x[at4+threadX]
-		/*line warp.go:33:130000*/ sRow[threadX] = s /*line quern_gen.go:7526:1*/
-	}
+		r.ThreadIdx.X = threadX
+		s := sRow[threadX]
+		/*line warp.go:32*/ s += x[at+threadX]
+		/*line warp.go:32*/ s += x[at2+threadX]
+		/*line warp.go:32*/ s += x[at3+threadX]
+		/*line warp.go:32*/ s += x[at4+threadX]
+		sRow[threadX] = s
+	} /*line quern_gen.go:7501:1*/
 }
 
 //go:noinline
@@ -7540,20 +7514,20 @@ func quernRow3BlockSum(r *host2.Run, ss []float32, first3 int, iFirst2 int, x []
 			sRow2 := sRow[:][:count2]
 			for threadX := range count2 {
 				s := sRow2[threadX]
-				/*line warp.go:32:130000*/ s += row5[threadX]
-				/*line warp.go:33:130000*/ sRow2[threadX] = s /*line quern_gen.go:7544:1*/
+				/*line warp.go:32*/ s += row5[threadX]
+				sRow2[threadX] = s
 			}
-			/*line warp.go:35:130000*/ return /*line quern_gen.go:7546:1*/
+			/*line warp.go:35:130000*/ return
 		}
 	}
 	/*line warp.go:38:130000*/ for threadX := range 256 {
-		/*line warp.go:39:130000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:40:130000*/ s := sRow[threadX]
+		r.ThreadIdx.X = threadX
+		s := sRow[threadX]
 		/*line warp.go:31:130000*/ if iFirst2+threadX < len(x) {
-			/*line warp.go:32:130000*/ s += x[iFirst2+threadX] /*line quern_gen.go:7553:1*/
+			s += x[iFirst2+threadX]
 		}
-		/*line warp.go:34:130000*/ sRow[threadX] = s /*line quern_gen.go:7555:1*/
-	}
+		/*line warp.go:34:130000*/ sRow[threadX] = s
+	} /*line quern_gen.go:7530:1*/
 }
 
 //go:noinline
@@ -7562,11 +7536,11 @@ func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line warp.go:34:130000*/ s2 := reduceAdd
+		/*line warp.go:34*/ s2 := reduceAdd
 		/*line warp.go:35:130000*/ if threadX&31 == 0 {
-			/*line warp.go:36:130000*/ partial[threadX>>5] = s2 /*line quern_gen.go:7567:1*/
+			partial[threadX>>5] = s2
 		}
-	}
+	} /*line quern_gen.go:7543:1*/
 }
 
 //go:noinline
@@ -7577,25 +7551,25 @@ func quernRow5BlockSum(r *host2.Run, ps []float32, at5 int, n int, partial *[8]f
 		row6 := partial[:count3]
 		pRow2 := pRow[:][:count3]
 		for lane := range count3 {
-//line warp.go:40:130000
+//line warp.go:40
 			var p float32
 			/*line warp.go:41:130000*/ if lane < 8 {
-				/*line warp.go:42:130000*/ p = row6[lane] /*line quern_gen.go:7583:1*/
+				p = row6[lane]
 			}
-			/*line warp.go:44:130000*/ pRow2[lane] = p /*line quern_gen.go:7585:1*/
+			/*line warp.go:44:130000*/ pRow2[lane] = p
 		}
-		/*line warp.go:46:130000*/ return /*line quern_gen.go:7587:1*/
+		/*line warp.go:46:130000*/ return
 	}
-	/*line warp.go:48:130000*/ for lane := range n {
-		/*line warp.go:49:130000*/ threadX := startX + lane
-		/*line warp.go:50:130000*/ r.ThreadIdx.X = threadX
-//line warp.go:40:130000
+	/*line warp.go:48*/ for lane := range n {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+//line warp.go:40
 		var p float32
 		/*line warp.go:41:130000*/ if lane < 8 {
-			/*line warp.go:42:130000*/ p = partial[lane] /*line quern_gen.go:7595:1*/
+			p = partial[lane]
 		}
-		/*line warp.go:44:130000*/ pRow[lane] = p /*line quern_gen.go:7597:1*/
-	}
+		/*line warp.go:44:130000*/ pRow[lane] = p
+	} /*line quern_gen.go:7572:1*/
 }
 
 //go:noinline
@@ -7603,8 +7577,8 @@ func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, n int, startX in
 	for lane := 0; lane < min(1, n); lane++ {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-		/*line warp.go:46:130000*/ kernel.AtomicAdd(&sum[0], p2) /*line quern_gen.go:7606:1*/
-	}
+		/*line warp.go:46*/ kernel.AtomicAdd(&sum[0], p2)
+	} /*line quern_gen.go:7581:1*/
 }
 
 func quernPlainCompact(r *host2.Run) {
@@ -7638,24 +7612,24 @@ func quernHostCompact(r *host2.Run) {
 			}
 		}
 		/*line warp.go:58:130000*/ host2.Ballot(ballots, keeps)
-		/*line warp.go:59:130000*/ for threadZ := range dimZ {
+		/*line warp.go:59*/ for threadZ := range dimZ {
 			/*line warp.go:60:130000*/ for threadY := range dimY {
-				/*line warp.go:61:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line warp.go:62:130000*/ first2 := (threadZ*dimY + threadY) * dimX
-				/*line warp.go:63:130000*/ quernRow2Compact(r, ballots, first2, dimX, masks, t3s, count) /*line quern_gen.go:7645:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*dimY + threadY) * dimX
+				quernRow2Compact(r, ballots, first2, dimX, masks, t3s, count)
 			}
 		}
 		/*line warp.go:63:130000*/ host2.Shuffle(shuffles, t3s, 0)
-		/*line warp.go:64:130000*/ count3 := dimX
-		/*line warp.go:65:130000*/ same2 := base >= 0 && count3 <= len(x)-base
+		count3 := dimX
+		same2 := base >= 0 && count3 <= len(x)-base
 		/*line warp.go:66:130000*/ for threadZ := range dimZ {
 			/*line warp.go:67:130000*/ for threadY := range dimY {
-				/*line warp.go:68:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line warp.go:69:130000*/ first3 := (threadZ*dimY + threadY) * dimX
-				/*line warp.go:70:130000*/ quernRow3Compact(r, keeps, first3, dimX, masks, shuffles, c, out, x, base, count3, same2) /*line quern_gen.go:7655:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3Compact(r, keeps, first3, dimX, masks, shuffles, c, out, x, base, count3, same2)
 			}
 		}
-	}
+	} /*line quern_gen.go:7632:1*/
 }
 
 //go:noinline
@@ -7666,17 +7640,17 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first int, dimX int, base int,
 		keepRow2 := keepRow[:][:count2]
 		for threadX := range count2 {
 			i := base + threadX
-			/*line warp.go:57:130000*/ keep := i < len(x) && row[threadX] >= 0
-			/*line warp.go:58:130000*/ keepRow2[threadX] = keep /*line quern_gen.go:7670:1*/
+			/*line warp.go:57*/ keep := i < len(x) && row[threadX] >= 0
+			keepRow2[threadX] = keep
 		}
-		/*line warp.go:60:130000*/ return /*line quern_gen.go:7672:1*/
+		/*line warp.go:60:130000*/ return
 	}
 	/*line warp.go:62:130000*/ for threadX := range dimX {
-		/*line warp.go:63:130000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:64:130000*/ i := base + threadX
-		/*line warp.go:57:130000*/ keep := i < len(x) && x[i] >= 0
-		/*line warp.go:58:130000*/ keepRow[threadX] = keep /*line quern_gen.go:7678:1*/
-	}
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line warp.go:57*/ keep := i < len(x) && x[i] >= 0
+		keepRow[threadX] = keep
+	} /*line quern_gen.go:7653:1*/
 }
 
 //go:noinline
@@ -7687,17 +7661,16 @@ func quernRow2Compact(r *host2.Run, ballots []uint32, first2 int, dimX int, mask
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		ballot := ballotRow[threadX]
-		/*line warp.go:58:130000*/ mask := ballot
-//line warp.go:59:130000
+		/*line warp.go:58*/ mask := ballot
 		var base2 int32
 		/*line warp.go:60:130000*/ if (threadX+first2)&31 == 0 {
-			/*line warp.go:61:130000*/ old := atomic.AddInt32(&count[0], int32(bits.OnesCount32(mask))) - int32(bits.OnesCount32(mask))
-			/*line warp.go:62:130000*/ base2 = old /*line quern_gen.go:7695:1*/
+			old := atomic.AddInt32(&count[0], int32(bits.OnesCount32(mask))) - int32(bits.OnesCount32(mask))
+			base2 = old
 		}
 		/*line warp.go:63:130000*/ t3 := base2
-		/*line warp.go:64:130000*/ maskRow[threadX] = mask
-		/*line warp.go:65:130000*/ t3Row[threadX] = t3 /*line quern_gen.go:7699:1*/
-	}
+		maskRow[threadX] = mask
+		t3Row[threadX] = t3
+	} /*line quern_gen.go:7673:1*/
 }
 
 //go:noinline
@@ -7715,26 +7688,26 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3 int, dimX int, masks []
 			keep := keepRow3[threadX]
 			mask := maskRow2[threadX]
 			shuffle := shuffleRow2[threadX]
-			/*line warp.go:63:130000*/ base3 := shuffle
+			/*line warp.go:63*/ base3 := shuffle
 			/*line warp.go:64:130000*/ if keep {
-				/*line warp.go:65:130000*/ below := mask & (c<<((threadX+first3)&31) - 1)
-				/*line warp.go:66:130000*/ out[int(base3)+bits.OnesCount32(below)] = row2[threadX] /*line quern_gen.go:7721:1*/
+				below := mask & (c<<((threadX+first3)&31) - 1)
+				out[int(base3)+bits.OnesCount32(below)] = row2[threadX]
 			}
 		}
-		/*line warp.go:69:130000*/ return /*line quern_gen.go:7724:1*/
+		/*line warp.go:69:130000*/ return
 	}
-	/*line warp.go:71:130000*/ for threadX := range dimX {
-		/*line warp.go:72:130000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:73:130000*/ keep := keepRow[threadX]
-		/*line warp.go:74:130000*/ mask := maskRow[threadX]
-		/*line warp.go:75:130000*/ shuffle := shuffleRow[threadX]
-		/*line warp.go:76:130000*/ i := base + threadX
-		/*line warp.go:63:130000*/ base3 := shuffle
+	/*line warp.go:71*/ for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		keep := keepRow[threadX]
+		mask := maskRow[threadX]
+		shuffle := shuffleRow[threadX]
+		i := base + threadX
+		/*line warp.go:63*/ base3 := shuffle
 		/*line warp.go:64:130000*/ if keep {
-			/*line warp.go:65:130000*/ below := mask & (c<<((threadX+first3)&31) - 1)
-			/*line warp.go:66:130000*/ out[int(base3)+bits.OnesCount32(below)] = x[i] /*line quern_gen.go:7735:1*/
+			below := mask & (c<<((threadX+first3)&31) - 1)
+			out[int(base3)+bits.OnesCount32(below)] = x[i]
 		}
-	}
+	} /*line quern_gen.go:7710:1*/
 }
 
 func quernPlainShuffles(r *host2.Run) {
@@ -7769,44 +7742,44 @@ func quernHostShuffles(r *host2.Run) {
 		/*line warp.go:75:130000*/ host2.Shuffle(shuffles, t4s, 5)
 		/*line warp.go:76:130000*/ for threadZ := range 1 {
 			/*line warp.go:77:130000*/ for threadY := range 1 {
-				/*line warp.go:78:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line warp.go:79:130000*/ first2 := (threadZ*1 + threadY) * 32
-				/*line warp.go:80:130000*/ quernRow2Shuffles(r, vs, first2, os, shuffles, t6s) /*line quern_gen.go:7774:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 32
+				quernRow2Shuffles(r, vs, first2, os, shuffles, t6s)
 			}
 		}
 		/*line warp.go:76:130000*/ host2.ShuffleUp(shuffleUps, t6s, 1)
 		/*line warp.go:77:130000*/ for threadZ := range 1 {
 			/*line warp.go:78:130000*/ for threadY := range 1 {
-				/*line warp.go:79:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line warp.go:80:130000*/ first3 := (threadZ*1 + threadY) * 32
-				/*line warp.go:81:130000*/ quernRow3Shuffles(r, vs, first3, os, shuffleUps, t8s) /*line quern_gen.go:7782:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 32
+				quernRow3Shuffles(r, vs, first3, os, shuffleUps, t8s)
 			}
 		}
 		/*line warp.go:77:130000*/ host2.ShuffleDown(shuffleDowns, t8s, 2)
 		/*line warp.go:78:130000*/ for threadZ := range 1 {
 			/*line warp.go:79:130000*/ for threadY := range 1 {
-				/*line warp.go:80:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line warp.go:81:130000*/ first4 := (threadZ*1 + threadY) * 32
-				/*line warp.go:82:130000*/ quernRow4Shuffles(r, vs, first4, os, shuffleDowns, t10s) /*line quern_gen.go:7790:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow4Shuffles(r, vs, first4, os, shuffleDowns, t10s)
 			}
 		}
 		/*line warp.go:78:130000*/ host2.ShuffleXor(shuffleXors, t10s, 1)
 		/*line warp.go:79:130000*/ for threadZ := range 1 {
 			/*line warp.go:80:130000*/ for threadY := range 1 {
-				/*line warp.go:81:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line warp.go:82:130000*/ first5 := (threadZ*1 + threadY) * 32
-				/*line warp.go:83:130000*/ quernRow5Shuffles(r, vs, first5, os, shuffleXors, t12s, givens) /*line quern_gen.go:7798:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first5 := (threadZ*1 + threadY) * 32
+				quernRow5Shuffles(r, vs, first5, os, shuffleXors, t12s, givens)
 			}
 		}
 		/*line warp.go:79:130000*/ host2.Gather(shuffles2, t12s, givens)
 		/*line warp.go:80:130000*/ for threadZ := range 1 {
 			/*line warp.go:81:130000*/ for threadY := range 1 {
-				/*line warp.go:82:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line warp.go:83:130000*/ first6 := (threadZ*1 + threadY) * 32
-				/*line warp.go:84:130000*/ quernRow6Shuffles(r, os, first6, shuffles2) /*line quern_gen.go:7806:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first6 := (threadZ*1 + threadY) * 32
+				quernRow6Shuffles(r, os, first6, shuffles2)
 			}
 		}
-	}
+	} /*line quern_gen.go:7782:1*/
 }
 
 //go:noinline
@@ -7819,29 +7792,29 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s []
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
 			t2 := 5 * threadX
-			/*line warp.go:74:130000*/ t1 := row[threadX]
-			/*line warp.go:74:130000*/ t3 := out[t2:]
-			/*line warp.go:75:130000*/ v := t1
-			/*line warp.go:76:130000*/ o := t3
-			/*line warp.go:75:130000*/ t4 := v
-			/*line warp.go:76:130000*/ vRow[threadX] = v
-			/*line warp.go:77:130000*/ oRow[threadX] = o
-			/*line warp.go:78:130000*/ t4Row[threadX] = t4 /*line quern_gen.go:7829:1*/
+			/*line warp.go:74*/ t1 := row[threadX]
+			/*line warp.go:74*/ t3 := out[t2:]
+			v := t1
+			o := t3
+			/*line warp.go:75*/ t4 := v
+			vRow[threadX] = v
+			oRow[threadX] = o
+			t4Row[threadX] = t4
 		}
-		/*line warp.go:80:130000*/ return /*line quern_gen.go:7831:1*/
+		/*line warp.go:80:130000*/ return
 	}
-	/*line warp.go:82:130000*/ for threadX := range 32 {
-		/*line warp.go:83:130000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:84:130000*/ t2 := 5 * threadX
-		/*line warp.go:74:130000*/ t1 := x[threadX]
-		/*line warp.go:74:130000*/ t3 := out[t2:]
-		/*line warp.go:75:130000*/ v := t1
-		/*line warp.go:76:130000*/ o := t3
-		/*line warp.go:75:130000*/ t4 := v
-		/*line warp.go:76:130000*/ vRow[threadX] = v
-		/*line warp.go:77:130000*/ oRow[threadX] = o
-		/*line warp.go:78:130000*/ t4Row[threadX] = t4 /*line quern_gen.go:7843:1*/
-	}
+	/*line warp.go:82*/ for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := 5 * threadX
+		/*line warp.go:74*/ t1 := x[threadX]
+		/*line warp.go:74*/ t3 := out[t2:]
+		v := t1
+		o := t3
+		/*line warp.go:75*/ t4 := v
+		vRow[threadX] = v
+		oRow[threadX] = o
+		t4Row[threadX] = t4
+	} /*line quern_gen.go:7817:1*/
 }
 
 //go:noinline
@@ -7855,10 +7828,10 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-		/*line warp.go:75:130000*/ o[0] = shuffle
-		/*line warp.go:76:130000*/ t6 := v
-		/*line warp.go:77:130000*/ t6Row[threadX] = t6 /*line quern_gen.go:7860:1*/
-	}
+		/*line warp.go:75*/ o[0] = shuffle
+		t6 := v
+		t6Row[threadX] = t6
+	} /*line quern_gen.go:7834:1*/
 }
 
 //go:noinline
@@ -7872,10 +7845,10 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-		/*line warp.go:76:130000*/ o[1] = shuffleUp
-		/*line warp.go:77:130000*/ t8 := v
-		/*line warp.go:78:130000*/ t8Row[threadX] = t8 /*line quern_gen.go:7877:1*/
-	}
+		/*line warp.go:76*/ o[1] = shuffleUp
+		t8 := v
+		t8Row[threadX] = t8
+	} /*line quern_gen.go:7851:1*/
 }
 
 //go:noinline
@@ -7889,10 +7862,10 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-		/*line warp.go:77:130000*/ o[2] = shuffleDown
-		/*line warp.go:78:130000*/ t10 := v
-		/*line warp.go:79:130000*/ t10Row[threadX] = t10 /*line quern_gen.go:7894:1*/
-	}
+		/*line warp.go:77*/ o[2] = shuffleDown
+		t10 := v
+		t10Row[threadX] = t10
+	} /*line quern_gen.go:7868:1*/
 }
 
 //go:noinline
@@ -7907,13 +7880,13 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-		/*line warp.go:78:130000*/ o[3] = shuffleXor
-		/*line warp.go:79:130000*/ t12 := v
-		/*line warp.go:80:130000*/ t13 := int(v) % 32
-		/*line warp.go:81:130000*/ given := t13 & 31
-		/*line warp.go:82:130000*/ t12Row[threadX] = t12
-		/*line warp.go:83:130000*/ givenRow[threadX] = given /*line quern_gen.go:7915:1*/
-	}
+		/*line warp.go:78*/ o[3] = shuffleXor
+		t12 := v
+		t13 := int(v) % 32
+		given := t13 & 31
+		t12Row[threadX] = t12
+		givenRow[threadX] = given
+	} /*line quern_gen.go:7889:1*/
 }
 
 //go:noinline
@@ -7924,8 +7897,8 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-		/*line warp.go:79:130000*/ o[4] = shuffle2 /*line quern_gen.go:7927:1*/
-	}
+		/*line warp.go:79*/ o[4] = shuffle2
+	} /*line quern_gen.go:7901:1*/
 }
 
 func quernPlainAgreements(r *host2.Run) {
@@ -7959,65 +7932,65 @@ func quernHostAgreements(r *host2.Run) {
 				quernRow1Agreements(r, givens, first, keys, base)
 			}
 		}
-		/*line warp.go:88:130000*/ host2.MatchAny(matchAnys, givens)
+		/*line warp.go:88*/ host2.MatchAny(matchAnys, givens)
 		/*line warp.go:89:130000*/ for threadZ := range 1 {
-			/*line warp.go:90:130000*/ for threadY := range 1 {
-				/*line warp.go:91:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line warp.go:92:130000*/ first2 := (threadZ*1 + threadY) * 64
-				/*line warp.go:93:130000*/ quernRow2Agreements(r, matchAnys, first2, givens2, count, base, single, keys) /*line quern_gen.go:7967:1*/
+			/*line warp.go:90*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 64
+				quernRow2Agreements(r, matchAnys, first2, givens2, count, base, single, keys)
 			}
 		}
 		/*line warp.go:89:130000*/ host2.MatchAll(nil, matchAlls, givens2)
-		/*line warp.go:90:130000*/ for threadZ := range 1 {
+		/*line warp.go:90*/ for threadZ := range 1 {
 			/*line warp.go:91:130000*/ for threadY := range 1 {
-				/*line warp.go:92:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line warp.go:93:130000*/ first3 := (threadZ*1 + threadY) * 64
-				/*line warp.go:94:130000*/ quernRow3Agreements(r, matchAlls, first3, givens3, single, base, keys) /*line quern_gen.go:7975:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 64
+				quernRow3Agreements(r, matchAlls, first3, givens3, single, base, keys)
 			}
 		}
-		/*line warp.go:90:130000*/ host2.Any(anys, givens3)
+		/*line warp.go:90*/ host2.Any(anys, givens3)
 		/*line warp.go:91:130000*/ for first4 := 0; first4 < threads11; first4 += 32 {
-			/*line warp.go:92:130000*/ lanes := min(32, threads11-first4)
+			lanes := min(32, threads11-first4)
 //line warp.go:93:130000
 			{
-				/*line warp.go:94:130000*/ at, n, startX := first4, lanes, first4
-				/*line warp.go:95:130000*/ _, _, _ = at, n, startX
-				/*line warp.go:96:130000*/ quernRow4Agreements(r, anys, at, n, t8s) /*line quern_gen.go:7985:1*/
+				at, n, startX := first4, lanes, first4
+				_, _, _ = at, n, startX
+				quernRow4Agreements(r, anys, at, n, t8s)
 			}
 			/*line warp.go:98:130000*/ if t8s[first4] {
 //line warp.go:99:130000
 				{
-					/*line warp.go:100:130000*/ at, n, startX := first4, lanes, first4
-					/*line warp.go:101:130000*/ _, _, _ = at, n, startX
-					/*line warp.go:102:130000*/ threadY := 0 // no constant, by which Go would not divide
-					/*line warp.go:103:130000*/ _ = threadY
-					/*line warp.go:104:130000*/ threadZ := 0 // no constant, by which Go would not divide
-					/*line warp.go:105:130000*/ _ = threadZ
-					/*line warp.go:106:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					/*line warp.go:107:130000*/ quernRow5Agreements(r, givens4, at, n, keys, base, startX) /*line quern_gen.go:7997:1*/
+					at, n, startX := first4, lanes, first4
+					_, _, _ = at, n, startX
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					quernRow5Agreements(r, givens4, at, n, keys, base, startX)
 				}
 				/*line warp.go:109:130000*/ host2.All(allOf[:], givens4[first4:][:lanes])
-				/*line warp.go:110:130000*/ all = allOf[0]
+				all = allOf[0]
 //line warp.go:111:130000
 				{
-					/*line warp.go:112:130000*/ at, n, startX := first4, lanes, first4
-					/*line warp.go:113:130000*/ _, _, _ = at, n, startX
-					/*line warp.go:114:130000*/ quernRow6Agreements(r, t8s, at, n, all) /*line quern_gen.go:8005:1*/
+					at, n, startX := first4, lanes, first4
+					_, _, _ = at, n, startX
+					quernRow6Agreements(r, t8s, at, n, all)
 				}
 			}
-//line warp.go:117:130000
+//line warp.go:117
 			{
-				/*line warp.go:118:130000*/ at, n, startX := first4, lanes, first4
-				/*line warp.go:119:130000*/ _, _, _ = at, n, startX
-				/*line warp.go:120:130000*/ threadY := 0 // no constant, by which Go would not divide
-				/*line warp.go:121:130000*/ _ = threadY
-				/*line warp.go:122:130000*/ threadZ := 0 // no constant, by which Go would not divide
-				/*line warp.go:123:130000*/ _ = threadZ
-				/*line warp.go:124:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-				/*line warp.go:125:130000*/ quernRow7Agreements(r, t8s, at, n, zero, base, startX) /*line quern_gen.go:8017:1*/
+				at, n, startX := first4, lanes, first4
+				_, _, _ = at, n, startX
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+				quernRow7Agreements(r, t8s, at, n, zero, base, startX)
 			}
 		}
-	}
+	} /*line quern_gen.go:7993:1*/
 }
 
 //go:noinline
@@ -8025,15 +7998,15 @@ func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32
 	givenRow := (*[64]uint32)(givens[first:])
 	if base >= 0 && 64 <= len(keys)-base {
 		row := (*[64]uint32)(keys[base:])
-		/*line warp.go:88:130000*/ copy(givenRow[:], row[0:64])
-		/*line warp.go:89:130000*/ return /*line quern_gen.go:8029:1*/
+		/*line warp.go:88*/ copy(givenRow[:], row[0:64])
+		return
 	}
 	/*line warp.go:91:130000*/ for threadX := range 64 {
-		/*line warp.go:92:130000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:93:130000*/ i := base + threadX
-		/*line warp.go:88:130000*/ given := keys[i]
-		/*line warp.go:89:130000*/ givenRow[threadX] = given /*line quern_gen.go:8035:1*/
-	}
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line warp.go:88*/ given := keys[i]
+		givenRow[threadX] = given
+	} /*line quern_gen.go:8009:1*/
 }
 
 //go:noinline
@@ -8046,22 +8019,22 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 		row4 := (*[64]uint32)(keys[base:])
 		for threadX := range 64 {
 			matchAny := matchAnyRow[threadX]
-			/*line warp.go:88:130000*/ row2[threadX] = int32(bits.OnesCount32(matchAny))
-			/*line warp.go:89:130000*/ _ = row3[threadX]
-			/*line warp.go:90:130000*/ given2 := row4[threadX]
-			/*line warp.go:91:130000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8052:1*/
+			/*line warp.go:88*/ row2[threadX] = int32(bits.OnesCount32(matchAny))
+			_ = row3[threadX]
+			given2 := row4[threadX]
+			givenRow2[threadX] = given2
 		}
-		/*line warp.go:93:130000*/ return /*line quern_gen.go:8054:1*/
+		/*line warp.go:93:130000*/ return
 	}
 	/*line warp.go:95:130000*/ for threadX := range 64 {
-		/*line warp.go:96:130000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:97:130000*/ matchAny := matchAnyRow[threadX]
-		/*line warp.go:98:130000*/ i := base + threadX
-		/*line warp.go:88:130000*/ count[i] = int32(bits.OnesCount32(matchAny))
-		/*line warp.go:89:130000*/ _ = single[i]
-		/*line warp.go:89:130000*/ given2 := keys[i]
-		/*line warp.go:90:130000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8063:1*/
-	}
+		r.ThreadIdx.X = threadX
+		matchAny := matchAnyRow[threadX]
+		i := base + threadX
+		/*line warp.go:88*/ count[i] = int32(bits.OnesCount32(matchAny))
+		_ = single[i]
+		/*line warp.go:89*/ given2 := keys[i]
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:8037:1*/
 }
 
 //go:noinline
@@ -8073,27 +8046,27 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []b
 		row6 := (*[64]uint32)(keys[base:])
 		for threadX := range 64 {
 			matchAll := matchAllRow[threadX]
-			/*line warp.go:89:130000*/ row5[threadX] = matchAll
-			/*line warp.go:90:130000*/ given3 := row6[threadX] == 0
-			/*line warp.go:91:130000*/ givenRow3[threadX] = given3 /*line quern_gen.go:8078:1*/
+			/*line warp.go:89*/ row5[threadX] = matchAll
+			given3 := row6[threadX] == 0
+			givenRow3[threadX] = given3
 		}
-		/*line warp.go:93:130000*/ return /*line quern_gen.go:8080:1*/
+		/*line warp.go:93:130000*/ return
 	}
 	/*line warp.go:95:130000*/ for threadX := range 64 {
-		/*line warp.go:96:130000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:97:130000*/ matchAll := matchAllRow[threadX]
-		/*line warp.go:98:130000*/ i := base + threadX
-		/*line warp.go:89:130000*/ single[i] = matchAll
-		/*line warp.go:90:130000*/ given3 := keys[i] == 0
-		/*line warp.go:91:130000*/ givenRow3[threadX] = given3 /*line quern_gen.go:8088:1*/
-	}
+		r.ThreadIdx.X = threadX
+		matchAll := matchAllRow[threadX]
+		i := base + threadX
+		/*line warp.go:89*/ single[i] = matchAll
+		given3 := keys[i] == 0
+		givenRow3[threadX] = given3
+	} /*line quern_gen.go:8062:1*/
 }
 
 //go:noinline
 func quernRow4Agreements(r *host2.Run, anys []bool, at int, n int, t8s []bool) {
 	anyRow := anys[at:][:n]
 	t8Row := t8s[at:][:n]
-	/*line warp.go:90:130000*/ copy(t8Row, anyRow) /*line quern_gen.go:8096:1*/
+	/*line warp.go:90*/ copy(t8Row, anyRow) /*line quern_gen.go:8069:1*/
 }
 
 //go:noinline
@@ -8103,18 +8076,18 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at int, n int, keys []uin
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line warp.go:90:130000*/ given4 := keys[i] == 0
-		/*line warp.go:91:130000*/ givenRow4[lane] = given4 /*line quern_gen.go:8107:1*/
-	}
+		/*line warp.go:90*/ given4 := keys[i] == 0
+		givenRow4[lane] = given4
+	} /*line quern_gen.go:8081:1*/
 }
 
 //go:noinline
 func quernRow6Agreements(r *host2.Run, t8s []bool, at int, n int, all bool) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
-		/*line warp.go:90:130000*/ t8 := !all
-		/*line warp.go:91:130000*/ t8Row[lane] = t8 /*line quern_gen.go:8116:1*/
-	}
+		/*line warp.go:90*/ t8 := !all
+		t8Row[lane] = t8
+	} /*line quern_gen.go:8090:1*/
 }
 
 //go:noinline
@@ -8125,8 +8098,8 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at int, n int, zero []bool, b
 		r.ThreadIdx.X = threadX
 		t8 := t8Row[lane]
 		i := base + threadX
-		/*line warp.go:90:130000*/ zero[i] = t8 /*line quern_gen.go:8128:1*/
-	}
+		/*line warp.go:90*/ zero[i] = t8
+	} /*line quern_gen.go:8102:1*/
 }
 
 func quernPlainBounds(r *host2.Run) {
@@ -8163,47 +8136,47 @@ func quernHostBounds(r *host2.Run) {
 		/*line warp.go:98:130000*/ host2.ReduceMin(reduceMins, vs)
 		/*line warp.go:99:130000*/ for threadZ := range 1 {
 			/*line warp.go:100:130000*/ for threadY := range 1 {
-				/*line warp.go:101:130000*/ first2 := (threadZ*1 + threadY) * 32
-				/*line warp.go:102:130000*/ quernRow2Bounds(r, reduceMins, first2, t2s) /*line quern_gen.go:8167:1*/
+				first2 := (threadZ*1 + threadY) * 32
+				quernRow2Bounds(r, reduceMins, first2, t2s)
 			}
 		}
 		/*line warp.go:105:130000*/ host2.ReduceMax(reduceMaxs, vs)
 		/*line warp.go:106:130000*/ for threadZ := range 1 {
 			/*line warp.go:107:130000*/ for threadY := range 1 {
-				/*line warp.go:108:130000*/ first3 := (threadZ*1 + threadY) * 32
-				/*line warp.go:109:130000*/ quernRow3Bounds(r, t2s, first3, reduceMaxs, lows, highs) /*line quern_gen.go:8174:1*/
+				first3 := (threadZ*1 + threadY) * 32
+				quernRow3Bounds(r, t2s, first3, reduceMaxs, lows, highs)
 			}
 		}
 		/*line warp.go:99:130000*/ host2.ReduceAnd(reduceAnds, vs)
 		/*line warp.go:100:130000*/ for threadZ := range 1 {
 			/*line warp.go:101:130000*/ for threadY := range 1 {
-				/*line warp.go:102:130000*/ first4 := (threadZ*1 + threadY) * 32
-				/*line warp.go:103:130000*/ quernRow4Bounds(r, reduceAnds, first4, t6s) /*line quern_gen.go:8181:1*/
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow4Bounds(r, reduceAnds, first4, t6s)
 			}
 		}
 		/*line warp.go:106:130000*/ host2.ReduceOr(reduceOrs, vs)
 		/*line warp.go:107:130000*/ for threadZ := range 1 {
 			/*line warp.go:108:130000*/ for threadY := range 1 {
-				/*line warp.go:109:130000*/ first5 := (threadZ*1 + threadY) * 32
-				/*line warp.go:110:130000*/ quernRow5Bounds(r, reduceOrs, first5, t8s) /*line quern_gen.go:8188:1*/
+				first5 := (threadZ*1 + threadY) * 32
+				quernRow5Bounds(r, reduceOrs, first5, t8s)
 			}
 		}
 		/*line warp.go:113:130000*/ host2.ReduceXor(reduceXors, vs)
 		/*line warp.go:114:130000*/ for threadZ := range 1 {
 			/*line warp.go:115:130000*/ for threadY := range 1 {
-				/*line warp.go:116:130000*/ first6 := (threadZ*1 + threadY) * 32
-				/*line warp.go:117:130000*/ quernRow6Bounds(r, t6s, first6, t8s, reduceXors, ands, ors, xors) /*line quern_gen.go:8195:1*/
+				first6 := (threadZ*1 + threadY) * 32
+				quernRow6Bounds(r, t6s, first6, t8s, reduceXors, ands, ors, xors)
 			}
 		}
 		/*line warp.go:100:130000*/ host2.ScanExclusiveAdd(scanExclusiveAdds, vs)
 		/*line warp.go:101:130000*/ for threadZ := range 1 {
 			/*line warp.go:102:130000*/ for threadY := range 1 {
-				/*line warp.go:103:130000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line warp.go:104:130000*/ first7 := (threadZ*1 + threadY) * 32
-				/*line warp.go:105:130000*/ quernRow7Bounds(r, lows, first7, highs, ands, ors, xors, scanExclusiveAdds, out) /*line quern_gen.go:8203:1*/
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first7 := (threadZ*1 + threadY) * 32
+				quernRow7Bounds(r, lows, first7, highs, ands, ors, xors, scanExclusiveAdds, out)
 			}
 		}
-	}
+	} /*line quern_gen.go:8179:1*/
 }
 
 //go:noinline
@@ -8211,21 +8184,21 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 	vRow := (*[32]uint32)(vs[first:])
 	if 32 <= len(x) {
 		row := (*[32]uint32)(x[0:])
-		/*line warp.go:97:130000*/ copy(vRow[:], row[0:32])
-		/*line warp.go:98:130000*/ return /*line quern_gen.go:8215:1*/
+		/*line warp.go:97*/ copy(vRow[:], row[0:32])
+		return
 	}
 	/*line warp.go:100:130000*/ for threadX := range 32 {
-		/*line warp.go:101:130000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:97:130000*/ v := x[threadX]
-		/*line warp.go:98:130000*/ vRow[threadX] = v /*line quern_gen.go:8220:1*/
-	}
+		r.ThreadIdx.X = threadX
+		/*line warp.go:97*/ v := x[threadX]
+		vRow[threadX] = v
+	} /*line quern_gen.go:8194:1*/
 }
 
 //go:noinline
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := (*[32]uint32)(reduceMins[first2:])
 	t2Row := (*[32]uint32)(t2s[first2:])
-	/*line warp.go:98:130000*/ copy(t2Row[:], reduceMinRow[:]) /*line quern_gen.go:8228:1*/
+	/*line warp.go:98*/ copy(t2Row[:], reduceMinRow[:]) /*line quern_gen.go:8201:1*/
 }
 
 //go:noinline
@@ -8237,26 +8210,26 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs []uint32
 	for threadX := range 32 {
 		t2 := t2Row[threadX]
 		reduceMax := reduceMaxRow[threadX]
-		/*line warp.go:98:130000*/ t4 := reduceMax
-		/*line warp.go:99:130000*/ low := t2
-		/*line warp.go:100:130000*/ high := t4
-		/*line warp.go:101:130000*/ lowRow[threadX] = low
-		/*line warp.go:102:130000*/ highRow[threadX] = high /*line quern_gen.go:8244:1*/
-	}
+		/*line warp.go:98*/ t4 := reduceMax
+		low := t2
+		high := t4
+		lowRow[threadX] = low
+		highRow[threadX] = high
+	} /*line quern_gen.go:8218:1*/
 }
 
 //go:noinline
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := (*[32]uint32)(reduceAnds[first4:])
 	t6Row := (*[32]uint32)(t6s[first4:])
-	/*line warp.go:99:130000*/ copy(t6Row[:], reduceAndRow[:]) /*line quern_gen.go:8252:1*/
+	/*line warp.go:99*/ copy(t6Row[:], reduceAndRow[:]) /*line quern_gen.go:8225:1*/
 }
 
 //go:noinline
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := (*[32]uint32)(reduceOrs[first5:])
 	t8Row := (*[32]uint32)(t8s[first5:])
-	/*line warp.go:99:130000*/ copy(t8Row[:], reduceOrRow[:]) /*line quern_gen.go:8259:1*/
+	/*line warp.go:99*/ copy(t8Row[:], reduceOrRow[:]) /*line quern_gen.go:8232:1*/
 }
 
 //go:noinline
@@ -8271,14 +8244,14 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s []uint32, reduc
 		t6 := t6Row[threadX]
 		t8 := t8Row[threadX]
 		reduceXor := reduceXorRow[threadX]
-		/*line warp.go:99:130000*/ t10 := reduceXor
-		/*line warp.go:100:130000*/ and := t6
-		/*line warp.go:101:130000*/ or := t8
-		/*line warp.go:102:130000*/ xor := t10
-		/*line warp.go:103:130000*/ andRow[threadX] = and
-		/*line warp.go:104:130000*/ orRow[threadX] = or
-		/*line warp.go:105:130000*/ xorRow[threadX] = xor /*line quern_gen.go:8280:1*/
-	}
+		/*line warp.go:99*/ t10 := reduceXor
+		and := t6
+		or := t8
+		xor := t10
+		andRow[threadX] = and
+		orRow[threadX] = or
+		xorRow[threadX] = xor
+	} /*line quern_gen.go:8254:1*/
 }
 
 //go:noinline
@@ -8297,28 +8270,28 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs []uint32, an
 		or := orRow[threadX]
 		xor := xorRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-		/*line warp.go:100:130000*/ before := scanExclusiveAdd
+		/*line warp.go:100*/ before := scanExclusiveAdd
 		/*line warp.go:101:130000*/ if threadX&31 == 31 {
-			/*line warp.go:102:130000*/ _ = out[0]
-			/*line warp.go:102:130000*/ _ = out[1]
-			/*line warp.go:102:130000*/ _ = out[2]
-			/*line warp.go:102:130000*/ _ = out[3]
-			/*line warp.go:102:130000*/ _ = out[4]
-			/*line warp.go:102:130000*/ _ = out[5]
-			/*line warp.go:103:130000*/ t18 := low
-			/*line warp.go:104:130000*/ t19 := high
-			/*line warp.go:105:130000*/ t20 := and
-			/*line warp.go:106:130000*/ t21 := or
-			/*line warp.go:107:130000*/ t22 := xor
-			/*line warp.go:108:130000*/ t23 := before
-			/*line warp.go:102:130000*/ out[0] = t18
-			/*line warp.go:102:130000*/ out[1] = t19
-			/*line warp.go:102:130000*/ out[2] = t20
-			/*line warp.go:102:130000*/ out[3] = t21
-			/*line warp.go:102:130000*/ out[4] = t22
-			/*line warp.go:102:130000*/ out[5] = t23 /*line quern_gen.go:8319:1*/
+			_ = out[0]
+			/*line warp.go:102*/ _ = out[1]
+			/*line warp.go:102*/ _ = out[2]
+			/*line warp.go:102*/ _ = out[3]
+			/*line warp.go:102*/ _ = out[4]
+			/*line warp.go:102*/ _ = out[5]
+			t18 := low
+			t19 := high
+			t20 := and
+			t21 := or
+			t22 := xor
+			t23 := before
+			/*line warp.go:102*/ out[0] = t18
+			/*line warp.go:102*/ out[1] = t19
+			/*line warp.go:102*/ out[2] = t20
+			/*line warp.go:102*/ out[3] = t21
+			/*line warp.go:102*/ out[4] = t22
+			/*line warp.go:102*/ out[5] = t23
 		}
-	}
+	} /*line quern_gen.go:8294:1*/
 }
 
 func quernPlainReversed(r *host2.Run) {
@@ -8351,14 +8324,14 @@ func quernHostReversed(r *host2.Run) {
 func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 	if base >= 0 && 128 <= len(x)-base {
 		row := (*[128]int32)(x[base:])
-		/*line warp.go:112:130000*/ copy(tile[0:128], row[0:128])
-		/*line warp.go:113:130000*/ return /*line quern_gen.go:8355:1*/
+		/*line warp.go:112*/ copy(tile[0:128], row[0:128])
+		return
 	}
 	/*line warp.go:115:130000*/ for threadX := range 128 {
-		/*line warp.go:116:130000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:117:130000*/ i := base + threadX
-		/*line warp.go:112:130000*/ tile[threadX] = x[i] /*line quern_gen.go:8360:1*/
-	}
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line warp.go:112*/ tile[threadX] = x[i]
+	} /*line quern_gen.go:8334:1*/
 }
 
 //go:noinline
@@ -8367,15 +8340,15 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 		row2 := (*[128]int32)(x[base:])
 		for threadX := range 128 {
 			r.ThreadIdx.X = threadX
-			/*line warp.go:114:130000*/ row2[threadX] = tile[threadX^31] /*line quern_gen.go:8370:1*/
+			/*line warp.go:114*/ row2[threadX] = tile[threadX^31]
 		}
-		/*line warp.go:116:130000*/ return /*line quern_gen.go:8372:1*/
+		/*line warp.go:116:130000*/ return
 	}
 	/*line warp.go:118:130000*/ for threadX := range 128 {
-		/*line warp.go:119:130000*/ r.ThreadIdx.X = threadX
-		/*line warp.go:120:130000*/ i := base + threadX
-		/*line warp.go:114:130000*/ x[i] = tile[threadX^31] /*line quern_gen.go:8377:1*/
-	}
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line warp.go:114*/ x[i] = tile[threadX^31]
+	} /*line quern_gen.go:8351:1*/
 }
 
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
@@ -8407,17 +8380,17 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 	/*line actor.go:26:140000*/ host2.ReduceAdd(reduceAdds, givens)
 	/*line actor.go:27:140000*/ for threadZ := range 1 {
 		/*line actor.go:28:140000*/ for threadY := range 1 {
-			/*line actor.go:29:140000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			/*line actor.go:30:140000*/ first2 := (threadZ*1 + threadY) * 64
-			/*line actor.go:31:140000*/ quernRow2Summarise(r, reduceAdds, first2, sums) /*line quern_gen.go:8412:1*/
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			first2 := (threadZ*1 + threadY) * 64
+			quernRow2Summarise(r, reduceAdds, first2, sums)
 		}
 	}
 	/*line actor.go:34:140000*/ for threadZ := range 1 {
 		/*line actor.go:35:140000*/ for threadY := range 1 {
-			/*line actor.go:36:140000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			/*line actor.go:37:140000*/ quernRow3Summarise(r, state, sums, out, result0, action) /*line quern_gen.go:8418:1*/
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			quernRow3Summarise(r, state, sums, out, result0, action)
 		}
-	}
+	} /*line quern_gen.go:8393:1*/
 }
 
 //go:noinline
@@ -8425,9 +8398,9 @@ func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) 
 	givenRow := (*[64]float32)(givens[first:])
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		/*line actor.go:26:140000*/ given := in.Values[threadX]
-		/*line actor.go:27:140000*/ givenRow[threadX] = given /*line quern_gen.go:8429:1*/
-	}
+		/*line actor.go:26*/ given := in.Values[threadX]
+		givenRow[threadX] = given
+	} /*line quern_gen.go:8403:1*/
 }
 
 //go:noinline
@@ -8436,11 +8409,11 @@ func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line actor.go:26:140000*/ sum := reduceAdd
+		/*line actor.go:26*/ sum := reduceAdd
 		/*line actor.go:27:140000*/ if threadX&31 == 0 {
-			/*line actor.go:28:140000*/ sums[threadX>>5] = sum /*line quern_gen.go:8441:1*/
+			sums[threadX>>5] = sum
 		}
-	}
+	} /*line quern_gen.go:8416:1*/
 }
 
 //go:noinline
@@ -8448,19 +8421,18 @@ func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *sum
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		/*line actor.go:31:140000*/ if threadX == 0 {
-			/*line actor.go:32:140000*/ state.Sum += float64(sums[0]) + float64(sums[1])
-			/*line actor.go:33:140000*/ state.Count += 64
-//line actor.go:34:140000
-			*out = *state /*line quern_gen.go:8454:1*/
+			state.Sum += float64(sums[0]) + float64(sums[1])
+			state.Count += 64
+			*out = *state
 		}
 		/*line actor.go:24:140000*/ if result0 > 4 {
-			/*line actor.go:24:140000*/ host2.Fail(r, "the handler returned an action that package kernel does not have") /*line quern_gen.go:8457:1*/
+			/*line actor.go:24*/ host2.Fail(r, "the handler returned an action that package kernel does not have")
 		}
 		/*line actor.go:26:140000*/ if threadX == 0 {
-//line actor.go:24:140000
-			*action = result0 /*line quern_gen.go:8461:1*/
+//line actor.go:24
+			*action = result0
 		}
-	}
+	} /*line quern_gen.go:8435:1*/
 }
 
 func quernHostLongerReduceParts(r *host2.Run) {
@@ -8477,12 +8449,25 @@ func quernHostLongerReduceParts(r *host2.Run) {
 	var t23 int
 	t3s := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count())
 	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 5, r.BlockDim.Count())
-	givens := host2.Scratch[float32](r, 9, r.BlockDim.Count())
+	givens := host2.Scratch[float32](r, 16, r.BlockDim.Count())
 	shuffleDowns2 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
-	givens2 := host2.Scratch[float32](r, 10, r.BlockDim.Count())
+	givens2 := host2.Scratch[float32](r, 17, r.BlockDim.Count())
 	shuffleDowns3 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
-	vs2 := host2.Scratch[kernel.Vec2[float32]](r, 8, r.BlockDim.Count())
+	vs2 := host2.Scratch[kernel.Vec2[float32]](r, 15, r.BlockDim.Count())
 	partial := host2.Shared[[8]kernel.Vec2[float32]](r, 0)
+	counts3 := host2.Scratch[int](r, 8, r.BlockDim.Count())
+	vs3 := host2.Scratch[kernel.Vec2[float32]](r, 9, r.BlockDim.Count())
+	group2 := 8
+	results2 := host2.Scratch[kernel.Vec2[float32]](r, 10, r.BlockDim.Count())
+	var d2 int
+	var t25 int
+	t3s2 := host2.Scratch[kernel.Vec2[float32]](r, 11, r.BlockDim.Count())
+	shuffleDowns4 := host2.Scratch[kernel.Vec2[float32]](r, 12, r.BlockDim.Count())
+	givens3 := host2.Scratch[float32](r, 18, r.BlockDim.Count())
+	shuffleDowns5 := host2.Scratch[float32](r, 13, r.BlockDim.Count())
+	givens4 := host2.Scratch[float32](r, 19, r.BlockDim.Count())
+	shuffleDowns6 := host2.Scratch[float32](r, 14, r.BlockDim.Count())
+	threads16 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first := blockX * part
@@ -8496,79 +8481,157 @@ func quernHostLongerReduceParts(r *host2.Run) {
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:45:150000*/ if count <= 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:46:150000*/ break /*line quern_gen.go:8499:1*/
+				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:48:150000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:49:150000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:50:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line quern.dev/algo/internal/template/reduce.go:51:150000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:52:150000*/ quernRow1LongerReduceParts(r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4) /*line quern_gen.go:8505:1*/
+			/*line :48:150000*/ for threadZ := range 1 {
+				/*line :49:150000*/ for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow1LongerReduceParts(r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ switch {
-//line quern.dev/algo/internal/template/reduce.go:56:150000
+			/*line :55:150000*/ switch {
+//line :56:150000
 			default:
-				/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ if group == 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ for threadZ := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:204:150000*/ for threadY := range 1 {
-							/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ first3 := (threadZ*1 + threadY) * 256
-							/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ quernRow2LongerReduceParts(r, vs, first3, results) /*line quern_gen.go:8515:1*/
+				/*line :200:150000*/ if group == 1 {
+					/*line :201:150000*/ for threadZ := range 1 {
+						/*line :202:150000*/ for threadY := range 1 {
+							first3 := (threadZ*1 + threadY) * 256
+							quernRow2LongerReduceParts(r, vs, first3, results)
 						}
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ break /*line quern_gen.go:8518:1*/
+					/*line :207:150000*/ break
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ d = 1
-				/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ for ; d < 32; d *= 2 {
-					/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ r.Halt() /*line quern_gen.go:8523:1*/
+				/*line :203:150000*/ d = 1
+				/*line :204:150000*/ for ; d < 32; d *= 2 {
+					/*line :205:150000*/ if r.Halted() {
+						/*line :203:150000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ t23 = d
-					/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ for threadZ := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ for threadY := range 1 {
-							/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ first4 := (threadZ*1 + threadY) * 256
-							/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ quernRow3LongerReduceParts(r, vs, first4, t3s, shuffleDowns, givens) /*line quern_gen.go:8529:1*/
+					/*line :204:150000*/ t23 = d
+					/*line :205:150000*/ for threadZ := range 1 {
+						/*line :206:150000*/ for threadY := range 1 {
+							first4 := (threadZ*1 + threadY) * 256
+							quernRow3LongerReduceParts(r, vs, first4, t3s, shuffleDowns, givens)
 						}
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:213:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t23)
-					/*line quern.dev/algo/internal/template/reduce.go:214:150000*/ for threadZ := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:215:150000*/ for threadY := range 1 {
-							/*line quern.dev/algo/internal/template/reduce.go:216:150000*/ first5 := (threadZ*1 + threadY) * 256
-							/*line quern.dev/algo/internal/template/reduce.go:217:150000*/ quernRow4LongerReduceParts(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8536:1*/
+					/*line :211:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t23)
+					/*line :212:150000*/ for threadZ := range 1 {
+						/*line :213:150000*/ for threadY := range 1 {
+							first5 := (threadZ*1 + threadY) * 256
+							quernRow4LongerReduceParts(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
 						}
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:220:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t23)
-					/*line quern.dev/algo/internal/template/reduce.go:221:150000*/ start := 2*d - 1
-					/*line quern.dev/algo/internal/template/reduce.go:222:150000*/ for threadZ := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:223:150000*/ for threadY := range 1 {
-							/*line quern.dev/algo/internal/template/reduce.go:224:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							/*line quern.dev/algo/internal/template/reduce.go:225:150000*/ first6 := (threadZ*1 + threadY) * 256
-							/*line quern.dev/algo/internal/template/reduce.go:226:150000*/ quernRow5LongerReduceParts(r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start) /*line quern_gen.go:8545:1*/
+					/*line :218:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t23)
+					start := 2*d - 1
+					/*line :220:150000*/ for threadZ := range 1 {
+						/*line :221:150000*/ for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first6 := (threadZ*1 + threadY) * 256
+							quernRow5LongerReduceParts(r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:230*/ for threadZ := range 1 {
-					for threadY := range 1 {
+				/*line :228:150000*/ for threadZ := range 1 {
+					/*line :229:150000*/ for threadY := range 1 {
 						first7 := (threadZ*1 + threadY) * 256
 						quernRow6LongerReduceParts(r, vs, first7, results)
 					}
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line :235:150000*/ for threadZ := range 1 {
+				/*line :236:150000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first8 := (threadZ*1 + threadY) * 256
 					quernRow7LongerReduceParts(r, results, first8, vs2, partial)
 				}
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first9 := (threadZ*1 + threadY) * 256
-					quernRow8LongerReduceParts(r, counts, first9, vs2, partial, out, blockX)
+			/*line :242:150000*/ for first9 := 0; first9 < threads16; first9 += 32 {
+				lanes := min(32, threads16-first9)
+				/*line :190:150000*/ if first9>>5 == 0 {
+//line :191:150000
+					{
+						at, n, startX := first9, lanes, first9
+						_, _, _ = at, n, startX
+						threadY := 0 // no constant, by which Go would not divide
+						_ = threadY
+						threadZ := 0 // no constant, by which Go would not divide
+						_ = threadZ
+						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+						quernRow8LongerReduceParts(r, counts, at, n, counts3, vs3, partial, startX)
+					}
+					/*line :201:150000*/ switch {
+//line :202:150000
+					default:
+						/*line :200:150000*/ if group2 == 1 {
+//line :201:150000
+							{
+								at, n, startX := first9, lanes, first9
+								_, _, _ = at, n, startX
+								quernRow9LongerReduceParts(r, vs3, at, n, results2)
+							}
+							/*line :206:150000*/ break
+						}
+						/*line :203:150000*/ d2 = 1
+						/*line :204:150000*/ for ; d2 < 32; d2 *= 2 {
+							/*line :205:150000*/ if r.Halted() {
+								/*line :203:150000*/ r.Halt()
+							}
+							/*line :204:150000*/ t25 = d2
+//line :205:150000
+							{
+								at, n, startX := first9, lanes, first9
+								_, _, _ = at, n, startX
+								quernRow10LongerReduceParts(r, vs3, at, n, t3s2, shuffleDowns4, givens3)
+							}
+							/*line :210:150000*/ host2.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], t25)
+//line :211:150000
+							{
+								at, n, startX := first9, lanes, first9
+								_, _, _ = at, n, startX
+								quernRow11LongerReduceParts(r, t3s2, at, n, shuffleDowns4, shuffleDowns5, givens4)
+							}
+							/*line :216:150000*/ host2.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], t25)
+							start2 := 2*d2 - 1
+//line :218:150000
+							{
+								at, n, startX := first9, lanes, first9
+								_, _, _ = at, n, startX
+								threadY := 0 // no constant, by which Go would not divide
+								_ = threadY
+								threadZ := 0 // no constant, by which Go would not divide
+								_ = threadZ
+								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+								quernRow12LongerReduceParts(r, counts3, at, n, vs3, shuffleDowns4, shuffleDowns6, d2, group2, start2, startX)
+							}
+						}
+//line :229:150000
+						{
+							at, n, startX := first9, lanes, first9
+							_, _, _ = at, n, startX
+							quernRow13LongerReduceParts(r, vs3, at, n, results2)
+						}
+					}
+//line :235:150000
+					{
+						at, n, startX := first9, lanes, first9
+						_, _, _ = at, n, startX
+						quernRow14LongerReduceParts(r, results2, at, n, vs2)
+					}
+				}
+//line :241:150000
+				{
+					at, n, startX := first9, lanes, first9
+					_, _, _ = at, n, startX
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+					quernRow15LongerReduceParts(r, vs2, at, n, out, blockX, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:8571:1*/
+	} /*line quern_gen.go:8634:1*/
 }
 
 //go:noinline
@@ -8582,189 +8645,189 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 			r.ThreadIdx.X = threadX
 			t2 := first + threadX
 			j2 := base + threadX
-			/*line quern.dev/algo/internal/template/reduce.go:50:150000*/ sum := kernel.Vec2[float32]{}
-			/*line quern.dev/algo/internal/template/reduce.go:51:150000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_0 := in[t2*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_1 := in[t2*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_2 := in[t2*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_3 := in[t2*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24:150000*/ v_02 := v_0
-				/*line quern.dev/algo/internal/template/reduce.go:25:150000*/ v_12 := v_1
-				/*line quern.dev/algo/internal/template/reduce.go:26:150000*/ v_22 := v_2
-				/*line quern.dev/algo/internal/template/reduce.go:27:150000*/ v_32 := v_3
-				/*line quern.dev/algo/internal/template/reduce.go:52:150000*/ v_03 := v_02
-				/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ v_13 := v_12
-				/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ v_23 := v_22
-				/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ v_33 := v_32
-				/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ t4 := v_03
-				/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ t5 := v_13
-				/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ result0 := longer(t4, t5)
-				/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ t7 := result0
-				/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ t8 := v_23
-				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ t9 := v_33
-				/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ result02 := longer(t8, t9)
-				/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ t11 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ result03 := longer(t7, t11)
-				/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ sum = result03
-				/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ r.Halt() /*line quern_gen.go:8611:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:50*/ sum := kernel.Vec2[float32]{}
+			/*line :51:150000*/ if threadX < vectors {
+				/*line :22:150000*/ v_0 := in[t2*4]
+				/*line :22:150000*/ v_1 := in[t2*4+1]
+				/*line :22:150000*/ v_2 := in[t2*4+2]
+				/*line :22:150000*/ v_3 := in[t2*4+3]
+				/*line :24:150000*/ v_02 := v_0
+				v_12 := v_1
+				v_22 := v_2
+				v_32 := v_3
+				/*line :52:150000*/ v_03 := v_02
+				v_13 := v_12
+				v_23 := v_22
+				v_33 := v_32
+				/*line :53:150000*/ t4 := v_03
+				t5 := v_13
+				/*line :53:150000*/ result0 := longer(t4, t5)
+				t7 := result0
+				t8 := v_23
+				t9 := v_33
+				/*line :53:150000*/ result02 := longer(t8, t9)
+				t11 := result02
+				/*line :53:150000*/ result03 := longer(t7, t11)
+				sum = result03
+				/*line :54:150000*/ for j := threadX + 256; j < vectors; j += 256 {
+					/*line :55:150000*/ if r.Halted() {
+						/*line :54:150000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ t14 := first + j
-					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_04 := in[t14*4]
-					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_14 := in[t14*4+1]
-					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_24 := in[t14*4+2]
-					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_34 := in[t14*4+3]
-					/*line quern.dev/algo/internal/template/reduce.go:24:150000*/ v_05 := v_04
-					/*line quern.dev/algo/internal/template/reduce.go:25:150000*/ v_15 := v_14
-					/*line quern.dev/algo/internal/template/reduce.go:26:150000*/ v_25 := v_24
-					/*line quern.dev/algo/internal/template/reduce.go:27:150000*/ v_35 := v_34
-					/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ v_06 := v_05
-					/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ v_16 := v_15
-					/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ v_26 := v_25
-					/*line quern.dev/algo/internal/template/reduce.go:58:150000*/ v_36 := v_35
-					/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ t16 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t17 := v_06
-					/*line quern.dev/algo/internal/template/reduce.go:58:150000*/ t18 := v_16
-					/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result04 := longer(t17, t18)
-					/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t20 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:58:150000*/ t21 := v_26
-					/*line quern.dev/algo/internal/template/reduce.go:59:150000*/ t22 := v_36
-					/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result05 := longer(t21, t22)
-					/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t24 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result06 := longer(t20, t24)
-					/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t26 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result07 := longer(t16, t26)
-					/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ sum = result07 /*line quern_gen.go:8638:1*/
+					/*line :55:150000*/ t14 := first + j
+					/*line :22:150000*/ v_04 := in[t14*4]
+					/*line :22:150000*/ v_14 := in[t14*4+1]
+					/*line :22:150000*/ v_24 := in[t14*4+2]
+					/*line :22:150000*/ v_34 := in[t14*4+3]
+					/*line :24:150000*/ v_05 := v_04
+					v_15 := v_14
+					v_25 := v_24
+					v_35 := v_34
+					/*line :55:150000*/ v_06 := v_05
+					v_16 := v_15
+					v_26 := v_25
+					v_36 := v_35
+					/*line :56:150000*/ t16 := sum
+					t17 := v_06
+					t18 := v_16
+					/*line :56:150000*/ result04 := longer(t17, t18)
+					t20 := result04
+					t21 := v_26
+					t22 := v_36
+					/*line :56:150000*/ result05 := longer(t21, t22)
+					t24 := result05
+					/*line :56:150000*/ result06 := longer(t20, t24)
+					t26 := result06
+					/*line :56:150000*/ result07 := longer(t16, t26)
+					sum = result07
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:60:150000*/ if j2 < count {
-				/*line quern.dev/algo/internal/template/reduce.go:61:150000*/ v := row[threadX]
-				/*line quern.dev/algo/internal/template/reduce.go:62:150000*/ if threadX < vectors {
-					/*line quern.dev/algo/internal/template/reduce.go:62:150000*/ t28 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:63:150000*/ t29 := v
-					/*line quern.dev/algo/internal/template/reduce.go:62:150000*/ result08 := longer(t28, t29)
-					/*line quern.dev/algo/internal/template/reduce.go:63:150000*/ sum = result08
-//line quern.dev/algo/internal/template/reduce.go:64:150000
+			/*line :60:150000*/ if j2 < count {
+				v := row[threadX]
+				/*line :62:150000*/ if threadX < vectors {
+					/*line :62:150000*/ t28 := sum
+					t29 := v
+					/*line :62:150000*/ result08 := longer(t28, t29)
+					sum = result08
+//line :64:150000
 				} else {
-					/*line quern.dev/algo/internal/template/reduce.go:64:150000*/ sum = v /*line quern_gen.go:8650:1*/
+					/*line :64:150000*/ sum = v
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:67:150000*/ active := base3
-			/*line quern.dev/algo/internal/template/reduce.go:68:150000*/ if vectors == 0 {
-				/*line quern.dev/algo/internal/template/reduce.go:69:150000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:70:150000
+			/*line :67:150000*/ active := base3
+			/*line :68:150000*/ if vectors == 0 {
+				active = count
+//line :70:150000
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:70:150000*/ if left > active {
-					/*line quern.dev/algo/internal/template/reduce.go:71:150000*/ active = left /*line quern_gen.go:8659:1*/
+				/*line :70:150000*/ if left > active {
+					active = left
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:73:150000*/ count2 := active
-			/*line quern.dev/algo/internal/template/reduce.go:74:150000*/ v2 := sum
-			/*line quern.dev/algo/internal/template/reduce.go:185:150000*/ count3 := count2 - threadX + threadX&31
-			/*line quern.dev/algo/internal/template/reduce.go:186:150000*/ v3 := v2
-			/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ countRow[threadX] = count2
-			/*line quern.dev/algo/internal/template/reduce.go:188:150000*/ countRow2[threadX] = count3
-			/*line quern.dev/algo/internal/template/reduce.go:189:150000*/ vRow[threadX] = v3 /*line quern_gen.go:8668:1*/
+			/*line :73:150000*/ count2 := active
+			v2 := sum
+			/*line :185:150000*/ count3 := count2 - threadX + threadX&31
+			v3 := v2
+			countRow[threadX] = count2
+			countRow2[threadX] = count3
+			vRow[threadX] = v3
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:191:150000*/ return /*line quern_gen.go:8670:1*/
+		/*line :191:150000*/ return
 	}
-	/*line quern.dev/algo/internal/template/reduce.go:193:150000*/ for threadX := range 256 {
-		/*line quern.dev/algo/internal/template/reduce.go:194:150000*/ r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:195:150000*/ t2 := first + threadX
-		/*line quern.dev/algo/internal/template/reduce.go:196:150000*/ j2 := base + threadX
-		/*line quern.dev/algo/internal/template/reduce.go:50:150000*/ sum := kernel.Vec2[float32]{}
-		/*line quern.dev/algo/internal/template/reduce.go:51:150000*/ if threadX < vectors {
-			/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_0 := in[t2*4]
-			/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_1 := in[t2*4+1]
-			/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_2 := in[t2*4+2]
-			/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_3 := in[t2*4+3]
-			/*line quern.dev/algo/internal/template/reduce.go:24:150000*/ v_02 := v_0
-			/*line quern.dev/algo/internal/template/reduce.go:25:150000*/ v_12 := v_1
-			/*line quern.dev/algo/internal/template/reduce.go:26:150000*/ v_22 := v_2
-			/*line quern.dev/algo/internal/template/reduce.go:27:150000*/ v_32 := v_3
-			/*line quern.dev/algo/internal/template/reduce.go:52:150000*/ v_03 := v_02
-			/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ v_13 := v_12
-			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ v_23 := v_22
-			/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ v_33 := v_32
-			/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ t4 := v_03
-			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ t5 := v_13
-			/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ result0 := longer(t4, t5)
-			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ t7 := result0
-			/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ t8 := v_23
-			/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ t9 := v_33
-			/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ result02 := longer(t8, t9)
-			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ t11 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:53:150000*/ result03 := longer(t7, t11)
-			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ sum = result03
-			/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:54:150000*/ r.Halt() /*line quern_gen.go:8702:1*/
+	/*line :193:150000*/ for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		t2 := first + threadX
+		j2 := base + threadX
+		/*line :50:150000*/ sum := kernel.Vec2[float32]{}
+		/*line :51:150000*/ if threadX < vectors {
+			/*line :22:150000*/ v_0 := in[t2*4]
+			/*line :22:150000*/ v_1 := in[t2*4+1]
+			/*line :22:150000*/ v_2 := in[t2*4+2]
+			/*line :22:150000*/ v_3 := in[t2*4+3]
+			/*line :24:150000*/ v_02 := v_0
+			v_12 := v_1
+			v_22 := v_2
+			v_32 := v_3
+			/*line :52:150000*/ v_03 := v_02
+			v_13 := v_12
+			v_23 := v_22
+			v_33 := v_32
+			/*line :53:150000*/ t4 := v_03
+			t5 := v_13
+			/*line :53:150000*/ result0 := longer(t4, t5)
+			t7 := result0
+			t8 := v_23
+			t9 := v_33
+			/*line :53:150000*/ result02 := longer(t8, t9)
+			t11 := result02
+			/*line :53:150000*/ result03 := longer(t7, t11)
+			sum = result03
+			/*line :54:150000*/ for j := threadX + 256; j < vectors; j += 256 {
+				/*line :55:150000*/ if r.Halted() {
+					/*line :54:150000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ t14 := first + j
-				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_04 := in[t14*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_14 := in[t14*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_24 := in[t14*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_34 := in[t14*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24:150000*/ v_05 := v_04
-				/*line quern.dev/algo/internal/template/reduce.go:25:150000*/ v_15 := v_14
-				/*line quern.dev/algo/internal/template/reduce.go:26:150000*/ v_25 := v_24
-				/*line quern.dev/algo/internal/template/reduce.go:27:150000*/ v_35 := v_34
-				/*line quern.dev/algo/internal/template/reduce.go:55:150000*/ v_06 := v_05
-				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ v_16 := v_15
-				/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ v_26 := v_25
-				/*line quern.dev/algo/internal/template/reduce.go:58:150000*/ v_36 := v_35
-				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ t16 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t17 := v_06
-				/*line quern.dev/algo/internal/template/reduce.go:58:150000*/ t18 := v_16
-				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result04 := longer(t17, t18)
-				/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t20 := result04
-				/*line quern.dev/algo/internal/template/reduce.go:58:150000*/ t21 := v_26
-				/*line quern.dev/algo/internal/template/reduce.go:59:150000*/ t22 := v_36
-				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result05 := longer(t21, t22)
-				/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t24 := result05
-				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result06 := longer(t20, t24)
-				/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ t26 := result06
-				/*line quern.dev/algo/internal/template/reduce.go:56:150000*/ result07 := longer(t16, t26)
-				/*line quern.dev/algo/internal/template/reduce.go:57:150000*/ sum = result07 /*line quern_gen.go:8729:1*/
+				/*line :55:150000*/ t14 := first + j
+				/*line :22:150000*/ v_04 := in[t14*4]
+				/*line :22:150000*/ v_14 := in[t14*4+1]
+				/*line :22:150000*/ v_24 := in[t14*4+2]
+				/*line :22:150000*/ v_34 := in[t14*4+3]
+				/*line :24:150000*/ v_05 := v_04
+				v_15 := v_14
+				v_25 := v_24
+				v_35 := v_34
+				/*line :55:150000*/ v_06 := v_05
+				v_16 := v_15
+				v_26 := v_25
+				v_36 := v_35
+				/*line :56:150000*/ t16 := sum
+				t17 := v_06
+				t18 := v_16
+				/*line :56:150000*/ result04 := longer(t17, t18)
+				t20 := result04
+				t21 := v_26
+				t22 := v_36
+				/*line :56:150000*/ result05 := longer(t21, t22)
+				t24 := result05
+				/*line :56:150000*/ result06 := longer(t20, t24)
+				t26 := result06
+				/*line :56:150000*/ result07 := longer(t16, t26)
+				sum = result07
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:60:150000*/ if j2 < count {
-			/*line quern.dev/algo/internal/template/reduce.go:61:150000*/ v := in[base2+j2]
-			/*line quern.dev/algo/internal/template/reduce.go:62:150000*/ if threadX < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:62:150000*/ t28 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:63:150000*/ t29 := v
-				/*line quern.dev/algo/internal/template/reduce.go:62:150000*/ result08 := longer(t28, t29)
-				/*line quern.dev/algo/internal/template/reduce.go:63:150000*/ sum = result08
-//line quern.dev/algo/internal/template/reduce.go:64:150000
+		/*line :60:150000*/ if j2 < count {
+			v := in[base2+j2]
+			/*line :62:150000*/ if threadX < vectors {
+				/*line :62:150000*/ t28 := sum
+				t29 := v
+				/*line :62:150000*/ result08 := longer(t28, t29)
+				sum = result08
+//line :64:150000
 			} else {
-				/*line quern.dev/algo/internal/template/reduce.go:64:150000*/ sum = v /*line quern_gen.go:8741:1*/
+				/*line :64:150000*/ sum = v
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:67:150000*/ active := base3
-		/*line quern.dev/algo/internal/template/reduce.go:68:150000*/ if vectors == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:69:150000*/ active = count
-//line quern.dev/algo/internal/template/reduce.go:70:150000
+		/*line :67:150000*/ active := base3
+		/*line :68:150000*/ if vectors == 0 {
+			active = count
+//line :70:150000
 		} else {
-			/*line quern.dev/algo/internal/template/reduce.go:70:150000*/ if left > active {
-				/*line quern.dev/algo/internal/template/reduce.go:71:150000*/ active = left /*line quern_gen.go:8750:1*/
+			/*line :70:150000*/ if left > active {
+				active = left
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:73:150000*/ count2 := active
-		/*line quern.dev/algo/internal/template/reduce.go:74:150000*/ v2 := sum
-		/*line quern.dev/algo/internal/template/reduce.go:185:150000*/ count3 := count2 - threadX + threadX&31
-		/*line quern.dev/algo/internal/template/reduce.go:186:150000*/ v3 := v2
-		/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ countRow[threadX] = count2
-		/*line quern.dev/algo/internal/template/reduce.go:188:150000*/ countRow2[threadX] = count3
-		/*line quern.dev/algo/internal/template/reduce.go:189:150000*/ vRow[threadX] = v3 /*line quern_gen.go:8759:1*/
-	}
+		/*line :73:150000*/ count2 := active
+		v2 := sum
+		/*line :185:150000*/ count3 := count2 - threadX + threadX&31
+		v3 := v2
+		countRow[threadX] = count2
+		countRow2[threadX] = count3
+		vRow[threadX] = v3
+	} /*line quern_gen.go:8823:1*/
 }
 
 //go:noinline
 func quernRow2LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8767:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8830:1*/
 }
 
 //go:noinline
@@ -8775,14 +8838,14 @@ func quernRow3LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first4 
 	givenRow := (*[256]float32)(givens[first4:])
 	for threadX := range 256 {
 		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ t1 := v3
-		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ t3 := t1
-		/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ shuffleDown := kernel.Vec2[float32]{}
-		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ given := t3.X
-		/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ t3Row[threadX] = t3
-		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ givenRow[threadX] = given /*line quern_gen.go:8784:1*/
-	}
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ t1 := v3
+		t3 := t1
+		shuffleDown := kernel.Vec2[float32]{}
+		given := t3.X
+		t3Row[threadX] = t3
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow[threadX] = given
+	} /*line quern_gen.go:8848:1*/
 }
 
 //go:noinline
@@ -8795,11 +8858,11 @@ func quernRow4LongerReduceParts(r *host2.Run, t3s []kernel.Vec2[float32], first5
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ shuffleDown.X = shuffleDown2
-		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ given2 := t3.Y
-		/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:8801:1*/
-	}
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.X = shuffleDown2
+		given2 := t3.Y
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:8865:1*/
 }
 
 //go:noinline
@@ -8815,24 +8878,24 @@ func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs []ke
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ shuffleDown.Y = shuffleDown3
-		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ other := shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ if d < group && lane+d < count3 && lane&start == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ t6 := v3
-			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ t72 := other
-			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ result09 := longer(t6, t72)
-			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ v3 = result09 /*line quern_gen.go:8824:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Y = shuffleDown3
+		other := shuffleDown
+		/*line :205:150000*/ if d < group && lane+d < count3 && lane&start == 0 {
+			t6 := v3
+			t72 := other
+			/*line :206:150000*/ result09 := longer(t6, t72)
+			v3 = result09
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ vRow[threadX] = v3
-		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:8827:1*/
-	}
+		/*line :209:150000*/ vRow[threadX] = v3
+		shuffleDownRow[threadX] = shuffleDown
+	} /*line quern_gen.go:8891:1*/
 }
 
 //go:noinline
 func quernRow6LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8835:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8898:1*/
 }
 
 //go:noinline
@@ -8842,37 +8905,126 @@ func quernRow7LongerReduceParts(r *host2.Run, results []kernel.Vec2[float32], fi
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185:150000*/ v4 := result
-		/*line quern.dev/algo/internal/template/reduce.go:186:150000*/ if threadX&31 == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:187:150000*/ partial[threadX/32] = v4 /*line quern_gen.go:8847:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result
+		/*line :186:150000*/ if threadX&31 == 0 {
+			partial[threadX/32] = v4
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:189:150000*/ vRow2[threadX] = v4 /*line quern_gen.go:8849:1*/
-	}
+		/*line :189:150000*/ vRow2[threadX] = v4
+	} /*line quern_gen.go:8913:1*/
 }
 
 //go:noinline
-func quernRow8LongerReduceParts(r *host2.Run, counts []int, first9 int, vs2 []kernel.Vec2[float32], partial *[8]kernel.Vec2[float32], out []kernel.Vec2[float32], blockX int) {
-	countRow := (*[256]int)(counts[first9:])
-	vRow2 := (*[256]kernel.Vec2[float32])(vs2[first9:])
-	for threadX := range 256 {
+func quernRow8LongerReduceParts(r *host2.Run, counts []int, at int, n int, counts3 []int, vs3 []kernel.Vec2[float32], partial *[8]kernel.Vec2[float32], startX int) {
+	countRow := counts[at:][:n]
+	countRow3 := counts3[at:][:n]
+	vRow3 := vs3[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		count2 := countRow[threadX]
-		v4 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:190:150000*/ if threadX == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:191:150000*/ for w := 1; w < (count2+32-1)/32; w++ {
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ t12 := v4
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ t25 := partial[w]
-				/*line quern.dev/algo/internal/template/reduce.go:192*/ result010 := longer(t12, t25)
-				/*line quern.dev/algo/internal/template/reduce.go:193:150000*/ v4 = result010 /*line quern_gen.go:8866:1*/
-			}
+		count2 := countRow[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
+		/*line :191:150000*/ v5 := partial[lane2%8]
+		countRow3[lane2] = count5
+		vRow3[lane2] = v5
+	} /*line quern_gen.go:8929:1*/
+}
+
+//go:noinline
+func quernRow9LongerReduceParts(r *host2.Run, vs3 []kernel.Vec2[float32], at int, n int, results2 []kernel.Vec2[float32]) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:8936:1*/
+}
+
+//go:noinline
+func quernRow10LongerReduceParts(r *host2.Run, vs3 []kernel.Vec2[float32], at int, n int, t3s2 []kernel.Vec2[float32], shuffleDowns4 []kernel.Vec2[float32], givens3 []float32) {
+	vRow3 := vs3[at:][:n]
+	t3Row2 := t3s2[at:][:n]
+	shuffleDownRow4 := shuffleDowns4[at:][:n]
+	givenRow3 := givens3[at:][:n]
+	for lane2 := range n {
+		v5 := vRow3[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v5
+		t32 := t12
+		shuffleDown4 := kernel.Vec2[float32]{}
+		given3 := t32.X
+		t3Row2[lane2] = t32
+		shuffleDownRow4[lane2] = shuffleDown4
+		givenRow3[lane2] = given3
+	} /*line quern_gen.go:8954:1*/
+}
+
+//go:noinline
+func quernRow11LongerReduceParts(r *host2.Run, t3s2 []kernel.Vec2[float32], at int, n int, shuffleDowns4 []kernel.Vec2[float32], shuffleDowns5 []float32, givens4 []float32) {
+	t3Row2 := t3s2[at:][:n]
+	shuffleDownRow4 := shuffleDowns4[at:][:n]
+	shuffleDownRow5 := shuffleDowns5[at:][:n]
+	givenRow4 := givens4[at:][:n]
+	for lane2 := range n {
+		t32 := t3Row2[lane2]
+		shuffleDown4 := shuffleDownRow4[lane2]
+		shuffleDown5 := shuffleDownRow5[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.X = shuffleDown5
+		given4 := t32.Y
+		shuffleDownRow4[lane2] = shuffleDown4
+		givenRow4[lane2] = given4
+	} /*line quern_gen.go:8971:1*/
+}
+
+//go:noinline
+func quernRow12LongerReduceParts(r *host2.Run, counts3 []int, at int, n int, vs3 []kernel.Vec2[float32], shuffleDowns4 []kernel.Vec2[float32], shuffleDowns6 []float32, d2 int, group2 int, start2 int, startX int) {
+	countRow3 := counts3[at:][:n]
+	vRow3 := vs3[at:][:n]
+	shuffleDownRow4 := shuffleDowns4[at:][:n]
+	shuffleDownRow6 := shuffleDowns6[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		count5 := countRow3[lane2]
+		v5 := vRow3[lane2]
+		shuffleDown4 := shuffleDownRow4[lane2]
+		shuffleDown6 := shuffleDownRow6[lane2]
+		lane3 := lane2 & (group2 - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.Y = shuffleDown6
+		other2 := shuffleDown4
+		/*line :205:150000*/ if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
+			t62 := v5
+			t73 := other2
+			/*line :206:150000*/ result010 := longer(t62, t73)
+			v5 = result010
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:195:150000*/ result2 := v4
-		/*line quern.dev/algo/internal/template/reduce.go:73:150000*/ sum2 := result2
-		/*line quern.dev/algo/internal/template/reduce.go:74:150000*/ if threadX == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:75:150000*/ out[blockX] = sum2 /*line quern_gen.go:8872:1*/
+		/*line :209:150000*/ vRow3[lane2] = v5
+		shuffleDownRow4[lane2] = shuffleDown4
+	} /*line quern_gen.go:8998:1*/
+}
+
+//go:noinline
+func quernRow13LongerReduceParts(r *host2.Run, vs3 []kernel.Vec2[float32], at int, n int, results2 []kernel.Vec2[float32]) {
+	vRow3 := vs3[at:][:n]
+	resultRow2 := results2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:9005:1*/
+}
+
+//go:noinline
+func quernRow14LongerReduceParts(r *host2.Run, results2 []kernel.Vec2[float32], at int, n int, vs2 []kernel.Vec2[float32]) {
+	resultRow2 := results2[at:][:n]
+	vRow2 := vs2[at:][:n]
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:9012:1*/
+}
+
+//go:noinline
+func quernRow15LongerReduceParts(r *host2.Run, vs2 []kernel.Vec2[float32], at int, n int, out []kernel.Vec2[float32], blockX int, startX int) {
+	vRow2 := vs2[at:][:n]
+	for lane2 := range n {
+		threadX := startX + lane2
+		r.ThreadIdx.X = threadX
+		v4 := vRow2[lane2]
+		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
+		/*line :73:150000*/ sum2 := result2
+		/*line :74:150000*/ if threadX == 0 {
+			out[blockX] = sum2
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:77:150000*/ vRow2[threadX] = v4 /*line quern_gen.go:8874:1*/
-	}
+	} /*line quern_gen.go:9027:1*/
 }
 
 func quernHostLongerReduceRows(r *host2.Run) {
@@ -8885,22 +9037,20 @@ func quernHostLongerReduceRows(r *host2.Run) {
 	tos := host2.Scratch[int](r, 0, r.BlockDim.Count())
 	var width int
 	c := int(1)
-	lanes := host2.Scratch[int](r, 1, r.BlockDim.Count())
-	counts := host2.Scratch[int](r, 2, r.BlockDim.Count())
-	vs := host2.Scratch[kernel.Vec2[float32]](r, 3, r.BlockDim.Count())
+	counts := host2.Scratch[int](r, 1, r.BlockDim.Count())
+	vs := host2.Scratch[kernel.Vec2[float32]](r, 2, r.BlockDim.Count())
 	size := n % 4
 	size2 := part % 4
 	size3 := n / 4
-	lanes2 := host2.Scratch[int](r, 5, r.BlockDim.Count())
-	results := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count())
+	results := host2.Scratch[kernel.Vec2[float32]](r, 3, r.BlockDim.Count())
 	var d int
 	var t22 int
-	t3s := host2.Scratch[kernel.Vec2[float32]](r, 6, r.BlockDim.Count())
-	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 7, r.BlockDim.Count())
-	givens := host2.Scratch[float32](r, 10, r.BlockDim.Count())
-	shuffleDowns2 := host2.Scratch[float32](r, 8, r.BlockDim.Count())
-	givens2 := host2.Scratch[float32](r, 11, r.BlockDim.Count())
-	shuffleDowns3 := host2.Scratch[float32](r, 9, r.BlockDim.Count())
+	t3s := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count())
+	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 5, r.BlockDim.Count())
+	givens := host2.Scratch[float32](r, 8, r.BlockDim.Count())
+	shuffleDowns2 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
+	givens2 := host2.Scratch[float32](r, 9, r.BlockDim.Count())
+	shuffleDowns3 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -8912,76 +9062,70 @@ func quernHostLongerReduceRows(r *host2.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line quern.dev/algo/internal/template/reduce.go:87:150000*/ width = c << group
-		/*line quern.dev/algo/internal/template/reduce.go:88:150000*/ for threadZ := range 1 {
-			/*line quern.dev/algo/internal/template/reduce.go:89:150000*/ for threadY := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:90:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line quern.dev/algo/internal/template/reduce.go:91:150000*/ first2 := (threadZ*1 + threadY) * 256
-				/*line quern.dev/algo/internal/template/reduce.go:92:150000*/ quernRow2LongerReduceRows(r, tos, first2, lanes, counts, vs, width, parts, part, n, out, size, size2, size3, in) /*line quern_gen.go:8920:1*/
-			}
-		}
-		/*line quern.dev/algo/internal/template/reduce.go:95:150000*/ switch {
-//line quern.dev/algo/internal/template/reduce.go:96:150000
-		default:
-			/*line quern.dev/algo/internal/template/reduce.go:97:150000*/ for threadZ := range 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:98:150000*/ for threadY := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:99:150000*/ first4 := (threadZ*1 + threadY) * 256
-					/*line quern.dev/algo/internal/template/reduce.go:100:150000*/ quernRow3LongerReduceRows(r, lanes2, first4, width) /*line quern_gen.go:8929:1*/
-				}
-			}
-			/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ if width == 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:204:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ first5 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ quernRow4LongerReduceRows(r, vs, first5, results) /*line quern_gen.go:8936:1*/
-					}
-				}
-				/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ break /*line quern_gen.go:8939:1*/
-			}
-			/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ d = 1
-			/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ for ; d < 32; d *= 2 {
-				/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ r.Halt() /*line quern_gen.go:8944:1*/
-				}
-				/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ t22 = d
-				/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ first6 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ quernRow5LongerReduceRows(r, vs, first6, t3s, shuffleDowns, givens) /*line quern_gen.go:8950:1*/
-					}
-				}
-				/*line quern.dev/algo/internal/template/reduce.go:213:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
-				/*line quern.dev/algo/internal/template/reduce.go:214:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:215:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:216:150000*/ first7 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:217:150000*/ quernRow6LongerReduceRows(r, t3s, first7, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:8957:1*/
-					}
-				}
-				/*line quern.dev/algo/internal/template/reduce.go:220:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
-				/*line quern.dev/algo/internal/template/reduce.go:221:150000*/ start := 2*d - 1
-				/*line quern.dev/algo/internal/template/reduce.go:222:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:223:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:224:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						/*line quern.dev/algo/internal/template/reduce.go:225:150000*/ first8 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:226:150000*/ quernRow7LongerReduceRows(r, counts, first8, vs, lanes2, shuffleDowns, shuffleDowns3, d, width, start) /*line quern_gen.go:8966:1*/
-					}
-				}
-			}
-			/*line quern.dev/algo/internal/template/reduce.go:230*/ for threadZ := range 1 {
-				for threadY := range 1 {
-					first9 := (threadZ*1 + threadY) * 256
-					quernRow8LongerReduceRows(r, vs, first9, results)
-				}
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line quern.dev/algo/internal/template/reduce.go:87*/ width = c << group
+		/*line :88:150000*/ for threadZ := range 1 {
+			/*line :89:150000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first10 := (threadZ*1 + threadY) * 256
-				quernRow9LongerReduceRows(r, tos, first10, lanes, results, out)
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow2LongerReduceRows(r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in)
 			}
 		}
-	} /*line quern_gen.go:8984:1*/
+		/*line :95:150000*/ switch {
+//line :96:150000
+		default:
+			/*line :200:150000*/ if width == 1 {
+				/*line :201:150000*/ for threadZ := range 1 {
+					/*line :202:150000*/ for threadY := range 1 {
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow3LongerReduceRows(r, vs, first4, results)
+					}
+				}
+				/*line :207:150000*/ break
+			}
+			/*line :203:150000*/ d = 1
+			/*line :204:150000*/ for ; d < 32; d *= 2 {
+				/*line :205:150000*/ if r.Halted() {
+					/*line :203:150000*/ r.Halt()
+				}
+				/*line :204:150000*/ t22 = d
+				/*line :205:150000*/ for threadZ := range 1 {
+					/*line :206:150000*/ for threadY := range 1 {
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow4LongerReduceRows(r, vs, first5, t3s, shuffleDowns, givens)
+					}
+				}
+				/*line :211:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
+				/*line :212:150000*/ for threadZ := range 1 {
+					/*line :213:150000*/ for threadY := range 1 {
+						first6 := (threadZ*1 + threadY) * 256
+						quernRow5LongerReduceRows(r, t3s, first6, shuffleDowns, shuffleDowns2, givens2)
+					}
+				}
+				/*line :218:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
+				start := 2*d - 1
+				/*line :220:150000*/ for threadZ := range 1 {
+					/*line :221:150000*/ for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first7 := (threadZ*1 + threadY) * 256
+						quernRow6LongerReduceRows(r, counts, first7, vs, shuffleDowns, shuffleDowns3, d, width, start)
+					}
+				}
+			}
+			/*line :228:150000*/ for threadZ := range 1 {
+				/*line :229:150000*/ for threadY := range 1 {
+					first8 := (threadZ*1 + threadY) * 256
+					quernRow7LongerReduceRows(r, vs, first8, results)
+				}
+			}
+		}
+		/*line :235:150000*/ for threadZ := range 1 {
+			/*line :236:150000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first9 := (threadZ*1 + threadY) * 256
+				quernRow8LongerReduceRows(r, tos, first9, results, out, width)
+			}
+		}
+	} /*line quern_gen.go:9128:1*/
 }
 
 //go:noinline
@@ -8989,218 +9133,205 @@ func quernRow1LongerReduceRows(r *host2.Run, tos []int, first int, base int, gro
 	toRow := (*[256]int)(tos[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:86:150000*/ to := (base + threadX) >> group
-		/*line quern.dev/algo/internal/template/reduce.go:87:150000*/ toRow[threadX] = to /*line quern_gen.go:8993:1*/
-	}
+		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
+		toRow[threadX] = to
+	} /*line quern_gen.go:9138:1*/
 }
 
 //go:noinline
-func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, lanes []int, counts []int, vs []kernel.Vec2[float32], width int, parts int, part int, n int, out []kernel.Vec2[float32], size int, size2 int, size3 int, in []kernel.Vec2[float32]) {
+func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, counts []int, vs []kernel.Vec2[float32], parts int, part int, n int, out []kernel.Vec2[float32], width int, size int, size2 int, size3 int, in []kernel.Vec2[float32]) {
 	toRow := (*[256]int)(tos[first2:])
-	laneRow := (*[256]int)(lanes[first2:])
 	countRow := (*[256]int)(counts[first2:])
 	vRow := (*[256]kernel.Vec2[float32])(vs[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:88:150000*/ lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:89:150000*/ t1 := to
-		/*line quern.dev/algo/internal/template/reduce.go:90:150000*/ row := t1
-		/*line quern.dev/algo/internal/template/reduce.go:91:150000*/ first3 := 0
-		/*line quern.dev/algo/internal/template/reduce.go:90:150000*/ if parts > 1 {
-			/*line quern.dev/algo/internal/template/reduce.go:91:150000*/ row = to / parts
-			/*line quern.dev/algo/internal/template/reduce.go:92:150000*/ first3 = (to - row*parts) * part /*line quern_gen.go:9012:1*/
+		lane := threadX & 31 & (width - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:89*/ t1 := to
+		row := t1
+		first3 := 0
+		/*line :90:150000*/ if parts > 1 {
+			row = host2.Div(to, parts)
+			first3 = (to - row*parts) * part
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:94:150000*/ count := min(part, n-first3)
-		/*line quern.dev/algo/internal/template/reduce.go:95:150000*/ if to >= len(out) {
-			/*line quern.dev/algo/internal/template/reduce.go:96:150000*/ count = 0 /*line quern_gen.go:9016:1*/
+		/*line :94:150000*/ count := min(part, n-first3)
+		/*line :95:150000*/ if to >= len(out) {
+			count = 0
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:98:150000*/ sum := kernel.Vec2[float32]{}
-		/*line quern.dev/algo/internal/template/reduce.go:99:150000*/ active := min(count, width)
-		/*line quern.dev/algo/internal/template/reduce.go:100:150000*/ if size == 0 && size2 == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:101:150000*/ t2 := row*size3 + first3/4
-			/*line quern.dev/algo/internal/template/reduce.go:102:150000*/ t3 := count / 4
-			/*line quern.dev/algo/internal/template/reduce.go:103:150000*/ at := t2
-			/*line quern.dev/algo/internal/template/reduce.go:104:150000*/ vectors := t3
-			/*line quern.dev/algo/internal/template/reduce.go:102:150000*/ active = min(vectors, width)
-			/*line quern.dev/algo/internal/template/reduce.go:103:150000*/ if lane < vectors {
-				/*line quern.dev/algo/internal/template/reduce.go:104:150000*/ t5 := at + lane
-				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_0 := in[t5*4]
-				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_1 := in[t5*4+1]
-				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_2 := in[t5*4+2]
-				/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_3 := in[t5*4+3]
-				/*line quern.dev/algo/internal/template/reduce.go:24:150000*/ v_02 := v_0
-				/*line quern.dev/algo/internal/template/reduce.go:25:150000*/ v_12 := v_1
-				/*line quern.dev/algo/internal/template/reduce.go:26:150000*/ v_22 := v_2
-				/*line quern.dev/algo/internal/template/reduce.go:27:150000*/ v_32 := v_3
-				/*line quern.dev/algo/internal/template/reduce.go:104:150000*/ v_03 := v_02
-				/*line quern.dev/algo/internal/template/reduce.go:105:150000*/ v_13 := v_12
-				/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ v_23 := v_22
-				/*line quern.dev/algo/internal/template/reduce.go:107:150000*/ v_33 := v_32
-				/*line quern.dev/algo/internal/template/reduce.go:105:150000*/ t7 := v_03
-				/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ t8 := v_13
-				/*line quern.dev/algo/internal/template/reduce.go:105:150000*/ result0 := longer(t7, t8)
-				/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ t10 := result0
-				/*line quern.dev/algo/internal/template/reduce.go:107:150000*/ t11 := v_23
-				/*line quern.dev/algo/internal/template/reduce.go:108:150000*/ t12 := v_33
-				/*line quern.dev/algo/internal/template/reduce.go:105:150000*/ result02 := longer(t11, t12)
-				/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ t14 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:105:150000*/ result03 := longer(t10, t14)
-				/*line quern.dev/algo/internal/template/reduce.go:106:150000*/ sum = result03
-				/*line quern.dev/algo/internal/template/reduce.go:107:150000*/ for j := lane + width; j < vectors; j += width {
-					/*line quern.dev/algo/internal/template/reduce.go:108:150000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:107:150000*/ r.Halt() /*line quern_gen.go:9052:1*/
+		/*line :98:150000*/ sum := kernel.Vec2[float32]{}
+		active := min(count, width)
+		/*line :100:150000*/ if size == 0 && size2 == 0 {
+			t2 := row*size3 + first3/4
+			t3 := count / 4
+			at := t2
+			vectors := t3
+			/*line :102:150000*/ active = min(vectors, width)
+			/*line :103:150000*/ if lane < vectors {
+				t5 := at + lane
+				/*line :22:150000*/ v_0 := in[t5*4]
+				/*line :22:150000*/ v_1 := in[t5*4+1]
+				/*line :22:150000*/ v_2 := in[t5*4+2]
+				/*line :22:150000*/ v_3 := in[t5*4+3]
+				/*line :24:150000*/ v_02 := v_0
+				v_12 := v_1
+				v_22 := v_2
+				v_32 := v_3
+				/*line :104:150000*/ v_03 := v_02
+				v_13 := v_12
+				v_23 := v_22
+				v_33 := v_32
+				/*line :105:150000*/ t7 := v_03
+				t8 := v_13
+				/*line :105:150000*/ result0 := longer(t7, t8)
+				t10 := result0
+				t11 := v_23
+				t12 := v_33
+				/*line :105:150000*/ result02 := longer(t11, t12)
+				t14 := result02
+				/*line :105:150000*/ result03 := longer(t10, t14)
+				sum = result03
+				/*line :107:150000*/ for j := lane + width; j < vectors; j += width {
+					/*line :108:150000*/ if r.Halted() {
+						/*line :107:150000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:108:150000*/ t17 := at + j
-					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_04 := in[t17*4]
-					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_14 := in[t17*4+1]
-					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_24 := in[t17*4+2]
-					/*line quern.dev/algo/internal/template/reduce.go:22:150000*/ v_34 := in[t17*4+3]
-					/*line quern.dev/algo/internal/template/reduce.go:24:150000*/ v_05 := v_04
-					/*line quern.dev/algo/internal/template/reduce.go:25:150000*/ v_15 := v_14
-					/*line quern.dev/algo/internal/template/reduce.go:26:150000*/ v_25 := v_24
-					/*line quern.dev/algo/internal/template/reduce.go:27:150000*/ v_35 := v_34
-					/*line quern.dev/algo/internal/template/reduce.go:108:150000*/ v_06 := v_05
-					/*line quern.dev/algo/internal/template/reduce.go:109:150000*/ v_16 := v_15
-					/*line quern.dev/algo/internal/template/reduce.go:110:150000*/ v_26 := v_25
-					/*line quern.dev/algo/internal/template/reduce.go:111:150000*/ v_36 := v_35
-					/*line quern.dev/algo/internal/template/reduce.go:109:150000*/ t19 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:110:150000*/ t20 := v_06
-					/*line quern.dev/algo/internal/template/reduce.go:111:150000*/ t21 := v_16
-					/*line quern.dev/algo/internal/template/reduce.go:109:150000*/ result04 := longer(t20, t21)
-					/*line quern.dev/algo/internal/template/reduce.go:110:150000*/ t23 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:111:150000*/ t24 := v_26
-					/*line quern.dev/algo/internal/template/reduce.go:112:150000*/ t25 := v_36
-					/*line quern.dev/algo/internal/template/reduce.go:109:150000*/ result05 := longer(t24, t25)
-					/*line quern.dev/algo/internal/template/reduce.go:110:150000*/ t27 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:109:150000*/ result06 := longer(t23, t27)
-					/*line quern.dev/algo/internal/template/reduce.go:110:150000*/ t29 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:109:150000*/ result07 := longer(t19, t29)
-					/*line quern.dev/algo/internal/template/reduce.go:110:150000*/ sum = result07 /*line quern_gen.go:9079:1*/
+					/*line :108:150000*/ t17 := at + j
+					/*line :22:150000*/ v_04 := in[t17*4]
+					/*line :22:150000*/ v_14 := in[t17*4+1]
+					/*line :22:150000*/ v_24 := in[t17*4+2]
+					/*line :22:150000*/ v_34 := in[t17*4+3]
+					/*line :24:150000*/ v_05 := v_04
+					v_15 := v_14
+					v_25 := v_24
+					v_35 := v_34
+					/*line :108:150000*/ v_06 := v_05
+					v_16 := v_15
+					v_26 := v_25
+					v_36 := v_35
+					/*line :109:150000*/ t19 := sum
+					t20 := v_06
+					t21 := v_16
+					/*line :109:150000*/ result04 := longer(t20, t21)
+					t23 := result04
+					t24 := v_26
+					t25 := v_36
+					/*line :109:150000*/ result05 := longer(t24, t25)
+					t27 := result05
+					/*line :109:150000*/ result06 := longer(t23, t27)
+					t29 := result06
+					/*line :109:150000*/ result07 := longer(t19, t29)
+					sum = result07
 				}
 			}
-//line quern.dev/algo/internal/template/reduce.go:112:150000
+//line :112:150000
 		} else if lane < count {
-			/*line quern.dev/algo/internal/template/reduce.go:113:150000*/ at2 := row*n + first3
-			/*line quern.dev/algo/internal/template/reduce.go:114:150000*/ sum = in[at2+lane]
-			/*line quern.dev/algo/internal/template/reduce.go:115:150000*/ for j2 := lane + width; j2 < count; j2 += width {
-				/*line quern.dev/algo/internal/template/reduce.go:116:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:115:150000*/ r.Halt() /*line quern_gen.go:9088:1*/
+			/*line :113:150000*/ at2 := row*n + first3
+			sum = in[at2+lane]
+			/*line :115:150000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :116:150000*/ if r.Halted() {
+					/*line :115:150000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:116:150000*/ t31 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:116:150000*/ t32 := in[at2+j2]
-				/*line quern.dev/algo/internal/template/reduce.go:116:150000*/ result08 := longer(t31, t32)
-				/*line quern.dev/algo/internal/template/reduce.go:117:150000*/ sum = result08 /*line quern_gen.go:9093:1*/
+				/*line :116:150000*/ t31 := sum
+				/*line :116:150000*/ t32 := in[at2+j2]
+				/*line :116:150000*/ result08 := longer(t31, t32)
+				sum = result08
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:119:150000*/ count2 := active
-		/*line quern.dev/algo/internal/template/reduce.go:120:150000*/ v := sum
-		/*line quern.dev/algo/internal/template/reduce.go:121:150000*/ laneRow[threadX] = lane
-		/*line quern.dev/algo/internal/template/reduce.go:122:150000*/ countRow[threadX] = count2
-		/*line quern.dev/algo/internal/template/reduce.go:123:150000*/ vRow[threadX] = v /*line quern_gen.go:9100:1*/
-	}
+		/*line :119:150000*/ count2 := active
+		v := sum
+		countRow[threadX] = count2
+		vRow[threadX] = v
+	} /*line quern_gen.go:9243:1*/
 }
 
 //go:noinline
-func quernRow3LongerReduceRows(r *host2.Run, lanes2 []int, first4 int, width int) {
-	laneRow2 := (*[256]int)(lanes2[first4:])
-	for threadX := range 256 {
-		/*line quern.dev/algo/internal/template/reduce.go:201:150000*/ lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ laneRow2[threadX] = lane2 /*line quern_gen.go:9109:1*/
-	}
+func quernRow3LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first4 int, results []kernel.Vec2[float32]) {
+	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
+	resultRow := (*[256]kernel.Vec2[float32])(results[first4:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9250:1*/
 }
 
 //go:noinline
-func quernRow4LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first5 int, results []kernel.Vec2[float32]) {
+func quernRow4LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first5 int, t3s []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], givens []float32) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first5:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9117:1*/
-}
-
-//go:noinline
-func quernRow5LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first6 int, t3s []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], givens []float32) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
-	t3Row := (*[256]kernel.Vec2[float32])(t3s[first6:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first6:])
-	givenRow := (*[256]float32)(givens[first6:])
+	t3Row := (*[256]kernel.Vec2[float32])(t3s[first5:])
+	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
+	givenRow := (*[256]float32)(givens[first5:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ t13 := v
-		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ t33 := t13
-		/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ shuffleDown := kernel.Vec2[float32]{}
-		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ given := t33.X
-		/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ t3Row[threadX] = t33
-		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ givenRow[threadX] = given /*line quern_gen.go:9134:1*/
-	}
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ t13 := v
+		t33 := t13
+		shuffleDown := kernel.Vec2[float32]{}
+		given := t33.X
+		t3Row[threadX] = t33
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow[threadX] = given
+	} /*line quern_gen.go:9268:1*/
 }
 
 //go:noinline
-func quernRow6LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first7 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2 []float32, givens2 []float32) {
-	t3Row := (*[256]kernel.Vec2[float32])(t3s[first7:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first7:])
-	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first7:])
-	givenRow2 := (*[256]float32)(givens2[first7:])
+func quernRow5LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first6 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2 []float32, givens2 []float32) {
+	t3Row := (*[256]kernel.Vec2[float32])(t3s[first6:])
+	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first6:])
+	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first6:])
+	givenRow2 := (*[256]float32)(givens2[first6:])
 	for threadX := range 256 {
 		t33 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ shuffleDown.X = shuffleDown2
-		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ given2 := t33.Y
-		/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:9151:1*/
-	}
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.X = shuffleDown2
+		given2 := t33.Y
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:9285:1*/
 }
 
 //go:noinline
-func quernRow7LongerReduceRows(r *host2.Run, counts []int, first8 int, vs []kernel.Vec2[float32], lanes2 []int, shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d int, width int, start int) {
-	countRow := (*[256]int)(counts[first8:])
-	vRow := (*[256]kernel.Vec2[float32])(vs[first8:])
-	laneRow2 := (*[256]int)(lanes2[first8:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first8:])
-	shuffleDownRow3 := (*[256]float32)(shuffleDowns3[first8:])
+func quernRow6LongerReduceRows(r *host2.Run, counts []int, first7 int, vs []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d int, width int, start int) {
+	countRow := (*[256]int)(counts[first7:])
+	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
+	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first7:])
+	shuffleDownRow3 := (*[256]float32)(shuffleDowns3[first7:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		count2 := countRow[threadX]
 		v := vRow[threadX]
-		lane2 := laneRow2[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ shuffleDown.Y = shuffleDown3
-		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ other := shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ if d < width && lane2+d < count2 && lane2&start == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ t6 := v
-			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ t72 := other
-			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ result09 := longer(t6, t72)
-			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ v = result09 /*line quern_gen.go:9175:1*/
+		lane2 := threadX & 31 & (width - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Y = shuffleDown3
+		other := shuffleDown
+		/*line :205:150000*/ if d < width && lane2+d < count2 && lane2&start == 0 {
+			t6 := v
+			t72 := other
+			/*line :206:150000*/ result09 := longer(t6, t72)
+			v = result09
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ vRow[threadX] = v
-		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:9178:1*/
-	}
+		/*line :209:150000*/ vRow[threadX] = v
+		shuffleDownRow[threadX] = shuffleDown
+	} /*line quern_gen.go:9311:1*/
 }
 
 //go:noinline
-func quernRow8LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first9 int, results []kernel.Vec2[float32]) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first9:])
+func quernRow7LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first8 int, results []kernel.Vec2[float32]) {
+	vRow := (*[256]kernel.Vec2[float32])(vs[first8:])
+	resultRow := (*[256]kernel.Vec2[float32])(results[first8:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9318:1*/
+}
+
+//go:noinline
+func quernRow8LongerReduceRows(r *host2.Run, tos []int, first9 int, results []kernel.Vec2[float32], out []kernel.Vec2[float32], width int) {
+	toRow := (*[256]int)(tos[first9:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first9:])
-	/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9186:1*/
-}
-
-//go:noinline
-func quernRow9LongerReduceRows(r *host2.Run, tos []int, first10 int, lanes []int, results []kernel.Vec2[float32], out []kernel.Vec2[float32]) {
-	toRow := (*[256]int)(tos[first10:])
-	laneRow := (*[256]int)(lanes[first10:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first10:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
-		lane := laneRow[threadX]
 		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:119:150000*/ sum2 := result
-		/*line quern.dev/algo/internal/template/reduce.go:120:150000*/ if to < len(out) && lane == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:121:150000*/ out[to] = sum2 /*line quern_gen.go:9201:1*/
+		lane := threadX & 31 & (width - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:119*/ sum2 := result
+		/*line :120:150000*/ if to < len(out) && lane == 0 {
+			out[to] = sum2
 		}
-	}
+	} /*line quern_gen.go:9334:1*/
 }
 
 func quernHostLongerReduceColumns(r *host2.Run) {
@@ -9238,28 +9369,28 @@ func quernRow1LongerReduceColumns(r *host2.Run, base int, width int, blockZ int,
 		switch {
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:134:150000*/ if t1 >= width {
-				/*line quern.dev/algo/internal/template/reduce.go:135:150000*/ break /*line quern_gen.go:9241:1*/
+				break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:139:150000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line quern.dev/algo/internal/template/reduce.go:140:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:139:150000*/ r.Halt() /*line quern_gen.go:9245:1*/
+			/*line :139:150000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :140:150000*/ if r.Halted() {
+					/*line :139:150000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:140:150000*/ at := (z*n+first)*width + t1
-				/*line quern.dev/algo/internal/template/reduce.go:141:150000*/ sum := in[at]
-				/*line quern.dev/algo/internal/template/reduce.go:142:150000*/ for y := first + 1; y < last; y++ {
-					/*line quern.dev/algo/internal/template/reduce.go:143:150000*/ if r.Halted() {
-						/*line quern.dev/algo/internal/template/reduce.go:142:150000*/ r.Halt() /*line quern_gen.go:9251:1*/
+				/*line :140:150000*/ t2 := (z*n+first)*width + t1
+				/*line :140:150000*/ column := in[t2:]
+				sum := column[0]
+				/*line :143:150000*/ for y := 1; y < last-first; y++ {
+					/*line :144:150000*/ if r.Halted() {
+						/*line :143:150000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/reduce.go:143:150000*/ at += width
-					/*line quern.dev/algo/internal/template/reduce.go:144:150000*/ t2 := sum
-					/*line quern.dev/algo/internal/template/reduce.go:144:150000*/ t3 := in[at]
-					/*line quern.dev/algo/internal/template/reduce.go:144:150000*/ result0 := longer(t2, t3)
-					/*line quern.dev/algo/internal/template/reduce.go:145:150000*/ sum = result0 /*line quern_gen.go:9257:1*/
+					/*line :144:150000*/ t3 := sum
+					/*line :144:150000*/ t4 := column[y*width]
+					/*line :144:150000*/ result0 := longer(t3, t4)
+					sum = result0
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:146:150000*/ out[(z*gridY+blockY)*width+t1] = sum /*line quern_gen.go:9259:1*/
+				/*line :146:150000*/ out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	}
+	} /*line quern_gen.go:9393:1*/
 }
 
 func quernHostLongerReduceSegments(r *host2.Run) {
@@ -9294,59 +9425,59 @@ func quernHostLongerReduceSegments(r *host2.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:202:150000*/ if group == 1 {
-				/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:204:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ first3 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ quernRow2LongerReduceSegments(r, vs, first3, results) /*line quern_gen.go:9301:1*/
+			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+				for threadZ := range 1 {
+					/*line :202:150000*/ for threadY := range 1 {
+						first3 := (threadZ*1 + threadY) * 256
+						quernRow2LongerReduceSegments(r, vs, first3, results)
 					}
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ break /*line quern_gen.go:9304:1*/
+				/*line :207:150000*/ break
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ d = 1
-			/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ for ; d < 32; d *= 2 {
-				/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:205:150000*/ r.Halt() /*line quern_gen.go:9309:1*/
+			/*line :203:150000*/ d = 1
+			/*line :204:150000*/ for ; d < 32; d *= 2 {
+				/*line :205:150000*/ if r.Halted() {
+					/*line :203:150000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ t22 = d
-				/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ first4 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ quernRow3LongerReduceSegments(r, vs, first4, t3s, shuffleDowns, givens) /*line quern_gen.go:9315:1*/
+				/*line :204:150000*/ t22 = d
+				/*line :205:150000*/ for threadZ := range 1 {
+					/*line :206:150000*/ for threadY := range 1 {
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow3LongerReduceSegments(r, vs, first4, t3s, shuffleDowns, givens)
 					}
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:213:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
-				/*line quern.dev/algo/internal/template/reduce.go:214:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:215:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:216:150000*/ first5 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:217:150000*/ quernRow4LongerReduceSegments(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2) /*line quern_gen.go:9322:1*/
+				/*line :211:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
+				/*line :212:150000*/ for threadZ := range 1 {
+					/*line :213:150000*/ for threadY := range 1 {
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow4LongerReduceSegments(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:220:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
-				/*line quern.dev/algo/internal/template/reduce.go:221:150000*/ start := 2*d - 1
-				/*line quern.dev/algo/internal/template/reduce.go:222:150000*/ for threadZ := range 1 {
-					/*line quern.dev/algo/internal/template/reduce.go:223:150000*/ for threadY := range 1 {
-						/*line quern.dev/algo/internal/template/reduce.go:224:150000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						/*line quern.dev/algo/internal/template/reduce.go:225:150000*/ first6 := (threadZ*1 + threadY) * 256
-						/*line quern.dev/algo/internal/template/reduce.go:226:150000*/ quernRow5LongerReduceSegments(r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group, start) /*line quern_gen.go:9331:1*/
+				/*line :218:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
+				start := 2*d - 1
+				/*line :220:150000*/ for threadZ := range 1 {
+					/*line :221:150000*/ for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first6 := (threadZ*1 + threadY) * 256
+						quernRow5LongerReduceSegments(r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:230*/ for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line :228:150000*/ for threadZ := range 1 {
+				/*line :229:150000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6LongerReduceSegments(r, vs, first7, results)
 				}
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line :235:150000*/ for threadZ := range 1 {
+			/*line :236:150000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7LongerReduceSegments(r, segments, first8, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:9349:1*/
+	} /*line quern_gen.go:9480:1*/
 }
 
 //go:noinline
@@ -9359,43 +9490,43 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:157:150000*/ segment := (base + threadX) / group
-		/*line quern.dev/algo/internal/template/reduce.go:159:150000*/ first2 := 0
-		/*line quern.dev/algo/internal/template/reduce.go:160:150000*/ last := 0
-		/*line quern.dev/algo/internal/template/reduce.go:160:150000*/ if segment < len(out) {
-			/*line quern.dev/algo/internal/template/reduce.go:161:150000*/ t1 := int(ends[segment])
-			/*line quern.dev/algo/internal/template/reduce.go:161:150000*/ t2 := int(ends[segment+1])
-			/*line quern.dev/algo/internal/template/reduce.go:162:150000*/ first2 = t1
-			/*line quern.dev/algo/internal/template/reduce.go:163:150000*/ last = t2 /*line quern_gen.go:9369:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:157*/ segment := host2.Div(base+threadX, group)
+		/*line :159:150000*/ first2 := 0
+		last := 0
+		/*line :160:150000*/ if segment < len(out) {
+			t1 := int(ends[segment])
+			/*line :161:150000*/ t2 := int(ends[segment+1])
+			first2 = t1
+			last = t2
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:163:150000*/ sum := kernel.Vec2[float32]{}
-		/*line quern.dev/algo/internal/template/reduce.go:164:150000*/ if first2+lane < last {
-			/*line quern.dev/algo/internal/template/reduce.go:165:150000*/ sum = in[first2+lane]
-			/*line quern.dev/algo/internal/template/reduce.go:166:150000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/reduce.go:166:150000*/ r.Halt() /*line quern_gen.go:9376:1*/
+		/*line :163:150000*/ sum := kernel.Vec2[float32]{}
+		/*line :164:150000*/ if first2+lane < last {
+			sum = in[first2+lane]
+			/*line :166:150000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :167:150000*/ if r.Halted() {
+					/*line :166:150000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ t3 := sum
-				/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ t4 := in[j]
-				/*line quern.dev/algo/internal/template/reduce.go:167:150000*/ result0 := longer(t3, t4)
-				/*line quern.dev/algo/internal/template/reduce.go:168:150000*/ sum = result0 /*line quern_gen.go:9381:1*/
+				/*line :167:150000*/ t3 := sum
+				/*line :167:150000*/ t4 := in[j]
+				/*line :167:150000*/ result0 := longer(t3, t4)
+				sum = result0
 			}
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ count := min(last-first2, group)
-		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ v := sum
-		/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ segmentRow[threadX] = segment
-		/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ firstRow[threadX] = first2
-		/*line quern.dev/algo/internal/template/reduce.go:174:150000*/ lastRow[threadX] = last
-		/*line quern.dev/algo/internal/template/reduce.go:175:150000*/ countRow[threadX] = count
-		/*line quern.dev/algo/internal/template/reduce.go:176:150000*/ vRow[threadX] = v /*line quern_gen.go:9390:1*/
-	}
+		/*line :170:150000*/ count := min(last-first2, group)
+		v := sum
+		segmentRow[threadX] = segment
+		firstRow[threadX] = first2
+		lastRow[threadX] = last
+		countRow[threadX] = count
+		vRow[threadX] = v
+	} /*line quern_gen.go:9522:1*/
 }
 
 //go:noinline
 func quernRow2LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:203:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9398:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9529:1*/
 }
 
 //go:noinline
@@ -9406,14 +9537,14 @@ func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], firs
 	givenRow := (*[256]float32)(givens[first4:])
 	for threadX := range 256 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ t12 := v
-		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ t32 := t12
-		/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ shuffleDown := kernel.Vec2[float32]{}
-		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ given := t32.X
-		/*line quern.dev/algo/internal/template/reduce.go:210:150000*/ t3Row[threadX] = t32
-		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ givenRow[threadX] = given /*line quern_gen.go:9415:1*/
-	}
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v
+		t32 := t12
+		shuffleDown := kernel.Vec2[float32]{}
+		given := t32.X
+		t3Row[threadX] = t32
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow[threadX] = given
+	} /*line quern_gen.go:9547:1*/
 }
 
 //go:noinline
@@ -9426,11 +9557,11 @@ func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], fir
 		t32 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ shuffleDown.X = shuffleDown2
-		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ given2 := t32.Y
-		/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ shuffleDownRow[threadX] = shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ givenRow2[threadX] = given2 /*line quern_gen.go:9432:1*/
-	}
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.X = shuffleDown2
+		given2 := t32.Y
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:9564:1*/
 }
 
 //go:noinline
@@ -9446,24 +9577,24 @@ func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs []
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:206:150000*/ shuffleDown.Y = shuffleDown3
-		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ other := shuffleDown
-		/*line quern.dev/algo/internal/template/reduce.go:207:150000*/ if d < group && lane2+d < count && lane2&start == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ t6 := v
-			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ t7 := other
-			/*line quern.dev/algo/internal/template/reduce.go:208:150000*/ result02 := longer(t6, t7)
-			/*line quern.dev/algo/internal/template/reduce.go:209:150000*/ v = result02 /*line quern_gen.go:9455:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Y = shuffleDown3
+		other := shuffleDown
+		/*line :205:150000*/ if d < group && lane2+d < count && lane2&start == 0 {
+			t6 := v
+			t7 := other
+			/*line :206:150000*/ result02 := longer(t6, t7)
+			v = result02
 		}
-		/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ vRow[threadX] = v
-		/*line quern.dev/algo/internal/template/reduce.go:212:150000*/ shuffleDownRow[threadX] = shuffleDown /*line quern_gen.go:9458:1*/
-	}
+		/*line :209:150000*/ vRow[threadX] = v
+		shuffleDownRow[threadX] = shuffleDown
+	} /*line quern_gen.go:9590:1*/
 }
 
 //go:noinline
 func quernRow6LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:211:150000*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9466:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9597:1*/
 }
 
 //go:noinline
@@ -9479,14 +9610,14 @@ func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, fir
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:170:150000*/ sum2 := result
-		/*line quern.dev/algo/internal/template/reduce.go:171:150000*/ if segment < len(out) && lane == 0 {
-			/*line quern.dev/algo/internal/template/reduce.go:172:150000*/ if first2 >= last {
-				/*line quern.dev/algo/internal/template/reduce.go:173:150000*/ sum2 = empty /*line quern_gen.go:9485:1*/
+		/*line quern.dev/algo/internal/template/reduce.go:170*/ sum2 := result
+		if segment < len(out) && lane == 0 {
+			/*line :172:150000*/ if first2 >= last {
+				sum2 = empty
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:175:150000*/ out[segment] = sum2 /*line quern_gen.go:9487:1*/
+			/*line :175:150000*/ out[segment] = sum2
 		}
-	}
+	} /*line quern_gen.go:9620:1*/
 }
 
 func quernHostLongerRunScanParts(r *host2.Run) {
@@ -9529,7 +9660,7 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 			last := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/runs.go:295*/ if launch == 1 {
+				/*line quern.dev/algo/internal/template/runs.go:369*/ if launch == 1 {
 					if same || p > 0 {
 						break
 					}
@@ -9544,90 +9675,95 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 							V kernel.Vec2[float32]
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line quern.dev/algo/internal/template/runs.go:303*/ _ = counts[t2]
+						/*line :377:160000*/ _ = counts[t2]
 						t4 := i
-						/*line quern.dev/algo/internal/template/runs.go:303*/ _ = sums[t4]
+						/*line :377:160000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line quern.dev/algo/internal/template/runs.go:303*/ counts[t2] = t5
-						/*line quern.dev/algo/internal/template/runs.go:303*/ sums[t4] = t6
+						/*line :377:160000*/ counts[t2] = t5
+						/*line :377:160000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line quern.dev/algo/internal/template/runs.go:221:160000*/ if b.N == 0 {
-							/*line quern.dev/algo/internal/template/runs.go:222:160000*/ t1 := a.V
-							/*line quern.dev/algo/internal/template/runs.go:223:160000*/ t22 := b.V
-							/*line quern.dev/algo/internal/template/runs.go:222:160000*/ result0 := longer(t1, t22)
-							/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b.V = result0 /*line quern_gen.go:9560:1*/
+						/*line :295:160000*/ if b.N == 0 {
+							t1 := a.V
+							t22 := b.V
+							/*line :296:160000*/ result0 := longer(t1, t22)
+							b.V = result0
 						}
-						/*line quern.dev/algo/internal/template/runs.go:224:160000*/ b.N += a.N
-						/*line quern.dev/algo/internal/template/runs.go:225:160000*/ result := b
-						/*line quern.dev/algo/internal/template/runs.go:304*/ all = result
+						/*line :298:160000*/ b.N += a.N
+						result := b
+						/*line :378:160000*/ all = result
 					}
+					/*line :380:160000*/ break
+				}
+				/*line :382:160000*/ at := p * part
+				/*line :383:160000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-				at := p * part
-				if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
-					break
-				}
+//line :386:160000
 				var so struct {
 					N uint32
 					V kernel.Vec2[float32]
 				}
-				if launch == 2 {
-					so = struct {
+				/*line :390:160000*/ if launch == 2 {
+					/*line :391:160000*/ so = struct {
 						N uint32
 						V kernel.Vec2[float32]
 					}{N: row[threadX], V: row2[threadX]}
+//line :395:160000
 				} else {
-					so = struct {
+					/*line :396:160000*/ so = struct {
 						N uint32
 						V kernel.Vec2[float32]
 					}{N: uint32(heads[at]), V: in[at]}
-					at++
+					/*line :400:160000*/ at++
 				}
-				/*line quern.dev/algo/internal/template/runs.go:320*/ for ; at < last; at += 4096 {
-					if r.Halted() {
-						/*line quern.dev/algo/internal/template/runs.go:320*/ r.Halt()
+				/*line :394:160000*/ for ; at < last; at += 4096 {
+					/*line :395:160000*/ if r.Halted() {
+						/*line :394:160000*/ r.Halt()
 					}
-					/*line quern.dev/algo/internal/template/runs.go:321*/ t7 := min(last-at, 4096)
-					for k := 0; k < t7; k++ {
-						/*line quern.dev/algo/internal/template/runs.go:322*/ i2 := at + k
+					/*line :395:160000*/ t7 := min(last-at, 4096)
+					/*line :396:160000*/ for k := 0; k < t7; k++ {
+						/*line :396:160000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line quern.dev/algo/internal/template/runs.go:325*/ b2 := struct {
+						/*line :399:160000*/ b2 := struct {
 							N uint32
 							V kernel.Vec2[float32]
 						}{N: h, V: in[i2]}
-						/*line quern.dev/algo/internal/template/runs.go:221:160000*/ if b2.N == 0 {
-							/*line quern.dev/algo/internal/template/runs.go:222:160000*/ t12 := a2.V
-							/*line quern.dev/algo/internal/template/runs.go:223:160000*/ t23 := b2.V
-							/*line quern.dev/algo/internal/template/runs.go:222:160000*/ result02 := longer(t12, t23)
-							/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b2.V = result02 /*line quern_gen.go:9606:1*/
+						/*line :295:160000*/ if b2.N == 0 {
+							t12 := a2.V
+							t23 := b2.V
+							/*line :296:160000*/ result02 := longer(t12, t23)
+							b2.V = result02
 						}
-						/*line quern.dev/algo/internal/template/runs.go:224:160000*/ b2.N += a2.N
-						/*line quern.dev/algo/internal/template/runs.go:225:160000*/ result2 := b2
-						/*line quern.dev/algo/internal/template/runs.go:325*/ so = result2
-						/*line quern.dev/algo/internal/template/runs.go:327*/ if value {
-							if reduce {
-								if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :298:160000*/ b2.N += a2.N
+						result2 := b2
+						/*line :399:160000*/ so = result2
+						/*line :401:160000*/ if value {
+							/*line :402:160000*/ if reduce {
+								/*line :403:160000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
+//line :406:160000
 							} else if !exclusive {
-								out[i2] = so.V
+								/*line :407:160000*/ out[i2] = so.V
+//line :408:160000
 							} else if h != 0 {
-								out[i2] = first
+								/*line :409:160000*/ out[i2] = first
+//line :410:160000
 							} else {
-								t9 := prior
-								/*line quern.dev/algo/internal/template/runs.go:337*/ result03 := longer(first, t9)
-								/*line quern.dev/algo/internal/template/runs.go:337*/ out[i2] = result03
+								/*line :411:160000*/ t9 := prior
+								/*line :411:160000*/ result03 := longer(first, t9)
+								/*line :411:160000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line quern.dev/algo/internal/template/runs.go:341*/ if launch == 0 {
+				/*line :415:160000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line quern.dev/algo/internal/template/runs.go:342*/ _ = row2[threadX]
+					/*line :416:160000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -9635,120 +9771,126 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 				}
 			}
 		}
-		return
+		/*line :424:160000*/ return
 	}
-	for threadX := range width {
+	/*line :426:160000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		switch {
+		/*line :430:160000*/ switch {
+//line :431:160000
 		default:
-			/*line quern.dev/algo/internal/template/runs.go:295*/ if launch == 1 {
-				if same || p > 0 {
+			/*line :369:160000*/ if launch == 1 {
+				/*line :370:160000*/ if same || p > 0 {
 					break
 				}
-				all := struct {
+				/*line :373:160000*/ all := struct {
 					N uint32
 					V kernel.Vec2[float32]
 				}{N: counts[0], V: sums[0]}
-				counts[0] = 0
-				for i := 1; i < len(sums); i++ {
-					own := struct {
+				/*line :377:160000*/ counts[0] = 0
+				/*line :378:160000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:160000*/ own := struct {
 						N uint32
 						V kernel.Vec2[float32]
 					}{N: counts[i], V: sums[i]}
-					t2 := i
-					/*line quern.dev/algo/internal/template/runs.go:303*/ _ = counts[t2]
+					/*line :383:160000*/ t2 := i
+					/*line :377:160000*/ _ = counts[t2]
 					t4 := i
-					/*line quern.dev/algo/internal/template/runs.go:303*/ _ = sums[t4]
+					/*line :377:160000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line quern.dev/algo/internal/template/runs.go:303*/ counts[t2] = t5
-					/*line quern.dev/algo/internal/template/runs.go:303*/ sums[t4] = t6
+					/*line :377:160000*/ counts[t2] = t5
+					/*line :377:160000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line quern.dev/algo/internal/template/runs.go:221:160000*/ if b.N == 0 {
-						/*line quern.dev/algo/internal/template/runs.go:222:160000*/ t1 := a.V
-						/*line quern.dev/algo/internal/template/runs.go:223:160000*/ t22 := b.V
-						/*line quern.dev/algo/internal/template/runs.go:222:160000*/ result0 := longer(t1, t22)
-						/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b.V = result0 /*line quern_gen.go:9674:1*/
+					/*line :295:160000*/ if b.N == 0 {
+						t1 := a.V
+						t22 := b.V
+						/*line :296:160000*/ result0 := longer(t1, t22)
+						b.V = result0
 					}
-					/*line quern.dev/algo/internal/template/runs.go:224:160000*/ b.N += a.N
-					/*line quern.dev/algo/internal/template/runs.go:225:160000*/ result := b
-					/*line quern.dev/algo/internal/template/runs.go:304*/ all = result
+					/*line :298:160000*/ b.N += a.N
+					result := b
+					/*line :378:160000*/ all = result
 				}
+				/*line :380:160000*/ break
+			}
+			/*line :382:160000*/ at := p * part
+			/*line :383:160000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-			at := p * part
-			if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
-				break
-			}
+//line :386:160000
 			var so struct {
 				N uint32
 				V kernel.Vec2[float32]
 			}
-			if launch == 2 {
-				so = struct {
+			/*line :390:160000*/ if launch == 2 {
+				/*line :391:160000*/ so = struct {
 					N uint32
 					V kernel.Vec2[float32]
 				}{N: counts[p], V: sums[p]}
+//line :395:160000
 			} else {
-				so = struct {
+				/*line :396:160000*/ so = struct {
 					N uint32
 					V kernel.Vec2[float32]
 				}{N: uint32(heads[at]), V: in[at]}
-				at++
+				/*line :400:160000*/ at++
 			}
-			/*line quern.dev/algo/internal/template/runs.go:320*/ for ; at < last; at += 4096 {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/runs.go:320*/ r.Halt()
+			/*line :394:160000*/ for ; at < last; at += 4096 {
+				/*line :395:160000*/ if r.Halted() {
+					/*line :394:160000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/runs.go:321*/ t7 := min(last-at, 4096)
-				for k := 0; k < t7; k++ {
-					/*line quern.dev/algo/internal/template/runs.go:322*/ i2 := at + k
+				/*line :395:160000*/ t7 := min(last-at, 4096)
+				/*line :396:160000*/ for k := 0; k < t7; k++ {
+					/*line :396:160000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line quern.dev/algo/internal/template/runs.go:325*/ b2 := struct {
+					/*line :399:160000*/ b2 := struct {
 						N uint32
 						V kernel.Vec2[float32]
 					}{N: h, V: in[i2]}
-					/*line quern.dev/algo/internal/template/runs.go:221:160000*/ if b2.N == 0 {
-						/*line quern.dev/algo/internal/template/runs.go:222:160000*/ t12 := a2.V
-						/*line quern.dev/algo/internal/template/runs.go:223:160000*/ t23 := b2.V
-						/*line quern.dev/algo/internal/template/runs.go:222:160000*/ result02 := longer(t12, t23)
-						/*line quern.dev/algo/internal/template/runs.go:223:160000*/ b2.V = result02 /*line quern_gen.go:9720:1*/
+					/*line :295:160000*/ if b2.N == 0 {
+						t12 := a2.V
+						t23 := b2.V
+						/*line :296:160000*/ result02 := longer(t12, t23)
+						b2.V = result02
 					}
-					/*line quern.dev/algo/internal/template/runs.go:224:160000*/ b2.N += a2.N
-					/*line quern.dev/algo/internal/template/runs.go:225:160000*/ result2 := b2
-					/*line quern.dev/algo/internal/template/runs.go:325*/ so = result2
-					/*line quern.dev/algo/internal/template/runs.go:327*/ if value {
-						if reduce {
-							if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :298:160000*/ b2.N += a2.N
+					result2 := b2
+					/*line :399:160000*/ so = result2
+					/*line :401:160000*/ if value {
+						/*line :402:160000*/ if reduce {
+							/*line :403:160000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
+//line :406:160000
 						} else if !exclusive {
-							out[i2] = so.V
+							/*line :407:160000*/ out[i2] = so.V
+//line :408:160000
 						} else if h != 0 {
-							out[i2] = first
+							/*line :409:160000*/ out[i2] = first
+//line :410:160000
 						} else {
-							t9 := prior
-							/*line quern.dev/algo/internal/template/runs.go:337*/ result03 := longer(first, t9)
-							/*line quern.dev/algo/internal/template/runs.go:337*/ out[i2] = result03
+							/*line :411:160000*/ t9 := prior
+							/*line :411:160000*/ result03 := longer(first, t9)
+							/*line :411:160000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line quern.dev/algo/internal/template/runs.go:341*/ if launch == 0 {
+			/*line :415:160000*/ if launch == 0 {
 				_ = counts[p]
-				/*line quern.dev/algo/internal/template/runs.go:342*/ _ = sums[p]
+				/*line :416:160000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line quern.dev/algo/internal/template/runs.go:342*/ counts[p] = t15
-				/*line quern.dev/algo/internal/template/runs.go:342*/ sums[p] = t16
+				/*line :416:160000*/ counts[p] = t15
+				/*line :416:160000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:9751:1*/
+	} /*line quern_gen.go:9893:1*/
 }
 
 func quernHostLongerTotalParts(r *host2.Run) {
@@ -9791,81 +9933,81 @@ func quernRow1LongerTotalParts(r *host2.Run, base int, part int, size int, in []
 			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:270*/ t6 := in[t4:t5]
+				/*line :270:170000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:270*/ t9 := in[t7:t8]
+				/*line :270:170000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:270*/ t12 := in[t10:t11]
+				/*line :270:170000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t13 := a[0]
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t14 := b[0]
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t15 := c[0]
-				/*line quern.dev/algo/internal/template/scan.go:271*/ t16 := d[0]
+				/*line :271:170000*/ t13 := a[0]
+				/*line :271:170000*/ t14 := b[0]
+				/*line :271:170000*/ t15 := c[0]
+				/*line :271:170000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line quern.dev/algo/internal/template/scan.go:272*/ for i := 1; i < part; i++ {
+				/*line :272:170000*/ for i := 1; i < part; i++ {
 					t17 := sa
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t18 := a[i]
-					/*line quern.dev/algo/internal/template/scan.go:273*/ result0 := longer(t17, t18)
+					/*line :273:170000*/ t18 := a[i]
+					/*line :273:170000*/ result0 := longer(t17, t18)
 					t20 := result0
 					t21 := sb
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t22 := b[i]
-					/*line quern.dev/algo/internal/template/scan.go:273*/ result02 := longer(t21, t22)
+					/*line :273:170000*/ t22 := b[i]
+					/*line :273:170000*/ result02 := longer(t21, t22)
 					t24 := result02
 					t25 := sc
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t26 := c[i]
-					/*line quern.dev/algo/internal/template/scan.go:273*/ result03 := longer(t25, t26)
+					/*line :273:170000*/ t26 := c[i]
+					/*line :273:170000*/ result03 := longer(t25, t26)
 					t28 := result03
 					t29 := sd
-					/*line quern.dev/algo/internal/template/scan.go:273*/ t30 := d[i]
-					/*line quern.dev/algo/internal/template/scan.go:273*/ result04 := longer(t29, t30)
+					/*line :273:170000*/ t30 := d[i]
+					/*line :273:170000*/ result04 := longer(t29, t30)
 					t32 := result04
 					sa = t20
 					sb = t24
 					sc = t28
 					sd = t32
 				}
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t34]
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t36]
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t38]
-				/*line quern.dev/algo/internal/template/scan.go:275*/ _ = before[t40]
+				/*line :275:170000*/ _ = before[t34]
+				/*line :275:170000*/ _ = before[t36]
+				/*line :275:170000*/ _ = before[t38]
+				/*line :275:170000*/ _ = before[t40]
 				t41 := sa
 				t42 := sb
 				t43 := sc
 				t44 := sd
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t34] = t41
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t36] = t42
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t38] = t43
-				/*line quern.dev/algo/internal/template/scan.go:275*/ before[t40] = t44
+				/*line :275:170000*/ before[t34] = t41
+				/*line :275:170000*/ before[t36] = t42
+				/*line :275:170000*/ before[t38] = t43
+				/*line :275:170000*/ before[t40] = t44
 				break
 			}
-			for k := 0; k < 4; k++ {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:278*/ r.Halt()
+			/*line :278:170000*/ for k := 0; k < 4; k++ {
+				/*line :279:170000*/ if r.Halted() {
+					/*line :278:170000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:279*/ at2 := (p + k) * part
-				if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:170000*/ at2 := (p + k) * part
+				/*line :280:170000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				last := min(at2+part, len(in))
+				/*line :283:170000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:170000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t45 := sum
-					/*line quern.dev/algo/internal/template/scan.go:286*/ t46 := in[i2]
-					/*line quern.dev/algo/internal/template/scan.go:286*/ result05 := longer(t45, t46)
+					/*line :286:170000*/ t46 := in[i2]
+					/*line :286:170000*/ result05 := longer(t45, t46)
 					sum = result05
 				}
-				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
+				/*line :288:170000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:9868:1*/
+	} /*line quern_gen.go:10010:1*/
 }
 
 func quernHostLongerPrefixParts(r *host2.Run) {
@@ -9893,26 +10035,26 @@ func quernRow1LongerPrefixParts(r *host2.Run, base int, before []kernel.Vec2[flo
 		r.ThreadIdx.X = threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:297:170000*/ if base+threadX > 0 || len(before) < 2 {
-				/*line quern.dev/algo/internal/template/scan.go:298:170000*/ break /*line quern_gen.go:9897:1*/
+			/*line quern.dev/algo/internal/template/scan.go:297*/ if base+threadX > 0 || len(before) < 2 {
+				break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:300:170000*/ sum := before[1]
-			/*line quern.dev/algo/internal/template/scan.go:301:170000*/ if start {
-				/*line quern.dev/algo/internal/template/scan.go:302:170000*/ before[0] = first
-				/*line quern.dev/algo/internal/template/scan.go:303:170000*/ t2 := sum
-				/*line quern.dev/algo/internal/template/scan.go:303:170000*/ result0 := longer(first, t2)
-				/*line quern.dev/algo/internal/template/scan.go:304:170000*/ sum = result0
-				/*line quern.dev/algo/internal/template/scan.go:304:170000*/ before[1] = sum /*line quern_gen.go:9905:1*/
+			sum := before[1]
+			if start {
+				before[0] = first
+				t2 := sum
+				/*line :303:170000*/ result0 := longer(first, t2)
+				sum = result0
+				/*line :304:170000*/ before[1] = sum
 			}
-			/*line quern.dev/algo/internal/template/scan.go:306:170000*/ for i := 2; i < len(before); i++ {
-				/*line quern.dev/algo/internal/template/scan.go:307:170000*/ t4 := sum
-				/*line quern.dev/algo/internal/template/scan.go:307:170000*/ t5 := before[i]
-				/*line quern.dev/algo/internal/template/scan.go:307:170000*/ result02 := longer(t4, t5)
-				/*line quern.dev/algo/internal/template/scan.go:308:170000*/ sum = result02
-				/*line quern.dev/algo/internal/template/scan.go:308:170000*/ before[i] = sum /*line quern_gen.go:9912:1*/
+			/*line :306:170000*/ for i := 2; i < len(before); i++ {
+				t4 := sum
+				/*line :307:170000*/ t5 := before[i]
+				/*line :307:170000*/ result02 := longer(t4, t5)
+				sum = result02
+				/*line :308:170000*/ before[i] = sum
 			}
 		}
-	}
+	} /*line quern_gen.go:10057:1*/
 }
 
 func quernHostLongerScanParts(r *host2.Run) {
@@ -9953,169 +10095,169 @@ func quernRow1LongerScanParts(r *host2.Run, base int, part int, size int, in []k
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:317:170000*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
-				/*line quern.dev/algo/internal/template/scan.go:318:170000*/ t3 := in[at:t2]
-				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ t5 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:318:170000*/ t6 := in[t4:t5]
-				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ t7 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t8 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:318:170000*/ t9 := in[t7:t8]
-				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ t10 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t11 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:318:170000*/ t12 := in[t10:t11]
-				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ a := t3
-				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ b := t6
-				/*line quern.dev/algo/internal/template/scan.go:321:170000*/ c := t9
-				/*line quern.dev/algo/internal/template/scan.go:322:170000*/ d := t12
-				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ t15 := out[at:t14]
-				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t17 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ t18 := out[t16:t17]
-				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t19 := at + size2
-				/*line quern.dev/algo/internal/template/scan.go:321:170000*/ t20 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ t21 := out[t19:t20]
-				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t22 := at + size3
-				/*line quern.dev/algo/internal/template/scan.go:321:170000*/ t23 := at + size
-				/*line quern.dev/algo/internal/template/scan.go:319:170000*/ t24 := out[t22:t23]
-				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ u := t15
-				/*line quern.dev/algo/internal/template/scan.go:321:170000*/ v := t18
-				/*line quern.dev/algo/internal/template/scan.go:322:170000*/ w := t21
-				/*line quern.dev/algo/internal/template/scan.go:323:170000*/ x := t24
-				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t25 := before[p]
-				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t26 := before[p+1]
-				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t27 := before[p+2]
-				/*line quern.dev/algo/internal/template/scan.go:320:170000*/ t28 := before[p+3]
-				/*line quern.dev/algo/internal/template/scan.go:321:170000*/ sa := t25
-				/*line quern.dev/algo/internal/template/scan.go:322:170000*/ sb := t26
-				/*line quern.dev/algo/internal/template/scan.go:323:170000*/ sc := t27
-				/*line quern.dev/algo/internal/template/scan.go:324:170000*/ sd := t28
-				/*line quern.dev/algo/internal/template/scan.go:321:170000*/ if exclusive {
-					/*line quern.dev/algo/internal/template/scan.go:322:170000*/ for i := 0; i < part; i++ {
-						/*line quern.dev/algo/internal/template/scan.go:323:170000*/ t30 := a[i]
-						/*line quern.dev/algo/internal/template/scan.go:323:170000*/ t31 := b[i]
-						/*line quern.dev/algo/internal/template/scan.go:323:170000*/ t32 := c[i]
-						/*line quern.dev/algo/internal/template/scan.go:323:170000*/ t33 := d[i]
-						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ ea := t30
-						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ eb := t31
-						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ ec := t32
-						/*line quern.dev/algo/internal/template/scan.go:327:170000*/ ed := t33
-						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ t34 := u
-						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ t35 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ _ = t34[t35]
-						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ t36 := v
-						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t37 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ _ = t36[t37]
-						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ t38 := w
-						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t39 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ _ = t38[t39]
-						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ t40 := x
-						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t41 := i
-						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ _ = t40[t41]
-						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ t42 := sa
-						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t43 := sb
-						/*line quern.dev/algo/internal/template/scan.go:327:170000*/ t44 := sc
-						/*line quern.dev/algo/internal/template/scan.go:328:170000*/ t45 := sd
-						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ t34[t35] = t42
-						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ t36[t37] = t43
-						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ t38[t39] = t44
-						/*line quern.dev/algo/internal/template/scan.go:324:170000*/ t40[t41] = t45
-						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ t46 := sa
-						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t47 := ea
-						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ result0 := longer(t46, t47)
-						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t49 := result0
-						/*line quern.dev/algo/internal/template/scan.go:327:170000*/ t50 := sb
-						/*line quern.dev/algo/internal/template/scan.go:328:170000*/ t51 := eb
-						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ result02 := longer(t50, t51)
-						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t53 := result02
-						/*line quern.dev/algo/internal/template/scan.go:327:170000*/ t54 := sc
-						/*line quern.dev/algo/internal/template/scan.go:328:170000*/ t55 := ec
-						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ result03 := longer(t54, t55)
-						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t57 := result03
-						/*line quern.dev/algo/internal/template/scan.go:327:170000*/ t58 := sd
-						/*line quern.dev/algo/internal/template/scan.go:328:170000*/ t59 := ed
-						/*line quern.dev/algo/internal/template/scan.go:325:170000*/ result04 := longer(t58, t59)
-						/*line quern.dev/algo/internal/template/scan.go:326:170000*/ t61 := result04
-						/*line quern.dev/algo/internal/template/scan.go:327:170000*/ sa = t49
-						/*line quern.dev/algo/internal/template/scan.go:328:170000*/ sb = t53
-						/*line quern.dev/algo/internal/template/scan.go:329:170000*/ sc = t57
-						/*line quern.dev/algo/internal/template/scan.go:330:170000*/ sd = t61 /*line quern_gen.go:10040:1*/
+			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
+				t3 := in[at:t2]
+				t5 := at + size2
+				/*line :318:170000*/ t6 := in[t4:t5]
+				t7 := at + size2
+				t8 := at + size3
+				/*line :318:170000*/ t9 := in[t7:t8]
+				t10 := at + size3
+				t11 := at + size
+				/*line :318:170000*/ t12 := in[t10:t11]
+				a := t3
+				b := t6
+				c := t9
+				d := t12
+				/*line :319:170000*/ t15 := out[at:t14]
+				t17 := at + size2
+				/*line :319:170000*/ t18 := out[t16:t17]
+				t19 := at + size2
+				t20 := at + size3
+				/*line :319:170000*/ t21 := out[t19:t20]
+				t22 := at + size3
+				t23 := at + size
+				/*line :319:170000*/ t24 := out[t22:t23]
+				u := t15
+				v := t18
+				w := t21
+				x := t24
+				/*line :320:170000*/ t25 := before[p]
+				/*line :320:170000*/ t26 := before[p+1]
+				/*line :320:170000*/ t27 := before[p+2]
+				/*line :320:170000*/ t28 := before[p+3]
+				sa := t25
+				sb := t26
+				sc := t27
+				sd := t28
+				/*line :321:170000*/ if exclusive {
+					/*line :322:170000*/ for i := 0; i < part; i++ {
+						t30 := a[i]
+						/*line :323:170000*/ t31 := b[i]
+						/*line :323:170000*/ t32 := c[i]
+						/*line :323:170000*/ t33 := d[i]
+						ea := t30
+						eb := t31
+						ec := t32
+						ed := t33
+						/*line :324:170000*/ t34 := u
+						t35 := i
+						/*line :324:170000*/ _ = t34[t35]
+						t36 := v
+						t37 := i
+						/*line :324:170000*/ _ = t36[t37]
+						t38 := w
+						t39 := i
+						/*line :324:170000*/ _ = t38[t39]
+						t40 := x
+						t41 := i
+						/*line :324:170000*/ _ = t40[t41]
+						t42 := sa
+						t43 := sb
+						t44 := sc
+						t45 := sd
+						/*line :324:170000*/ t34[t35] = t42
+						/*line :324:170000*/ t36[t37] = t43
+						/*line :324:170000*/ t38[t39] = t44
+						/*line :324:170000*/ t40[t41] = t45
+						t46 := sa
+						t47 := ea
+						/*line :325:170000*/ result0 := longer(t46, t47)
+						t49 := result0
+						t50 := sb
+						t51 := eb
+						/*line :325:170000*/ result02 := longer(t50, t51)
+						t53 := result02
+						t54 := sc
+						t55 := ec
+						/*line :325:170000*/ result03 := longer(t54, t55)
+						t57 := result03
+						t58 := sd
+						t59 := ed
+						/*line :325:170000*/ result04 := longer(t58, t59)
+						t61 := result04
+						sa = t49
+						sb = t53
+						sc = t57
+						sd = t61
 					}
-					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ break /*line quern_gen.go:10042:1*/
+					/*line :332:170000*/ break
 				}
-				/*line quern.dev/algo/internal/template/scan.go:329:170000*/ for i2 := 0; i2 < part; i2++ {
-					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ t63 := sa
-					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ t64 := a[i2]
-					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ result05 := longer(t63, t64)
-					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t66 := result05
-					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t67 := sb
-					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ t68 := b[i2]
-					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ result06 := longer(t67, t68)
-					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t70 := result06
-					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t71 := sc
-					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ t72 := c[i2]
-					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ result07 := longer(t71, t72)
-					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t74 := result07
-					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t75 := sd
-					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ t76 := d[i2]
-					/*line quern.dev/algo/internal/template/scan.go:330:170000*/ result08 := longer(t75, t76)
-					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t78 := result08
-					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ sa = t66
-					/*line quern.dev/algo/internal/template/scan.go:333:170000*/ sb = t70
-					/*line quern.dev/algo/internal/template/scan.go:334:170000*/ sc = t74
-					/*line quern.dev/algo/internal/template/scan.go:335:170000*/ sd = t78
-					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t79 := u
-					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t80 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ _ = t79[t80]
-					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t81 := v
-					/*line quern.dev/algo/internal/template/scan.go:333:170000*/ t82 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ _ = t81[t82]
-					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t83 := w
-					/*line quern.dev/algo/internal/template/scan.go:333:170000*/ t84 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ _ = t83[t84]
-					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t85 := x
-					/*line quern.dev/algo/internal/template/scan.go:333:170000*/ t86 := i2
-					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ _ = t85[t86]
-					/*line quern.dev/algo/internal/template/scan.go:332:170000*/ t87 := sa
-					/*line quern.dev/algo/internal/template/scan.go:333:170000*/ t88 := sb
-					/*line quern.dev/algo/internal/template/scan.go:334:170000*/ t89 := sc
-					/*line quern.dev/algo/internal/template/scan.go:335:170000*/ t90 := sd
-					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t79[t80] = t87
-					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t81[t82] = t88
-					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t83[t84] = t89
-					/*line quern.dev/algo/internal/template/scan.go:331:170000*/ t85[t86] = t90 /*line quern_gen.go:10084:1*/
+				/*line :329:170000*/ for i2 := 0; i2 < part; i2++ {
+					t63 := sa
+					/*line :330:170000*/ t64 := a[i2]
+					/*line :330:170000*/ result05 := longer(t63, t64)
+					t66 := result05
+					t67 := sb
+					/*line :330:170000*/ t68 := b[i2]
+					/*line :330:170000*/ result06 := longer(t67, t68)
+					t70 := result06
+					t71 := sc
+					/*line :330:170000*/ t72 := c[i2]
+					/*line :330:170000*/ result07 := longer(t71, t72)
+					t74 := result07
+					t75 := sd
+					/*line :330:170000*/ t76 := d[i2]
+					/*line :330:170000*/ result08 := longer(t75, t76)
+					t78 := result08
+					sa = t66
+					sb = t70
+					sc = t74
+					sd = t78
+					/*line :331:170000*/ t79 := u
+					t80 := i2
+					/*line :331:170000*/ _ = t79[t80]
+					t81 := v
+					t82 := i2
+					/*line :331:170000*/ _ = t81[t82]
+					t83 := w
+					t84 := i2
+					/*line :331:170000*/ _ = t83[t84]
+					t85 := x
+					t86 := i2
+					/*line :331:170000*/ _ = t85[t86]
+					t87 := sa
+					t88 := sb
+					t89 := sc
+					t90 := sd
+					/*line :331:170000*/ t79[t80] = t87
+					/*line :331:170000*/ t81[t82] = t88
+					/*line :331:170000*/ t83[t84] = t89
+					/*line :331:170000*/ t85[t86] = t90
 				}
-				/*line quern.dev/algo/internal/template/scan.go:333:170000*/ break /*line quern_gen.go:10086:1*/
+				/*line :333:170000*/ break
 			}
-			/*line quern.dev/algo/internal/template/scan.go:335:170000*/ for k := 0; k < 4; k++ {
-				/*line quern.dev/algo/internal/template/scan.go:336:170000*/ if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:335:170000*/ r.Halt() /*line quern_gen.go:10090:1*/
+			/*line :335:170000*/ for k := 0; k < 4; k++ {
+				/*line :336:170000*/ if r.Halted() {
+					/*line :335:170000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:336:170000*/ i3 := (p + k) * part
-				/*line quern.dev/algo/internal/template/scan.go:337:170000*/ if i3 >= len(in) || p+k >= len(before) {
-					/*line quern.dev/algo/internal/template/scan.go:338:170000*/ break block /*line quern_gen.go:10094:1*/
+				/*line :336:170000*/ i3 := (p + k) * part
+				/*line :337:170000*/ if i3 >= len(in) || p+k >= len(before) {
+					break block
 				}
-				/*line quern.dev/algo/internal/template/scan.go:340:170000*/ last := min(i3+part, len(in))
-				/*line quern.dev/algo/internal/template/scan.go:341:170000*/ sum := before[p+k]
-				/*line quern.dev/algo/internal/template/scan.go:342:170000*/ if p+k == 0 && !start {
-					/*line quern.dev/algo/internal/template/scan.go:343:170000*/ sum = in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:344:170000*/ out[i3] = sum
-					/*line quern.dev/algo/internal/template/scan.go:345:170000*/ i3++ /*line quern_gen.go:10101:1*/
+				/*line :340:170000*/ last := min(i3+part, len(in))
+				sum := before[p+k]
+				/*line :342:170000*/ if p+k == 0 && !start {
+					sum = in[i3]
+					out[i3] = sum
+					i3++
 				}
-				/*line quern.dev/algo/internal/template/scan.go:347:170000*/ for ; i3 < last; i3++ {
-					/*line quern.dev/algo/internal/template/scan.go:348:170000*/ v2 := in[i3]
-					/*line quern.dev/algo/internal/template/scan.go:349:170000*/ if exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:350:170000*/ out[i3] = sum /*line quern_gen.go:10106:1*/
+				/*line :347:170000*/ for ; i3 < last; i3++ {
+					v2 := in[i3]
+					/*line :349:170000*/ if exclusive {
+						out[i3] = sum
 					}
-					/*line quern.dev/algo/internal/template/scan.go:352:170000*/ t91 := sum
-					/*line quern.dev/algo/internal/template/scan.go:353:170000*/ t92 := v2
-					/*line quern.dev/algo/internal/template/scan.go:352:170000*/ result09 := longer(t91, t92)
-					/*line quern.dev/algo/internal/template/scan.go:353:170000*/ sum = result09
-					/*line quern.dev/algo/internal/template/scan.go:353:170000*/ if !exclusive {
-						/*line quern.dev/algo/internal/template/scan.go:354:170000*/ out[i3] = sum /*line quern_gen.go:10113:1*/
+					/*line :352:170000*/ t91 := sum
+					t92 := v2
+					/*line :352:170000*/ result09 := longer(t91, t92)
+					sum = result09
+					/*line :353:170000*/ if !exclusive {
+						out[i3] = sum
 					}
 				}
 			}
 		}
-	}
+	} /*line quern_gen.go:10260:1*/
 }
 
 func quernHostLongerScanLines(r *host2.Run) {
@@ -10148,36 +10290,38 @@ func quernRow1LongerScanLines(r *host2.Run, base int, inner int, n int, in []ker
 		line := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := line / inner
+			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host2.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:170000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			sum := first
+			/*line :402:170000*/ sum := first
 			i := 0
-			if !start {
+			/*line :404:170000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			for ; i < n; i++ {
-				if r.Halted() {
-					/*line quern.dev/algo/internal/template/scan.go:410*/ r.Halt()
+			/*line :410:170000*/ for ; i < n; i++ {
+				/*line :411:170000*/ if r.Halted() {
+					/*line :410:170000*/ r.Halt()
 				}
-				/*line quern.dev/algo/internal/template/scan.go:411*/ v := in[at]
-				if exclusive {
+				/*line :411:170000*/ v := in[at]
+				/*line :412:170000*/ if exclusive {
 					out[at] = sum
 				}
-				t1 := sum
+				/*line :415:170000*/ t1 := sum
 				t2 := v
-				/*line quern.dev/algo/internal/template/scan.go:415*/ result0 := longer(t1, t2)
+				/*line :415:170000*/ result0 := longer(t1, t2)
 				sum = result0
-				/*line quern.dev/algo/internal/template/scan.go:416*/ if !exclusive {
+				/*line :416:170000*/ if !exclusive {
 					out[at] = sum
 				}
-				at += inner
+				/*line :419:170000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:10182:1*/
+	} /*line quern_gen.go:10324:1*/
 }
+
+//line :424:170000

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/option",
 	Archive: &quern_gen_zip,
-	Sum:     "0dd5d05e0adabc0e8fd0af002bb56b7683331a2b98afcc42c207e59fbd80cc0c",
+	Sum:     "453d425535f81488d6bc952f041fda3bd9dda58b50a88382ec88ee102e1f2655",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -99,7 +99,7 @@ func quernHostFollow(r *host.Run) {
 	whole := max(t4, 0) &^ 3
 	interval := m.Years / float64(m.Dates)
 	drift := (m.Rate - m.Volatility*m.Volatility/2) * interval
-	deviation := m.Volatility * math.Sqrt(interval)
+	deviation := m.Volatility * math.Sqrt(interval-0)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
@@ -372,3 +372,5 @@ func quernRow1CallValues(r *host.Run, base int, value []float64, price []float64
 		}
 	} /*line quern_gen.go:373:1*/
 }
+
+//line kernels.go:47

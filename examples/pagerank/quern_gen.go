@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: &quern_gen_zip,
-	Sum:     "9df536dc1c56d37491da6adf2148e1eeb47effe35dd468c3a224764adebcf46b",
+	Sum:     "c2f4d8e3884ff0b95831e6d4271957e42bc90a551eb85293a5fe2454db77c64c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -256,10 +256,13 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 			/*line rank.go:210*/ t42 = state.AllChange[side3]
 			dangling = t33
 			change = t42
+			t6 := side3
+			t82 := side3
+			t103 := side3
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow9Rank(r, side3, state, change, step)
+					quernRow9Rank(r, state, t6, t82, t103, change, step)
 				}
 			}
 			for threadZ := range 1 {
@@ -268,10 +271,11 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 					quernRow10Rank(r, state, side3, dangling)
 				}
 			}
+			t172 := step + 1
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow11Rank(r, state, step)
+					quernRow11Rank(r, state, t172)
 				}
 			}
 		}
@@ -283,7 +287,7 @@ func quernHostRank(r *host2.Run, contexts []actor.Context, state *part, in *mess
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 			quernRow12Rank(r, result, action)
 		}
-	} /*line quern_gen.go:286:1*/
+	} /*line quern_gen.go:290:1*/
 }
 
 //go:noinline
@@ -303,7 +307,7 @@ func quernRow1Rank(r *host2.Run, t2s []*actor.Context, first int, contexts []act
 		/*line rank.go:103*/ _ = contexts[threadX]
 		/*line rank.go:103*/ t2 := &contexts[threadX]
 		t2Row[threadX] = t2
-	} /*line quern_gen.go:306:1*/
+	} /*line quern_gen.go:310:1*/
 }
 
 //go:noinline
@@ -328,7 +332,7 @@ func quernRow2Rank(r *host2.Run, in *message, state *part, out *ranks) {
 			/*line rank.go:112*/ out.Refused = t12
 			/*line rank.go:112*/ out.Change = t13
 		}
-	} /*line quern_gen.go:331:1*/
+	} /*line quern_gen.go:335:1*/
 }
 
 //go:noinline
@@ -342,7 +346,7 @@ func quernRow3Rank(r *host2.Run, t3 uint32, in *message, state *part, side uint3
 		/*line rank.go:116*/ if t1 < in.Count {
 			atomic.AddInt64(&state.Next[side][in.Target[t1]], in.Value[t1])
 		}
-	} /*line quern_gen.go:345:1*/
+	} /*line quern_gen.go:349:1*/
 }
 
 //go:noinline
@@ -367,14 +371,14 @@ func quernRow4Rank(r *host2.Run, in *message, state *part, side uint32) {
 		} else if t14 == 3 {
 			state.Running = 1
 		}
-	} /*line quern_gen.go:370:1*/
+	} /*line quern_gen.go:374:1*/
 }
 
 //go:noinline
 func quernRow5Rank(r *host2.Run, t2s []*actor.Context, first2 int, t15s []*actor.Context) {
 	t2Row := (*[32]*actor.Context)(t2s[first2:])
 	t15Row := (*[32]*actor.Context)(t15s[first2:])
-	/*line rank.go:139*/ copy(t15Row[:], t2Row[:]) /*line quern_gen.go:377:1*/
+	/*line rank.go:139*/ copy(t15Row[:], t2Row[:]) /*line quern_gen.go:381:1*/
 }
 
 //go:noinline
@@ -428,7 +432,7 @@ func quernRow6Rank(r *host2.Run, t15s []*actor.Context, first3 int, state *part,
 				atomic.AddInt64(&state.Refused, 1)
 			}
 		}
-	} /*line quern_gen.go:431:1*/
+	} /*line quern_gen.go:435:1*/
 }
 
 //go:noinline
@@ -446,7 +450,7 @@ func quernRow7Rank(r *host2.Run, t21 uint32, state *part, number uint32, mark ui
 				state.First++
 			}
 		}
-	} /*line quern_gen.go:449:1*/
+	} /*line quern_gen.go:453:1*/
 }
 
 //go:noinline
@@ -474,11 +478,11 @@ func quernRow8Rank(r *host2.Run, t15s []*actor.Context, first4 int, state *part,
 				/*line rank.go:200*/ state.Ticking = 1
 			}
 		}
-	} /*line quern_gen.go:477:1*/
+	} /*line quern_gen.go:481:1*/
 }
 
 //go:noinline
-func quernRow9Rank(r *host2.Run, side3 uint32, state *part, change int64, step uint32) {
+func quernRow9Rank(r *host2.Run, state *part, t6 uint32, t82 uint32, t103 uint32, change int64, step uint32) {
 	firstX4 := 0
 	count6 := 1 - firstX4
 	if count6 <= 0 {
@@ -487,11 +491,8 @@ func quernRow9Rank(r *host2.Run, side3 uint32, state *part, change int64, step u
 	for lane4 := range count6 {
 		threadX := firstX4 + lane4
 		r.ThreadIdx.X = threadX
-		/*line rank.go:213*/ t6 := side3
 		/*line rank.go:213*/ _ = state.AllDangling[t6]
-		t82 := side3
 		/*line rank.go:213*/ _ = state.AllChange[t82]
-		t103 := side3
 		/*line rank.go:213*/ _ = state.Arrived[t103]
 		/*line rank.go:213*/ state.AllDangling[t6] = 0
 		/*line rank.go:213*/ state.AllChange[t82] = 0
@@ -503,7 +504,7 @@ func quernRow9Rank(r *host2.Run, side3 uint32, state *part, change int64, step u
 		}
 		state.Dangling = 0
 		/*line rank.go:218*/ state.Change = 0
-	} /*line quern_gen.go:506:1*/
+	} /*line quern_gen.go:507:1*/
 }
 
 //go:noinline
@@ -523,11 +524,11 @@ func quernRow10Rank(r *host2.Run, state *part, side3 uint32, dangling int64) {
 				state.Rank[v3] = r2
 			}
 		}
-	} /*line quern_gen.go:526:1*/
+	} /*line quern_gen.go:527:1*/
 }
 
 //go:noinline
-func quernRow11Rank(r *host2.Run, state *part, step uint32) {
+func quernRow11Rank(r *host2.Run, state *part, t172 uint32) {
 	firstX5 := 0
 	count7 := 1 - firstX5
 	if count7 <= 0 {
@@ -537,8 +538,7 @@ func quernRow11Rank(r *host2.Run, state *part, step uint32) {
 		threadX := firstX5 + lane5
 		r.ThreadIdx.X = threadX
 		/*line rank.go:235*/ if state.Running != 0 {
-			t172 := step + 1
-			/*line rank.go:236*/ state.Step = t172
+			state.Step = t172
 			/*line rank.go:236*/ state.First = 0
 		}
 	} /*line quern_gen.go:544:1*/
@@ -557,3 +557,5 @@ func quernRow12Rank(r *host2.Run, result kernel.Action, action *kernel.Action) {
 		}
 	} /*line quern_gen.go:558:1*/
 }
+
+//line rank.go:107

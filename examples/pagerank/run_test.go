@@ -20,7 +20,7 @@ var backends = []gpu.Backend{gpu.CPU, gpu.Sim, gpu.CUDA}
 func open(t *testing.T, b gpu.Backend) *ring.Runtime {
 	dev, err := gpu.Open(gpu.Config{Require: b})
 	if err != nil {
-		t.Skipf("no %s device: %v; quern doctor says what to do", b, err)
+		t.Skipf("no %s device: %v; go tool quern doctor says what to do", b, err)
 	}
 	t.Cleanup(func() {
 		if err := dev.Close(); err != nil {

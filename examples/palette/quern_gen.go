@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/palette",
 	Archive: &quern_gen_zip,
-	Sum:     "bcf44f3088a7f5484c0669f5b3f5d5144bc4eaa6403f7cf45644ec1fdb2e4666",
+	Sum:     "6c4b409542064e417088c74eed4269188e8eea051a5f25b2e421fd3d20378bb6",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -545,3 +545,5 @@ func quernRow1Paint(r *host.Run, base int, out []uint8, at []int, label []uint32
 		}
 	} /*line quern_gen.go:546:1*/
 }
+
+//line kernels.go:105

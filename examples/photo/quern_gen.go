@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/photo",
 	Archive: &quern_gen_zip,
-	Sum:     "2063dbede08dd5d161fa3fc4bb8ab9bb5e0ebc479f31d5e025f6198ccfda0bc4",
+	Sum:     "953dc5f4e97b155dd00f6b619d40c2a96987d306b977273ba67293b562296aae",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -637,42 +637,42 @@ func quernHostHistogram(r *host.Run) {
 			at4 = bFirst + size5
 			for threadZ := range 1 {
 				/*line equalize.go:34:10000*/ for threadY := range 1 {
-					/*line equalize.go:35:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line equalize.go:36:10000*/ quernRow1Histogram(r, local, at, at2, at3, at4) /*line quern_gen.go:641:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Histogram(r, local, at, at2, at3, at4)
 				}
 			}
 		}
-		/*line equalize.go:40:10000*/ bFirst2 = max(bFirst, 0)
-		/*line equalize.go:41*/ for ; bFirst2 < 256; bFirst2 += 256 {
+		/*line equalize.go:40*/ bFirst2 = max(bFirst, 0)
+		for ; bFirst2 < 256; bFirst2 += 256 {
 			for threadZ := range 1 {
 				for threadY := range 1 {
-					/*line equalize.go:44:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line equalize.go:45:10000*/ quernRow2Histogram(r, bFirst2, local) /*line quern_gen.go:650:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2Histogram(r, bFirst2, local)
 				}
 			}
 		}
 		/*line equalize.go:49:10000*/ for threadZ := range 1 {
 			/*line equalize.go:50:10000*/ for threadY := range 1 {
-				/*line equalize.go:51:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				/*line equalize.go:52:10000*/ for k := 0; k < 16; k++ {
-					/*line equalize.go:53:10000*/ start := k * 256
-					/*line equalize.go:54:10000*/ start2 := base + k*256
-					/*line equalize.go:55:10000*/ start3 := base2 + k*256
-					/*line equalize.go:56:10000*/ start4 := base3 + k*256
-					/*line equalize.go:57:10000*/ quernRow3Histogram(r, base, start, n, planes, size6, local, start2, start3, start4) /*line quern_gen.go:662:1*/
+					start := k * 256
+					start2 := base + k*256
+					start3 := base2 + k*256
+					start4 := base3 + k*256
+					quernRow3Histogram(r, base, start, n, planes, size6, local, start2, start3, start4)
 				}
 			}
 		}
 		/*line equalize.go:43*/ bFirst3 = 0
-		/*line equalize.go:44:10000*/ for ; 0 < 256 && 256 < 1099511627776 && 0 <= 256 && bFirst3 < size; bFirst3 += size2 {
-			/*line equalize.go:45:10000*/ at5 = bFirst3
-			/*line equalize.go:46:10000*/ at6 = bFirst3 + size3
-			/*line equalize.go:47:10000*/ at7 = bFirst3 + size4
-			/*line equalize.go:48:10000*/ at8 = bFirst3 + size5
+		for ; 0 < 256 && 256 < 1099511627776 && 0 <= 256 && bFirst3 < size; bFirst3 += size2 {
+			at5 = bFirst3
+			at6 = bFirst3 + size3
+			at7 = bFirst3 + size4
+			at8 = bFirst3 + size5
 			/*line equalize.go:49:10000*/ for threadZ := range 1 {
 				/*line equalize.go:50:10000*/ for threadY := range 1 {
-					/*line equalize.go:51:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line equalize.go:52:10000*/ quernRow4Histogram(r, local, at5, counts, at6, at7, at8) /*line quern_gen.go:675:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow4Histogram(r, local, at5, counts, at6, at7, at8)
 				}
 			}
 		}
@@ -684,8 +684,8 @@ func quernHostHistogram(r *host.Run) {
 					quernRow5Histogram(r, bFirst4, local, counts)
 				}
 			}
-		} /*line quern_gen.go:687:1*/
-	}
+		}
+	} /*line quern_gen.go:688:1*/
 }
 
 //go:noinline
@@ -702,7 +702,7 @@ func quernRow1Histogram(r *host.Run, local *[256]uint32, at int, at2 int, at3 in
 		return
 	}
 	/*line equalize.go:34:10000*/ for threadX := range 256 {
-		/*line equalize.go:35:10000*/ r.ThreadIdx.X = threadX
+		r.ThreadIdx.X = threadX
 		/*line equalize.go:28*/ local[at+threadX] = 0
 		/*line equalize.go:28*/ local[at2+threadX] = 0
 		/*line equalize.go:28*/ local[at3+threadX] = 0
@@ -744,29 +744,29 @@ func quernRow3Histogram(r *host.Run, base int, start int, n int, planes []float3
 			row8 := planes[start4:][:count3]
 			for threadX := range count3 {
 				r.ThreadIdx.X = threadX
-				/*line equalize.go:36:10000*/ c2 := rgb{R: row6[threadX], G: row7[threadX], B: row8[threadX]}
-				/*line equalize.go:37:10000*/ result0 := c2.luminance()
-				/*line equalize.go:38:10000*/ t2 := result0
-				/*line equalize.go:37:10000*/ result02 := encodeSRGB(t2)
-				/*line equalize.go:38:10000*/ tone := result02
-				/*line equalize.go:38:10000*/ local[min(host.Int64[int](tone*256), 255)] += 1 /*line quern_gen.go:752:1*/
+				/*line equalize.go:36*/ c2 := rgb{R: row6[threadX], G: row7[threadX], B: row8[threadX]}
+				result0 := c2.luminance()
+				t2 := result0
+				/*line equalize.go:37*/ result02 := encodeSRGB(t2)
+				tone := result02
+				/*line equalize.go:38*/ local[min(host.Int64[int](tone*256), 255)] += 1
 			}
-			/*line equalize.go:40:10000*/ return /*line quern_gen.go:754:1*/
+			return
 		}
 	}
-	/*line equalize.go:43*/ for threadX := range 256 {
-		/*line equalize.go:44:10000*/ r.ThreadIdx.X = threadX
-		/*line equalize.go:45:10000*/ first := base + threadX
-		/*line equalize.go:46:10000*/ i := first + start
-		/*line equalize.go:35:10000*/ if i < n {
-			/*line equalize.go:36:10000*/ c2 := rgb{R: planes[i], G: planes[n+i], B: planes[size6+i]}
-			/*line equalize.go:37:10000*/ result0 := c2.luminance()
-			/*line equalize.go:38:10000*/ t2 := result0
-			/*line equalize.go:37:10000*/ result02 := encodeSRGB(t2)
-			/*line equalize.go:38:10000*/ tone := result02
-			/*line equalize.go:38:10000*/ local[min(host.Int64[int](tone*256), 255)] += 1 /*line quern_gen.go:767:1*/
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		first := base + threadX
+		i := first + start
+		/*line equalize.go:35*/ if i < n {
+			c2 := rgb{R: planes[i], G: planes[n+i], B: planes[size6+i]}
+			result0 := c2.luminance()
+			t2 := result0
+			/*line equalize.go:37*/ result02 := encodeSRGB(t2)
+			tone := result02
+			/*line equalize.go:38*/ local[min(host.Int64[int](tone*256), 255)] += 1
 		}
-	}
+	} /*line quern_gen.go:769:1*/
 }
 
 //go:noinline
@@ -781,44 +781,44 @@ func quernRow4Histogram(r *host.Run, local *[256]uint32, at5 int, counts []uint3
 		row15 := (*[256]uint32)(local[at8:])
 		row16 := (*[256]uint32)(counts[at8:])
 		for threadX := range 256 {
-			/*line equalize.go:44:10000*/ count4 := row9[threadX]
-			/*line equalize.go:45:10000*/ if count4 != 0 {
-				/*line equalize.go:45:10000*/ atomic.AddUint32(&row10[threadX], count4) /*line quern_gen.go:786:1*/
+			/*line equalize.go:44*/ count4 := row9[threadX]
+			if count4 != 0 {
+				/*line equalize.go:45*/ atomic.AddUint32(&row10[threadX], count4)
 			}
-			/*line equalize.go:44:10000*/ count5 := row11[threadX]
-			/*line equalize.go:45:10000*/ if count5 != 0 {
-				/*line equalize.go:45:10000*/ atomic.AddUint32(&row12[threadX], count5) /*line quern_gen.go:790:1*/
+			/*line equalize.go:44*/ count5 := row11[threadX]
+			if count5 != 0 {
+				/*line equalize.go:45*/ atomic.AddUint32(&row12[threadX], count5)
 			}
-			/*line equalize.go:44:10000*/ count6 := row13[threadX]
-			/*line equalize.go:45:10000*/ if count6 != 0 {
-				/*line equalize.go:45:10000*/ atomic.AddUint32(&row14[threadX], count6) /*line quern_gen.go:794:1*/
+			/*line equalize.go:44*/ count6 := row13[threadX]
+			if count6 != 0 {
+				/*line equalize.go:45*/ atomic.AddUint32(&row14[threadX], count6)
 			}
-			/*line equalize.go:44:10000*/ count7 := row15[threadX]
-			/*line equalize.go:45:10000*/ if count7 != 0 {
-				/*line equalize.go:45:10000*/ atomic.AddUint32(&row16[threadX], count7) /*line quern_gen.go:798:1*/
+			/*line equalize.go:44*/ count7 := row15[threadX]
+			if count7 != 0 {
+				/*line equalize.go:45*/ atomic.AddUint32(&row16[threadX], count7)
 			}
 		}
-		/*line equalize.go:48:10000*/ return /*line quern_gen.go:801:1*/
+		/*line equalize.go:48:10000*/ return
 	}
 	/*line equalize.go:50:10000*/ for threadX := range 256 {
-		/*line equalize.go:51:10000*/ r.ThreadIdx.X = threadX
-		/*line equalize.go:44:10000*/ count4 := local[at5+threadX]
-		/*line equalize.go:45:10000*/ if count4 != 0 {
-			/*line equalize.go:45:10000*/ atomic.AddUint32(&counts[at5+threadX], count4) /*line quern_gen.go:807:1*/
+		r.ThreadIdx.X = threadX
+		/*line equalize.go:44*/ count4 := local[at5+threadX]
+		if count4 != 0 {
+			/*line equalize.go:45*/ atomic.AddUint32(&counts[at5+threadX], count4)
 		}
-		/*line equalize.go:44:10000*/ count5 := local[at6+threadX]
-		/*line equalize.go:45:10000*/ if count5 != 0 {
-			/*line equalize.go:45:10000*/ atomic.AddUint32(&counts[at6+threadX], count5) /*line quern_gen.go:811:1*/
+		/*line equalize.go:44*/ count5 := local[at6+threadX]
+		if count5 != 0 {
+			/*line equalize.go:45*/ atomic.AddUint32(&counts[at6+threadX], count5)
 		}
-		/*line equalize.go:44:10000*/ count6 := local[at7+threadX]
-		/*line equalize.go:45:10000*/ if count6 != 0 {
-			/*line equalize.go:45:10000*/ atomic.AddUint32(&counts[at7+threadX], count6) /*line quern_gen.go:815:1*/
+		/*line equalize.go:44*/ count6 := local[at7+threadX]
+		if count6 != 0 {
+			/*line equalize.go:45*/ atomic.AddUint32(&counts[at7+threadX], count6)
 		}
-		/*line equalize.go:44:10000*/ count7 := local[at8+threadX]
-		/*line equalize.go:45:10000*/ if count7 != 0 {
-			/*line equalize.go:45:10000*/ atomic.AddUint32(&counts[at8+threadX], count7) /*line quern_gen.go:819:1*/
+		/*line equalize.go:44*/ count7 := local[at8+threadX]
+		if count7 != 0 {
+			/*line equalize.go:45*/ atomic.AddUint32(&counts[at8+threadX], count7)
 		}
-	}
+	} /*line quern_gen.go:821:1*/
 }
 
 //go:noinline
@@ -832,23 +832,23 @@ func quernRow5Histogram(r *host.Run, bFirst4 int, local *[256]uint32, counts []u
 			row17 := local[bFirst4:][:count10]
 			row18 := counts[bFirst4:][:count10]
 			for threadX := range count10 {
-				/*line equalize.go:44:10000*/ count9 := row17[threadX]
-				/*line equalize.go:45:10000*/ if count9 != 0 {
-					/*line equalize.go:45:10000*/ atomic.AddUint32(&row18[threadX], count9) /*line quern_gen.go:837:1*/
+				/*line equalize.go:44*/ count9 := row17[threadX]
+				if count9 != 0 {
+					/*line equalize.go:45*/ atomic.AddUint32(&row18[threadX], count9)
 				}
 			}
-			/*line equalize.go:48:10000*/ return /*line quern_gen.go:840:1*/
+			/*line equalize.go:48:10000*/ return
 		}
 	}
-	/*line equalize.go:51:10000*/ for threadX := range 256 {
-		/*line equalize.go:52:10000*/ r.ThreadIdx.X = threadX
+	/*line equalize.go:51*/ for threadX := range 256 {
+		r.ThreadIdx.X = threadX
 		/*line equalize.go:43*/ if bFirst4+threadX < 256 {
-			/*line equalize.go:44:10000*/ count9 := local[bFirst4+threadX]
-			/*line equalize.go:45:10000*/ if count9 != 0 {
-				/*line equalize.go:45:10000*/ atomic.AddUint32(&counts[bFirst4+threadX], count9) /*line quern_gen.go:848:1*/
+			count9 := local[bFirst4+threadX]
+			if count9 != 0 {
+				/*line equalize.go:45*/ atomic.AddUint32(&counts[bFirst4+threadX], count9)
 			}
 		}
-	}
+	} /*line quern_gen.go:851:1*/
 }
 
 func quernPlainToneCurve(r *host.Run) {
@@ -878,26 +878,26 @@ func quernHostToneCurve(r *host.Run) {
 			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
-					/*line equalize.go:65:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					/*line equalize.go:66:10000*/ first := (threadZ*1 + threadY) * 256
-					/*line equalize.go:67:10000*/ quernRow2ToneCurve(r, lefts, first, d, sums) /*line quern_gen.go:883:1*/
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first := (threadZ*1 + threadY) * 256
+					quernRow2ToneCurve(r, lefts, first, d, sums)
 				}
 			}
 			/*line equalize.go:70:10000*/ for threadZ := range 1 {
 				/*line equalize.go:71:10000*/ for threadY := range 1 {
-					/*line equalize.go:72:10000*/ first2 := (threadZ*1 + threadY) * 256
-					/*line equalize.go:73:10000*/ quernRow3ToneCurve(r, lefts, first2, sums) /*line quern_gen.go:889:1*/
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow3ToneCurve(r, lefts, first2, sums)
 				}
 			}
 		}
 		/*line equalize.go:71:10000*/ total = max(sums[255], 1)
-		/*line equalize.go:72:10000*/ for threadZ := range 1 {
-			/*line equalize.go:73:10000*/ for threadY := range 1 {
-				/*line equalize.go:74:10000*/ r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				/*line equalize.go:75:10000*/ quernRow4ToneCurve(r, sums, total, strength, curve) /*line quern_gen.go:897:1*/
+		/*line equalize.go:72*/ for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow4ToneCurve(r, sums, total, strength, curve)
 			}
 		}
-	}
+	} /*line quern_gen.go:900:1*/
 }
 
 //go:noinline
@@ -922,21 +922,21 @@ func quernRow2ToneCurve(r *host.Run, lefts []uint32, first int, d int, sums *[25
 //line equalize.go:62
 			var left uint32
 			if threadX >= d {
-				left = row2[threadX] /*line quern_gen.go:925:1*/
+				left = row2[threadX]
 			}
-			/*line equalize.go:66:10000*/ leftRow[threadX] = left /*line quern_gen.go:927:1*/
+			/*line equalize.go:66:10000*/ leftRow[threadX] = left
 		}
-		/*line equalize.go:68:10000*/ return /*line quern_gen.go:929:1*/
+		/*line equalize.go:68*/ return
 	}
 	/*line equalize.go:70:10000*/ for threadX := range 256 {
-		/*line equalize.go:71:10000*/ r.ThreadIdx.X = threadX
+		r.ThreadIdx.X = threadX
 //line equalize.go:62
 		var left uint32
 		if threadX >= d {
-			left = sums[threadX-d] /*line quern_gen.go:936:1*/
+			left = sums[threadX-d]
 		}
-		/*line equalize.go:66:10000*/ leftRow[threadX] = left /*line quern_gen.go:938:1*/
-	}
+		/*line equalize.go:66:10000*/ leftRow[threadX] = left
+	} /*line quern_gen.go:939:1*/
 }
 
 //go:noinline
@@ -944,8 +944,8 @@ func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2 int, sums *[256]uint
 	leftRow := (*[256]uint32)(lefts[first2:])
 	for threadX := range 256 {
 		left := leftRow[threadX]
-		/*line equalize.go:67:10000*/ sums[threadX] += left /*line quern_gen.go:947:1*/
-	}
+		/*line equalize.go:67*/ sums[threadX] += left
+	} /*line quern_gen.go:948:1*/
 }
 
 //go:noinline
@@ -954,25 +954,25 @@ func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength f
 		row3 := (*[256]float32)(curve[1:])
 		for threadX := range 256 {
 			identity := float32(threadX+1) * 0.00390625
-			/*line equalize.go:73:10000*/ t2 := float32(sums[threadX]) / float32(total)
-			/*line equalize.go:74:10000*/ result0 := identity + strength*(t2-identity)
-			/*line equalize.go:75:10000*/ row3[threadX] = result0
-			/*line equalize.go:74:10000*/ if threadX == 0 {
-				/*line equalize.go:75:10000*/ curve[0] = 0 /*line quern_gen.go:961:1*/
+			/*line equalize.go:73*/ t2 := float32(sums[threadX]) / float32(total)
+			result0 := identity + strength*(t2-identity)
+			row3[threadX] = result0
+			/*line equalize.go:74*/ if threadX == 0 {
+				curve[0] = 0
 			}
 		}
-		/*line equalize.go:78*/ return
+		return
 	}
-	/*line equalize.go:80:10000*/ for threadX := range 256 {
-		/*line equalize.go:81:10000*/ r.ThreadIdx.X = threadX
-		/*line equalize.go:82:10000*/ identity := float32(threadX+1) * 0.00390625
-		/*line equalize.go:73:10000*/ t2 := float32(sums[threadX]) / float32(total)
-		/*line equalize.go:74:10000*/ result0 := identity + strength*(t2-identity)
-		/*line equalize.go:73:10000*/ curve[threadX+1] = result0
-		/*line equalize.go:74:10000*/ if threadX == 0 {
-			/*line equalize.go:75:10000*/ curve[0] = 0 /*line quern_gen.go:973:1*/
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		identity := float32(threadX+1) * 0.00390625
+		/*line equalize.go:73*/ t2 := float32(sums[threadX]) / float32(total)
+		result0 := identity + strength*(t2-identity)
+		/*line equalize.go:73*/ curve[threadX+1] = result0
+		if threadX == 0 {
+			curve[0] = 0
 		}
-	}
+	} /*line quern_gen.go:975:1*/
 }
 
 func quernPlainEqualize(r *host.Run) {
@@ -1015,20 +1015,20 @@ func quernRow1Equalize(r *host.Run, base int, n int, planes []float32, size int,
 			row3 := planes[base3:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line equalize.go:88:10000*/ c := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
-				/*line equalize.go:89:10000*/ result0 := c.luminance()
-				/*line equalize.go:90:10000*/ y := max(result0, 6e-05)
-				/*line equalize.go:90:10000*/ t2 := y
-				/*line equalize.go:90:10000*/ result02 := encodeSRGB(t2)
-				/*line equalize.go:91:10000*/ tone := result02 * 256
-				/*line equalize.go:91:10000*/ b := min(host.Int64[int](tone), 255)
-				/*line equalize.go:92:10000*/ t4 := curve[b]
-				/*line equalize.go:92:10000*/ t5 := curve[b+1]
-				/*line equalize.go:93*/ t6 := tone - float32(b)
+				/*line equalize.go:88*/ c := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
+				result0 := c.luminance()
+				y := max(result0, 6e-05)
+				/*line equalize.go:90*/ t2 := y
+				/*line equalize.go:90*/ result02 := encodeSRGB(t2)
+				tone := result02 * 256
+				/*line equalize.go:91*/ b := min(host.Int64[int](tone), 255)
+				t4 := curve[b]
+				/*line equalize.go:92*/ t5 := curve[b+1]
+				t6 := tone - float32(b)
 				result03 := t4 + t6*(t5-t4)
 				t8 := result03
-				/*line equalize.go:92:10000*/ result04 := decodeSRGB(t8)
-				/*line equalize.go:93*/ target := result04
+				/*line equalize.go:92*/ result04 := decodeSRGB(t8)
+				target := result04
 				/*line equalize.go:93*/ t10 := target / y
 				/*line equalize.go:93*/ result05 := c.scale(t10)
 				c = result05
@@ -1043,22 +1043,22 @@ func quernRow1Equalize(r *host.Run, base int, n int, planes []float32, size int,
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line equalize.go:85:10000*/ if i >= n {
-			/*line equalize.go:86:10000*/ continue /*line quern_gen.go:1046:1*/
+			continue
 		}
 		/*line equalize.go:88:10000*/ c := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
-		/*line equalize.go:89:10000*/ result0 := c.luminance()
-		/*line equalize.go:90:10000*/ y := max(result0, 6e-05)
-		/*line equalize.go:90:10000*/ t2 := y
-		/*line equalize.go:90:10000*/ result02 := encodeSRGB(t2)
-		/*line equalize.go:91:10000*/ tone := result02 * 256
-		/*line equalize.go:91:10000*/ b := min(host.Int64[int](tone), 255)
-		/*line equalize.go:92:10000*/ t4 := curve[b]
-		/*line equalize.go:92:10000*/ t5 := curve[b+1]
-		/*line equalize.go:93*/ t6 := tone - float32(b)
+		result0 := c.luminance()
+		y := max(result0, 6e-05)
+		/*line equalize.go:90*/ t2 := y
+		/*line equalize.go:90*/ result02 := encodeSRGB(t2)
+		tone := result02 * 256
+		/*line equalize.go:91*/ b := min(host.Int64[int](tone), 255)
+		t4 := curve[b]
+		/*line equalize.go:92*/ t5 := curve[b+1]
+		t6 := tone - float32(b)
 		result03 := t4 + t6*(t5-t4)
 		t8 := result03
-		/*line equalize.go:92:10000*/ result04 := decodeSRGB(t8)
-		/*line equalize.go:93*/ target := result04
+		/*line equalize.go:92*/ result04 := decodeSRGB(t8)
+		target := result04
 		/*line equalize.go:93*/ t10 := target / y
 		/*line equalize.go:93*/ result05 := c.scale(t10)
 		c = result05
@@ -1119,14 +1119,14 @@ func quernRow1ToLinear(r *host.Run, base int, n int, pixels []uint32, table []fl
 				c = result0
 				/*line kernels.go:24*/ row2[threadX] = c.R
 				row3[threadX] = c.G
-				row4[threadX] = c.B /*line quern_gen.go:1122:1*/
+				row4[threadX] = c.B
 			}
-			/*line kernels.go:28:20000*/ return /*line quern_gen.go:1124:1*/
+			/*line kernels.go:28:20000*/ return
 		}
 	}
-	/*line kernels.go:31:20000*/ for threadX := range width {
-		/*line kernels.go:32:20000*/ r.ThreadIdx.X = threadX
-		/*line kernels.go:33:20000*/ i := base + threadX
+	/*line kernels.go:31*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line kernels.go:18*/ if i >= n {
 			continue
 		}
@@ -1138,8 +1138,8 @@ func quernRow1ToLinear(r *host.Run, base int, n int, pixels []uint32, table []fl
 		c = result0
 		/*line kernels.go:24*/ planes[i] = c.R
 		planes[n+i] = c.G
-		planes[size+i] = c.B /*line quern_gen.go:1141:1*/
-	}
+		planes[size+i] = c.B
+	} /*line quern_gen.go:1142:1*/
 }
 
 func quernPlainToSRGB(r *host.Run) {
@@ -1183,40 +1183,40 @@ func quernRow1ToSRGB(r *host.Run, base int, n int, planes []float32, size int, p
 			row4 := pixels[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line kernels.go:35:20000*/ t1 := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
-				/*line kernels.go:35:20000*/ result0 := quernFunc1ToSRGB(t1)
-				/*line kernels.go:36:20000*/ row4[threadX] = result0 /*line quern_gen.go:1188:1*/
+				/*line kernels.go:35*/ t1 := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
+				/*line kernels.go:35*/ result0 := quernFunc1ToSRGB(t1)
+				row4[threadX] = result0
 			}
-			/*line kernels.go:38:20000*/ return /*line quern_gen.go:1190:1*/
+			return
 		}
 	}
 	/*line kernels.go:41:20000*/ for threadX := range width {
-		/*line kernels.go:42:20000*/ r.ThreadIdx.X = threadX
-		/*line kernels.go:43:20000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line kernels.go:34:20000*/ if i < n {
-			/*line kernels.go:35:20000*/ t1 := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
-			/*line kernels.go:35:20000*/ result0 := quernFunc1ToSRGB(t1)
-			/*line kernels.go:35:20000*/ pixels[i] = result0 /*line quern_gen.go:1199:1*/
+			t1 := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
+			/*line kernels.go:35*/ result0 := quernFunc1ToSRGB(t1)
+			/*line kernels.go:35*/ pixels[i] = result0
 		}
-	}
+	} /*line quern_gen.go:1201:1*/
 }
 
 // quernFunc1ToSRGB is main.pack.
 func quernFunc1ToSRGB(c rgb) uint32 {
-	/*line color.go:69:30000*/ t1 := c.R
-	/*line color.go:69:30000*/ result0 := quernFunc2ToSRGB(t1)
-	/*line color.go:70:30000*/ t3 := c.G
-	/*line color.go:69:30000*/ result02 := quernFunc2ToSRGB(t3)
-	/*line color.go:70:30000*/ t5 := c.B
-	/*line color.go:69:30000*/ result03 := quernFunc2ToSRGB(t5)
-	/*line color.go:70:30000*/ return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:1212:1*/
+	/*line color.go:69*/ t1 := c.R
+	/*line color.go:69*/ result0 := quernFunc2ToSRGB(t1)
+	t3 := c.G
+	/*line color.go:69*/ result02 := quernFunc2ToSRGB(t3)
+	t5 := c.B
+	/*line color.go:69*/ result03 := quernFunc2ToSRGB(t5)
+	return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:1212:1*/
 }
 
 // quernFunc2ToSRGB is main.quantise.
 func quernFunc2ToSRGB(linear float32) uint32 {
-	/*line color.go:73:30000*/ t1 := linear
-	/*line color.go:73:30000*/ result0 := encodeSRGB(t1)
-	/*line color.go:74:30000*/ return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:1219:1*/
+	/*line color.go:73*/ t1 := linear
+	/*line color.go:73*/ result0 := encodeSRGB(t1)
+	return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:1219:1*/
 }
 
 func quernPlainSharpen(r *host.Run) {
@@ -1254,20 +1254,20 @@ func quernRow1Sharpen(r *host.Run, base int, planes []float32, amount float32, b
 			row := planes[base:][:count]
 			row2 := blurred[base:][:count]
 			for threadX := range count {
-				/*line kernels.go:45:20000*/ v := row[threadX]
-				/*line kernels.go:46:20000*/ row[threadX] = max(0, v+amount*(v-row2[threadX])) /*line quern_gen.go:1258:1*/
+				/*line kernels.go:45*/ v := row[threadX]
+				row[threadX] = max(0, v+amount*(v-row2[threadX]))
 			}
-			/*line kernels.go:48:20000*/ return /*line quern_gen.go:1260:1*/
+			/*line kernels.go:48:20000*/ return
 		}
 	}
 	/*line kernels.go:51:20000*/ for threadX := range width {
-		/*line kernels.go:52:20000*/ r.ThreadIdx.X = threadX
-		/*line kernels.go:53:20000*/ i := base + threadX
+		r.ThreadIdx.X = threadX
+		i := base + threadX
 		/*line kernels.go:44:20000*/ if i < len(planes) {
-			/*line kernels.go:45:20000*/ v := planes[i]
-			/*line kernels.go:46:20000*/ planes[i] = max(0, v+amount*(v-blurred[i])) /*line quern_gen.go:1268:1*/
+			v := planes[i]
+			planes[i] = max(0, v+amount*(v-blurred[i]))
 		}
-	}
+	} /*line quern_gen.go:1270:1*/
 }
 
 func quernPlainRotateBilinear(r *host.Run) {
@@ -1331,190 +1331,190 @@ func quernRow1RotateBilinear(r *host.Run, base int, outW int, y int, outH int, r
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				x := base + threadX
-				/*line rotate.go:44:40000*/ sx, sy := r2.source(x, y)
-				/*line rotate.go:45:40000*/ sx2 := sx
-				/*line rotate.go:46:40000*/ sy2 := sy
-				/*line rotate.go:45:40000*/ t7 := sx2
-				/*line rotate.go:46:40000*/ t8 := sy2
-				/*line rotate.go:45:40000*/ result0 := coverage(t7, t8, w, h)
-				/*line rotate.go:46:40000*/ alpha := result0
-				/*line rotate.go:46:40000*/ c := background
-				/*line rotate.go:47:40000*/ if alpha > 0 {
-					/*line rotate.go:48:40000*/ t12 := float32(math.Floor(float64(sx2)))
-					/*line rotate.go:49:40000*/ t13 := float32(math.Floor(float64(sy2)))
-					/*line rotate.go:50:40000*/ fx := t12
-					/*line rotate.go:51:40000*/ fy := t13
-					/*line rotate.go:49:40000*/ t14 := sx2 - fx
-					/*line rotate.go:50:40000*/ t15 := sy2 - fy
-					/*line rotate.go:51:40000*/ tx := t14
-					/*line rotate.go:52:40000*/ ty := t15
-					/*line rotate.go:50:40000*/ t16 := host.Int64[int](fx)
-					/*line rotate.go:51:40000*/ result02 := min(max(t16, 0), t17)
-					/*line rotate.go:52:40000*/ t19 := result02
-					/*line rotate.go:53:40000*/ t20 := host.Int64[int](fx) + 1
-					/*line rotate.go:54:40000*/ result03 := min(max(t20, 0), t21)
-					/*line rotate.go:55:40000*/ t23 := result03
-					/*line rotate.go:56:40000*/ x0 := t19
-					/*line rotate.go:57:40000*/ x1 := t23
-					/*line rotate.go:51:40000*/ t24 := host.Int64[int](fy)
-					/*line rotate.go:52:40000*/ result04 := min(max(t24, 0), t25)
-					/*line rotate.go:53:40000*/ t27 := result04 * w
-					/*line rotate.go:54:40000*/ t28 := host.Int64[int](fy) + 1
-					/*line rotate.go:55:40000*/ result05 := min(max(t28, 0), t29)
-					/*line rotate.go:56:40000*/ t31 := result05 * w
-					/*line rotate.go:57:40000*/ y0 := t27
-					/*line rotate.go:58:40000*/ y1 := t31
-					/*line rotate.go:55:40000*/ t32 := in[plane+y0+x0]
-					/*line rotate.go:55:40000*/ t33 := in[plane+y0+x1]
-					/*line rotate.go:56:40000*/ t34 := tx
-					/*line rotate.go:57:40000*/ result06 := t32 + t34*(t33-t32)
-					/*line rotate.go:58:40000*/ top := result06
-					/*line rotate.go:56:40000*/ t36 := in[plane+y1+x0]
-					/*line rotate.go:56:40000*/ t37 := in[plane+y1+x1]
-					/*line rotate.go:57:40000*/ t38 := tx
-					/*line rotate.go:58:40000*/ result07 := t36 + t38*(t37-t36)
-					/*line rotate.go:59:40000*/ bottom := result07
-					/*line rotate.go:57:40000*/ t40 := top
-					/*line rotate.go:58:40000*/ t41 := bottom
-					/*line rotate.go:59:40000*/ t42 := ty
-					/*line rotate.go:60:40000*/ result08 := t40 + t42*(t41-t40)
-					/*line rotate.go:61:40000*/ v_0 := result08
-					/*line rotate.go:55:40000*/ t322 := in[plane2+y0+x0]
-					/*line rotate.go:55:40000*/ t332 := in[plane2+y0+x1]
-					/*line rotate.go:56:40000*/ t342 := tx
-					/*line rotate.go:57:40000*/ result09 := t322 + t342*(t332-t322)
-					/*line rotate.go:58:40000*/ top2 := result09
-					/*line rotate.go:56:40000*/ t362 := in[plane2+y1+x0]
-					/*line rotate.go:56:40000*/ t372 := in[plane2+y1+x1]
-					/*line rotate.go:57:40000*/ t382 := tx
-					/*line rotate.go:58:40000*/ result010 := t362 + t382*(t372-t362)
-					/*line rotate.go:59:40000*/ bottom2 := result010
-					/*line rotate.go:57:40000*/ t402 := top2
-					/*line rotate.go:58:40000*/ t412 := bottom2
-					/*line rotate.go:59:40000*/ t422 := ty
-					/*line rotate.go:60:40000*/ result011 := t402 + t422*(t412-t402)
-					/*line rotate.go:61:40000*/ v_1 := result011
-					/*line rotate.go:55:40000*/ t323 := in[plane3+y0+x0]
-					/*line rotate.go:55:40000*/ t333 := in[plane3+y0+x1]
-					/*line rotate.go:56:40000*/ t343 := tx
-					/*line rotate.go:57:40000*/ result012 := t323 + t343*(t333-t323)
-					/*line rotate.go:58:40000*/ top3 := result012
-					/*line rotate.go:56:40000*/ t363 := in[plane3+y1+x0]
-					/*line rotate.go:56:40000*/ t373 := in[plane3+y1+x1]
-					/*line rotate.go:57:40000*/ t383 := tx
-					/*line rotate.go:58:40000*/ result013 := t363 + t383*(t373-t363)
-					/*line rotate.go:59:40000*/ bottom3 := result013
-					/*line rotate.go:57:40000*/ t403 := top3
-					/*line rotate.go:58:40000*/ t413 := bottom3
-					/*line rotate.go:59:40000*/ t423 := ty
-					/*line rotate.go:60:40000*/ result014 := t403 + t423*(t413-t403)
-					/*line rotate.go:61:40000*/ v_2 := result014
-					/*line rotate.go:59:40000*/ t44 := rgb{R: v_0, G: v_1, B: v_2}
-					/*line rotate.go:60:40000*/ t45 := alpha
-					/*line rotate.go:59:40000*/ result015 := background.mix(t44, t45)
-					/*line rotate.go:60:40000*/ c = result015 /*line quern_gen.go:1415:1*/
+				/*line rotate.go:44*/ sx, sy := r2.source(x, y)
+				sx2 := sx
+				sy2 := sy
+				/*line rotate.go:45*/ t7 := sx2
+				t8 := sy2
+				/*line rotate.go:45*/ result0 := coverage(t7, t8, w, h)
+				alpha := result0
+				/*line rotate.go:46*/ c := background
+				/*line rotate.go:47:30000*/ if alpha > 0 {
+					t12 := float32(math.Floor(float64(sx2)))
+					t13 := float32(math.Floor(float64(sy2)))
+					fx := t12
+					fy := t13
+					/*line rotate.go:49*/ t14 := sx2 - fx
+					t15 := sy2 - fy
+					tx := t14
+					ty := t15
+					/*line rotate.go:50*/ t16 := host.Int64[int](fx)
+					result02 := min(max(t16, 0), t17)
+					t19 := result02
+					t20 := host.Int64[int](fx) + 1
+					result03 := min(max(t20, 0), t21)
+					t23 := result03
+					x0 := t19
+					x1 := t23
+					/*line rotate.go:51*/ t24 := host.Int64[int](fy)
+					result04 := min(max(t24, 0), t25)
+					t27 := result04 * w
+					t28 := host.Int64[int](fy) + 1
+					result05 := min(max(t28, 0), t29)
+					t31 := result05 * w
+					y0 := t27
+					y1 := t31
+					/*line rotate.go:55*/ t32 := in[plane+y0+x0]
+					/*line rotate.go:55*/ t33 := in[plane+y0+x1]
+					t34 := tx
+					result06 := t32 + t34*(t33-t32)
+					top := result06
+					/*line rotate.go:56*/ t36 := in[plane+y1+x0]
+					/*line rotate.go:56*/ t37 := in[plane+y1+x1]
+					t38 := tx
+					result07 := t36 + t38*(t37-t36)
+					bottom := result07
+					/*line rotate.go:57*/ t40 := top
+					t41 := bottom
+					t42 := ty
+					result08 := t40 + t42*(t41-t40)
+					v_0 := result08
+					/*line rotate.go:55*/ t322 := in[plane2+y0+x0]
+					/*line rotate.go:55*/ t332 := in[plane2+y0+x1]
+					t342 := tx
+					result09 := t322 + t342*(t332-t322)
+					top2 := result09
+					/*line rotate.go:56*/ t362 := in[plane2+y1+x0]
+					/*line rotate.go:56*/ t372 := in[plane2+y1+x1]
+					t382 := tx
+					result010 := t362 + t382*(t372-t362)
+					bottom2 := result010
+					/*line rotate.go:57*/ t402 := top2
+					t412 := bottom2
+					t422 := ty
+					result011 := t402 + t422*(t412-t402)
+					v_1 := result011
+					/*line rotate.go:55*/ t323 := in[plane3+y0+x0]
+					/*line rotate.go:55*/ t333 := in[plane3+y0+x1]
+					t343 := tx
+					result012 := t323 + t343*(t333-t323)
+					top3 := result012
+					/*line rotate.go:56*/ t363 := in[plane3+y1+x0]
+					/*line rotate.go:56*/ t373 := in[plane3+y1+x1]
+					t383 := tx
+					result013 := t363 + t383*(t373-t363)
+					bottom3 := result013
+					/*line rotate.go:57*/ t403 := top3
+					t413 := bottom3
+					t423 := ty
+					result014 := t403 + t423*(t413-t403)
+					v_2 := result014
+					/*line rotate.go:59*/ t44 := rgb{R: v_0, G: v_1, B: v_2}
+					t45 := alpha
+					/*line rotate.go:59*/ result015 := background.mix(t44, t45)
+					c = result015
 				}
-				/*line rotate.go:61:40000*/ row[threadX] = c.R
-				/*line rotate.go:62:40000*/ row2[threadX] = c.G
-				/*line rotate.go:63:40000*/ row3[threadX] = c.B /*line quern_gen.go:1419:1*/
+				/*line rotate.go:61:30000*/ row[threadX] = c.R
+				row2[threadX] = c.G
+				row3[threadX] = c.B
 			}
-			/*line rotate.go:65:40000*/ return /*line quern_gen.go:1421:1*/
+			/*line rotate.go:65:30000*/ return
 		}
 	}
-	/*line rotate.go:68:40000*/ for threadX := range width {
-		/*line rotate.go:69:40000*/ r.ThreadIdx.X = threadX
-		/*line rotate.go:70:40000*/ x := base + threadX
-		/*line rotate.go:71:40000*/ t1 := start + x
-		/*line rotate.go:40:40000*/ if x >= outW || y >= outH {
-			/*line rotate.go:41:40000*/ continue /*line quern_gen.go:1429:1*/
+	/*line rotate.go:68:30000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		t1 := start + x
+		/*line rotate.go:40:30000*/ if x >= outW || y >= outH {
+			continue
 		}
-		/*line rotate.go:44:40000*/ sx, sy := r2.source(x, y)
-		/*line rotate.go:45:40000*/ sx2 := sx
-		/*line rotate.go:46:40000*/ sy2 := sy
-		/*line rotate.go:45:40000*/ t7 := sx2
-		/*line rotate.go:46:40000*/ t8 := sy2
-		/*line rotate.go:45:40000*/ result0 := coverage(t7, t8, w, h)
-		/*line rotate.go:46:40000*/ alpha := result0
-		/*line rotate.go:46:40000*/ c := background
-		/*line rotate.go:47:40000*/ if alpha > 0 {
-			/*line rotate.go:48:40000*/ t12 := float32(math.Floor(float64(sx2)))
-			/*line rotate.go:49:40000*/ t13 := float32(math.Floor(float64(sy2)))
-			/*line rotate.go:50:40000*/ fx := t12
-			/*line rotate.go:51:40000*/ fy := t13
-			/*line rotate.go:49:40000*/ t14 := sx2 - fx
-			/*line rotate.go:50:40000*/ t15 := sy2 - fy
-			/*line rotate.go:51:40000*/ tx := t14
-			/*line rotate.go:52:40000*/ ty := t15
-			/*line rotate.go:50:40000*/ t16 := host.Int64[int](fx)
-			/*line rotate.go:51:40000*/ result02 := min(max(t16, 0), t17)
-			/*line rotate.go:52:40000*/ t19 := result02
-			/*line rotate.go:53:40000*/ t20 := host.Int64[int](fx) + 1
-			/*line rotate.go:54:40000*/ result03 := min(max(t20, 0), t21)
-			/*line rotate.go:55:40000*/ t23 := result03
-			/*line rotate.go:56:40000*/ x0 := t19
-			/*line rotate.go:57:40000*/ x1 := t23
-			/*line rotate.go:51:40000*/ t24 := host.Int64[int](fy)
-			/*line rotate.go:52:40000*/ result04 := min(max(t24, 0), t25)
-			/*line rotate.go:53:40000*/ t27 := result04 * w
-			/*line rotate.go:54:40000*/ t28 := host.Int64[int](fy) + 1
-			/*line rotate.go:55:40000*/ result05 := min(max(t28, 0), t29)
-			/*line rotate.go:56:40000*/ t31 := result05 * w
-			/*line rotate.go:57:40000*/ y0 := t27
-			/*line rotate.go:58:40000*/ y1 := t31
-			/*line rotate.go:55:40000*/ t32 := in[plane+y0+x0]
-			/*line rotate.go:55:40000*/ t33 := in[plane+y0+x1]
-			/*line rotate.go:56:40000*/ t34 := tx
-			/*line rotate.go:57:40000*/ result06 := t32 + t34*(t33-t32)
-			/*line rotate.go:58:40000*/ top := result06
-			/*line rotate.go:56:40000*/ t36 := in[plane+y1+x0]
-			/*line rotate.go:56:40000*/ t37 := in[plane+y1+x1]
-			/*line rotate.go:57:40000*/ t38 := tx
-			/*line rotate.go:58:40000*/ result07 := t36 + t38*(t37-t36)
-			/*line rotate.go:59:40000*/ bottom := result07
-			/*line rotate.go:57:40000*/ t40 := top
-			/*line rotate.go:58:40000*/ t41 := bottom
-			/*line rotate.go:59:40000*/ t42 := ty
-			/*line rotate.go:60:40000*/ result08 := t40 + t42*(t41-t40)
-			/*line rotate.go:61:40000*/ v_0 := result08
-			/*line rotate.go:55:40000*/ t322 := in[plane2+y0+x0]
-			/*line rotate.go:55:40000*/ t332 := in[plane2+y0+x1]
-			/*line rotate.go:56:40000*/ t342 := tx
-			/*line rotate.go:57:40000*/ result09 := t322 + t342*(t332-t322)
-			/*line rotate.go:58:40000*/ top2 := result09
-			/*line rotate.go:56:40000*/ t362 := in[plane2+y1+x0]
-			/*line rotate.go:56:40000*/ t372 := in[plane2+y1+x1]
-			/*line rotate.go:57:40000*/ t382 := tx
-			/*line rotate.go:58:40000*/ result010 := t362 + t382*(t372-t362)
-			/*line rotate.go:59:40000*/ bottom2 := result010
-			/*line rotate.go:57:40000*/ t402 := top2
-			/*line rotate.go:58:40000*/ t412 := bottom2
-			/*line rotate.go:59:40000*/ t422 := ty
-			/*line rotate.go:60:40000*/ result011 := t402 + t422*(t412-t402)
-			/*line rotate.go:61:40000*/ v_1 := result011
-			/*line rotate.go:55:40000*/ t323 := in[plane3+y0+x0]
-			/*line rotate.go:55:40000*/ t333 := in[plane3+y0+x1]
-			/*line rotate.go:56:40000*/ t343 := tx
-			/*line rotate.go:57:40000*/ result012 := t323 + t343*(t333-t323)
-			/*line rotate.go:58:40000*/ top3 := result012
-			/*line rotate.go:56:40000*/ t363 := in[plane3+y1+x0]
-			/*line rotate.go:56:40000*/ t373 := in[plane3+y1+x1]
-			/*line rotate.go:57:40000*/ t383 := tx
-			/*line rotate.go:58:40000*/ result013 := t363 + t383*(t373-t363)
-			/*line rotate.go:59:40000*/ bottom3 := result013
-			/*line rotate.go:57:40000*/ t403 := top3
-			/*line rotate.go:58:40000*/ t413 := bottom3
-			/*line rotate.go:59:40000*/ t423 := ty
-			/*line rotate.go:60:40000*/ result014 := t403 + t423*(t413-t403)
-			/*line rotate.go:61:40000*/ v_2 := result014
-			/*line rotate.go:59:40000*/ t44 := rgb{R: v_0, G: v_1, B: v_2}
-			/*line rotate.go:60:40000*/ t45 := alpha
-			/*line rotate.go:59:40000*/ result015 := background.mix(t44, t45)
-			/*line rotate.go:60:40000*/ c = result015 /*line quern_gen.go:1512:1*/
+		/*line rotate.go:44:30000*/ sx, sy := r2.source(x, y)
+		sx2 := sx
+		sy2 := sy
+		/*line rotate.go:45*/ t7 := sx2
+		t8 := sy2
+		/*line rotate.go:45*/ result0 := coverage(t7, t8, w, h)
+		alpha := result0
+		/*line rotate.go:46*/ c := background
+		/*line rotate.go:47:30000*/ if alpha > 0 {
+			t12 := float32(math.Floor(float64(sx2)))
+			t13 := float32(math.Floor(float64(sy2)))
+			fx := t12
+			fy := t13
+			/*line rotate.go:49*/ t14 := sx2 - fx
+			t15 := sy2 - fy
+			tx := t14
+			ty := t15
+			/*line rotate.go:50*/ t16 := host.Int64[int](fx)
+			result02 := min(max(t16, 0), t17)
+			t19 := result02
+			t20 := host.Int64[int](fx) + 1
+			result03 := min(max(t20, 0), t21)
+			t23 := result03
+			x0 := t19
+			x1 := t23
+			/*line rotate.go:51*/ t24 := host.Int64[int](fy)
+			result04 := min(max(t24, 0), t25)
+			t27 := result04 * w
+			t28 := host.Int64[int](fy) + 1
+			result05 := min(max(t28, 0), t29)
+			t31 := result05 * w
+			y0 := t27
+			y1 := t31
+			/*line rotate.go:55*/ t32 := in[plane+y0+x0]
+			/*line rotate.go:55*/ t33 := in[plane+y0+x1]
+			t34 := tx
+			result06 := t32 + t34*(t33-t32)
+			top := result06
+			/*line rotate.go:56*/ t36 := in[plane+y1+x0]
+			/*line rotate.go:56*/ t37 := in[plane+y1+x1]
+			t38 := tx
+			result07 := t36 + t38*(t37-t36)
+			bottom := result07
+			/*line rotate.go:57*/ t40 := top
+			t41 := bottom
+			t42 := ty
+			result08 := t40 + t42*(t41-t40)
+			v_0 := result08
+			/*line rotate.go:55*/ t322 := in[plane2+y0+x0]
+			/*line rotate.go:55*/ t332 := in[plane2+y0+x1]
+			t342 := tx
+			result09 := t322 + t342*(t332-t322)
+			top2 := result09
+			/*line rotate.go:56*/ t362 := in[plane2+y1+x0]
+			/*line rotate.go:56*/ t372 := in[plane2+y1+x1]
+			t382 := tx
+			result010 := t362 + t382*(t372-t362)
+			bottom2 := result010
+			/*line rotate.go:57*/ t402 := top2
+			t412 := bottom2
+			t422 := ty
+			result011 := t402 + t422*(t412-t402)
+			v_1 := result011
+			/*line rotate.go:55*/ t323 := in[plane3+y0+x0]
+			/*line rotate.go:55*/ t333 := in[plane3+y0+x1]
+			t343 := tx
+			result012 := t323 + t343*(t333-t323)
+			top3 := result012
+			/*line rotate.go:56*/ t363 := in[plane3+y1+x0]
+			/*line rotate.go:56*/ t373 := in[plane3+y1+x1]
+			t383 := tx
+			result013 := t363 + t383*(t373-t363)
+			bottom3 := result013
+			/*line rotate.go:57*/ t403 := top3
+			t413 := bottom3
+			t423 := ty
+			result014 := t403 + t423*(t413-t403)
+			v_2 := result014
+			/*line rotate.go:59*/ t44 := rgb{R: v_0, G: v_1, B: v_2}
+			t45 := alpha
+			/*line rotate.go:59*/ result015 := background.mix(t44, t45)
+			c = result015
 		}
-		/*line rotate.go:61:40000*/ out[t1] = c.R
-		/*line rotate.go:62:40000*/ out[t2+t1] = c.G
-		/*line rotate.go:63:40000*/ out[size+t1] = c.B /*line quern_gen.go:1516:1*/
-	}
+		/*line rotate.go:61:30000*/ out[t1] = c.R
+		out[t2+t1] = c.G
+		out[size+t1] = c.B
+	} /*line quern_gen.go:1517:1*/
 }
 
 func quernPlainRotateBicubic(r *host.Run) {
@@ -1581,113 +1581,108 @@ func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2
 				x := base + threadX
 				/*line rotate.go:76*/ sx, sy := r2.source(x, y)
 				sx2 := sx
-				/*line rotate.go:78:40000*/ sy2 := sy
+				sy2 := sy
 				/*line rotate.go:77*/ t7 := sx2
-				/*line rotate.go:78:40000*/ t8 := sy2
+				t8 := sy2
 				/*line rotate.go:77*/ result0 := coverage(t7, t8, w, h)
-				/*line rotate.go:78:40000*/ alpha := result0
-				/*line rotate.go:78:40000*/ c := background
-				/*line rotate.go:79:40000*/ if alpha > 0 {
-					/*line rotate.go:80:40000*/ t12 := float32(math.Floor(float64(sx2)))
-					/*line rotate.go:81:40000*/ t13 := float32(math.Floor(float64(sy2)))
-					/*line rotate.go:82:40000*/ fx := t12
-					/*line rotate.go:83:40000*/ fy := t13
-					/*line rotate.go:81:40000*/ t14 := sx2 - fx
+				alpha := result0
+				/*line rotate.go:78*/ c := background
+				if alpha > 0 {
+					t12 := float32(math.Floor(float64(sx2)))
+					t13 := float32(math.Floor(float64(sy2)))
+					fx := t12
+					fy := t13
+					/*line rotate.go:81*/ t14 := sx2 - fx
 					/*line rotate.go:112*/ result0_0 := ((-0.5*t14+1)*t14 - 0.5) * t14
 					result0_1 := (1.5*t14-2.5)*t14*t14 + 1
 					result0_2 := ((-1.5*t14+2)*t14 + 0.5) * t14
 					result0_3 := (0.5*t14 - 0.5) * t14 * t14
-					/*line rotate.go:81:40000*/ t16_0 := result0_0
-					/*line rotate.go:82:40000*/ t16_1 := result0_1
-					/*line rotate.go:83:40000*/ t16_2 := result0_2
-					/*line rotate.go:84:40000*/ t16_3 := result0_3
-					/*line rotate.go:85:40000*/ t17 := sy2 - fy
+					/*line rotate.go:81*/ t16_0 := result0_0
+					t16_1 := result0_1
+					t16_2 := result0_2
+					t16_3 := result0_3
+					t17 := sy2 - fy
 					/*line rotate.go:112*/ result0_02 := ((-0.5*t17+1)*t17 - 0.5) * t17
 					result0_12 := (1.5*t17-2.5)*t17*t17 + 1
 					result0_22 := ((-1.5*t17+2)*t17 + 0.5) * t17
 					result0_32 := (0.5*t17 - 0.5) * t17 * t17
-					/*line rotate.go:81:40000*/ t19_0 := result0_02
-					/*line rotate.go:82:40000*/ t19_1 := result0_12
-					/*line rotate.go:83:40000*/ t19_2 := result0_22
-					/*line rotate.go:84:40000*/ t19_3 := result0_32
-					/*line rotate.go:85:40000*/ wx_0 := t16_0
-					/*line rotate.go:86:40000*/ wx_1 := t16_1
-					/*line rotate.go:87:40000*/ wx_2 := t16_2
-					/*line rotate.go:88:40000*/ wx_3 := t16_3
-					/*line rotate.go:89:40000*/ wy_0 := t19_0
-					/*line rotate.go:90:40000*/ wy_1 := t19_1
-					/*line rotate.go:91:40000*/ wy_2 := t19_2
-					/*line rotate.go:92:40000*/ wy_3 := t19_3
-					/*line rotate.go:84:40000*/ t20 := host.Int64[int](fx) - 1
-					/*line rotate.go:85:40000*/ result02 := min(max(t20, 0), t21)
-					/*line rotate.go:86:40000*/ columns_0 := result02
-					/*line rotate.go:85:40000*/ t23 := host.Int64[int](fy) - 1
-					/*line rotate.go:86:40000*/ result03 := min(max(t23, 0), t24)
-					/*line rotate.go:87:40000*/ rows_0 := result03 * w
-					/*line rotate.go:84:40000*/ t202 := host.Int64[int](fx)
-					/*line rotate.go:85:40000*/ result04 := min(max(t202, 0), t212)
-					/*line rotate.go:86:40000*/ columns_1 := result04
-					/*line rotate.go:85:40000*/ t232 := host.Int64[int](fy)
-					/*line rotate.go:86:40000*/ result05 := min(max(t232, 0), t242)
-					/*line rotate.go:87:40000*/ rows_1 := result05 * w
-					/*line rotate.go:84:40000*/ t203 := host.Int64[int](fx) + 1
-					/*line rotate.go:85:40000*/ result06 := min(max(t203, 0), t213)
-					/*line rotate.go:86:40000*/ columns_2 := result06
-					/*line rotate.go:85:40000*/ t233 := host.Int64[int](fy) + 1
-					/*line rotate.go:86:40000*/ result07 := min(max(t233, 0), t243)
-					/*line rotate.go:87:40000*/ rows_2 := result07 * w
-					/*line rotate.go:84:40000*/ t204 := host.Int64[int](fx) + 2
-					/*line rotate.go:85:40000*/ result08 := min(max(t204, 0), t214)
-					/*line rotate.go:86:40000*/ columns_3 := result08
-					/*line rotate.go:85:40000*/ t234 := host.Int64[int](fy) + 2
-					/*line rotate.go:86:40000*/ result09 := min(max(t234, 0), t244)
-					/*line rotate.go:87:40000*/ rows_3 := result09 * w
-					/*line rotate.go:87:40000*/ v := [3]float32{}
-					/*line rotate.go:88:40000*/ for p := 0; p < 3; p++ {
-						/*line rotate.go:89:40000*/ plane := p * w * h
-//line rotate.go:90:40000
+					/*line rotate.go:81*/ t19_0 := result0_02
+					t19_1 := result0_12
+					t19_2 := result0_22
+					t19_3 := result0_32
+					wx_0 := t16_0
+					wx_1 := t16_1
+					wx_2 := t16_2
+					wx_3 := t16_3
+					wy_0 := t19_0
+					wy_1 := t19_1
+					wy_2 := t19_2
+					wy_3 := t19_3
+					/*line rotate.go:84*/ t20 := host.Int64[int](fx) - 1
+					result02 := min(max(t20, 0), t21)
+					columns_0 := result02
+					/*line rotate.go:85*/ t23 := host.Int64[int](fy) - 1
+					result03 := min(max(t23, 0), t24)
+					rows_0 := result03 * w
+					/*line rotate.go:84*/ t202 := host.Int64[int](fx)
+					result04 := min(max(t202, 0), t212)
+					columns_1 := result04
+					/*line rotate.go:85*/ t232 := host.Int64[int](fy)
+					result05 := min(max(t232, 0), t242)
+					rows_1 := result05 * w
+					/*line rotate.go:84*/ t203 := host.Int64[int](fx) + 1
+					result06 := min(max(t203, 0), t213)
+					columns_2 := result06
+					/*line rotate.go:85*/ t233 := host.Int64[int](fy) + 1
+					result07 := min(max(t233, 0), t243)
+					rows_2 := result07 * w
+					/*line rotate.go:84*/ t204 := host.Int64[int](fx) + 2
+					result08 := min(max(t204, 0), t214)
+					columns_3 := result08
+					/*line rotate.go:85*/ t234 := host.Int64[int](fy) + 2
+					result09 := min(max(t234, 0), t244)
+					rows_3 := result09 * w
+					/*line rotate.go:87*/ v := [3]float32{}
+					/*line rotate.go:88:30000*/ for p := 0; p < 3; p++ {
+						plane := p * w * h
 						var sum float32
-						/*line rotate.go:92:40000*/ row := plane + rows_0
-//line rotate.go:93:40000
+						/*line rotate.go:92*/ row := plane + rows_0
 						var line float32
-						/*line rotate.go:95:40000*/ line += wx_0 * in[row+columns_0]
-						/*line rotate.go:95:40000*/ line += wx_1 * in[row+columns_1]
-						/*line rotate.go:95:40000*/ line += wx_2 * in[row+columns_2]
-						/*line rotate.go:95:40000*/ line += wx_3 * in[row+columns_3]
-						/*line rotate.go:97:40000*/ sum += wy_0 * line
-						/*line rotate.go:92:40000*/ row2 := plane + rows_1
-//line rotate.go:93:40000
+						/*line rotate.go:95*/ line += wx_0 * in[row+columns_0]
+						/*line rotate.go:95*/ line += wx_1 * in[row+columns_1]
+						/*line rotate.go:95*/ line += wx_2 * in[row+columns_2]
+						/*line rotate.go:95*/ line += wx_3 * in[row+columns_3]
+						/*line rotate.go:97*/ sum += wy_0 * line
+						/*line rotate.go:92*/ row2 := plane + rows_1
 						var line2 float32
-						/*line rotate.go:95:40000*/ line2 += wx_0 * in[row2+columns_0]
-						/*line rotate.go:95:40000*/ line2 += wx_1 * in[row2+columns_1]
-						/*line rotate.go:95:40000*/ line2 += wx_2 * in[row2+columns_2]
-						/*line rotate.go:95:40000*/ line2 += wx_3 * in[row2+columns_3]
-						/*line rotate.go:97:40000*/ sum += wy_1 * line2
-						/*line rotate.go:92:40000*/ row3 := plane + rows_2
-//line rotate.go:93:40000
+						/*line rotate.go:95*/ line2 += wx_0 * in[row2+columns_0]
+						/*line rotate.go:95*/ line2 += wx_1 * in[row2+columns_1]
+						/*line rotate.go:95*/ line2 += wx_2 * in[row2+columns_2]
+						/*line rotate.go:95*/ line2 += wx_3 * in[row2+columns_3]
+						/*line rotate.go:97*/ sum += wy_1 * line2
+						/*line rotate.go:92*/ row3 := plane + rows_2
 						var line3 float32
-						/*line rotate.go:95:40000*/ line3 += wx_0 * in[row3+columns_0]
-						/*line rotate.go:95:40000*/ line3 += wx_1 * in[row3+columns_1]
-						/*line rotate.go:95:40000*/ line3 += wx_2 * in[row3+columns_2]
-						/*line rotate.go:95:40000*/ line3 += wx_3 * in[row3+columns_3]
-						/*line rotate.go:97:40000*/ sum += wy_2 * line3
-						/*line rotate.go:92:40000*/ row4 := plane + rows_3
-//line rotate.go:93:40000
+						/*line rotate.go:95*/ line3 += wx_0 * in[row3+columns_0]
+						/*line rotate.go:95*/ line3 += wx_1 * in[row3+columns_1]
+						/*line rotate.go:95*/ line3 += wx_2 * in[row3+columns_2]
+						/*line rotate.go:95*/ line3 += wx_3 * in[row3+columns_3]
+						/*line rotate.go:97*/ sum += wy_2 * line3
+						/*line rotate.go:92*/ row4 := plane + rows_3
 						var line4 float32
-						/*line rotate.go:95:40000*/ line4 += wx_0 * in[row4+columns_0]
-						/*line rotate.go:95:40000*/ line4 += wx_1 * in[row4+columns_1]
-						/*line rotate.go:95:40000*/ line4 += wx_2 * in[row4+columns_2]
-						/*line rotate.go:95:40000*/ line4 += wx_3 * in[row4+columns_3]
-						/*line rotate.go:97:40000*/ sum += wy_3 * line4
-						/*line rotate.go:99:40000*/ v[p] = max(0, sum) /*line quern_gen.go:1682:1*/
+						/*line rotate.go:95*/ line4 += wx_0 * in[row4+columns_0]
+						/*line rotate.go:95*/ line4 += wx_1 * in[row4+columns_1]
+						/*line rotate.go:95*/ line4 += wx_2 * in[row4+columns_2]
+						/*line rotate.go:95*/ line4 += wx_3 * in[row4+columns_3]
+						/*line rotate.go:97*/ sum += wy_3 * line4
+						/*line rotate.go:99*/ v[p] = max(0, sum)
 					}
-					/*line rotate.go:101:40000*/ t26 := rgb{R: v[0], G: v[1], B: v[2]}
-					/*line rotate.go:102:40000*/ t27 := alpha
-					/*line rotate.go:101:40000*/ result010 := background.mix(t26, t27)
-					/*line rotate.go:102:40000*/ c = result010 /*line quern_gen.go:1687:1*/
+					/*line rotate.go:101:30000*/ t26 := rgb{R: v[0], G: v[1], B: v[2]}
+					t27 := alpha
+					/*line rotate.go:101*/ result010 := background.mix(t26, t27)
+					c = result010
 				}
-				/*line rotate.go:103:40000*/ row5[threadX] = c.R
-				/*line rotate.go:104*/ row6[threadX] = c.G
+				/*line rotate.go:103*/ row5[threadX] = c.R
+				row6[threadX] = c.G
 				row7[threadX] = c.B
 			}
 			return
@@ -1697,120 +1692,115 @@ func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		t1 := start + x
-		/*line rotate.go:72:40000*/ if x >= outW || y >= outH {
-			/*line rotate.go:73:40000*/ continue /*line quern_gen.go:1701:1*/
+		/*line rotate.go:72:30000*/ if x >= outW || y >= outH {
+			continue
 		}
 		/*line rotate.go:76*/ sx, sy := r2.source(x, y)
 		sx2 := sx
-		/*line rotate.go:78:40000*/ sy2 := sy
+		sy2 := sy
 		/*line rotate.go:77*/ t7 := sx2
-		/*line rotate.go:78:40000*/ t8 := sy2
+		t8 := sy2
 		/*line rotate.go:77*/ result0 := coverage(t7, t8, w, h)
-		/*line rotate.go:78:40000*/ alpha := result0
-		/*line rotate.go:78:40000*/ c := background
-		/*line rotate.go:79:40000*/ if alpha > 0 {
-			/*line rotate.go:80:40000*/ t12 := float32(math.Floor(float64(sx2)))
-			/*line rotate.go:81:40000*/ t13 := float32(math.Floor(float64(sy2)))
-			/*line rotate.go:82:40000*/ fx := t12
-			/*line rotate.go:83:40000*/ fy := t13
-			/*line rotate.go:81:40000*/ t14 := sx2 - fx
+		alpha := result0
+		/*line rotate.go:78*/ c := background
+		if alpha > 0 {
+			t12 := float32(math.Floor(float64(sx2)))
+			t13 := float32(math.Floor(float64(sy2)))
+			fx := t12
+			fy := t13
+			/*line rotate.go:81*/ t14 := sx2 - fx
 			/*line rotate.go:112*/ result0_0 := ((-0.5*t14+1)*t14 - 0.5) * t14
 			result0_1 := (1.5*t14-2.5)*t14*t14 + 1
 			result0_2 := ((-1.5*t14+2)*t14 + 0.5) * t14
 			result0_3 := (0.5*t14 - 0.5) * t14 * t14
-			/*line rotate.go:81:40000*/ t16_0 := result0_0
-			/*line rotate.go:82:40000*/ t16_1 := result0_1
-			/*line rotate.go:83:40000*/ t16_2 := result0_2
-			/*line rotate.go:84:40000*/ t16_3 := result0_3
-			/*line rotate.go:85:40000*/ t17 := sy2 - fy
+			/*line rotate.go:81*/ t16_0 := result0_0
+			t16_1 := result0_1
+			t16_2 := result0_2
+			t16_3 := result0_3
+			t17 := sy2 - fy
 			/*line rotate.go:112*/ result0_02 := ((-0.5*t17+1)*t17 - 0.5) * t17
 			result0_12 := (1.5*t17-2.5)*t17*t17 + 1
 			result0_22 := ((-1.5*t17+2)*t17 + 0.5) * t17
 			result0_32 := (0.5*t17 - 0.5) * t17 * t17
-			/*line rotate.go:81:40000*/ t19_0 := result0_02
-			/*line rotate.go:82:40000*/ t19_1 := result0_12
-			/*line rotate.go:83:40000*/ t19_2 := result0_22
-			/*line rotate.go:84:40000*/ t19_3 := result0_32
-			/*line rotate.go:85:40000*/ wx_0 := t16_0
-			/*line rotate.go:86:40000*/ wx_1 := t16_1
-			/*line rotate.go:87:40000*/ wx_2 := t16_2
-			/*line rotate.go:88:40000*/ wx_3 := t16_3
-			/*line rotate.go:89:40000*/ wy_0 := t19_0
-			/*line rotate.go:90:40000*/ wy_1 := t19_1
-			/*line rotate.go:91:40000*/ wy_2 := t19_2
-			/*line rotate.go:92:40000*/ wy_3 := t19_3
-			/*line rotate.go:84:40000*/ t20 := host.Int64[int](fx) - 1
-			/*line rotate.go:85:40000*/ result02 := min(max(t20, 0), t21)
-			/*line rotate.go:86:40000*/ columns_0 := result02
-			/*line rotate.go:85:40000*/ t23 := host.Int64[int](fy) - 1
-			/*line rotate.go:86:40000*/ result03 := min(max(t23, 0), t24)
-			/*line rotate.go:87:40000*/ rows_0 := result03 * w
-			/*line rotate.go:84:40000*/ t202 := host.Int64[int](fx)
-			/*line rotate.go:85:40000*/ result04 := min(max(t202, 0), t212)
-			/*line rotate.go:86:40000*/ columns_1 := result04
-			/*line rotate.go:85:40000*/ t232 := host.Int64[int](fy)
-			/*line rotate.go:86:40000*/ result05 := min(max(t232, 0), t242)
-			/*line rotate.go:87:40000*/ rows_1 := result05 * w
-			/*line rotate.go:84:40000*/ t203 := host.Int64[int](fx) + 1
-			/*line rotate.go:85:40000*/ result06 := min(max(t203, 0), t213)
-			/*line rotate.go:86:40000*/ columns_2 := result06
-			/*line rotate.go:85:40000*/ t233 := host.Int64[int](fy) + 1
-			/*line rotate.go:86:40000*/ result07 := min(max(t233, 0), t243)
-			/*line rotate.go:87:40000*/ rows_2 := result07 * w
-			/*line rotate.go:84:40000*/ t204 := host.Int64[int](fx) + 2
-			/*line rotate.go:85:40000*/ result08 := min(max(t204, 0), t214)
-			/*line rotate.go:86:40000*/ columns_3 := result08
-			/*line rotate.go:85:40000*/ t234 := host.Int64[int](fy) + 2
-			/*line rotate.go:86:40000*/ result09 := min(max(t234, 0), t244)
-			/*line rotate.go:87:40000*/ rows_3 := result09 * w
-			/*line rotate.go:87:40000*/ v := [3]float32{}
-			/*line rotate.go:88:40000*/ for p := 0; p < 3; p++ {
-				/*line rotate.go:89:40000*/ plane := p * w * h
-//line rotate.go:90:40000
+			/*line rotate.go:81*/ t19_0 := result0_02
+			t19_1 := result0_12
+			t19_2 := result0_22
+			t19_3 := result0_32
+			wx_0 := t16_0
+			wx_1 := t16_1
+			wx_2 := t16_2
+			wx_3 := t16_3
+			wy_0 := t19_0
+			wy_1 := t19_1
+			wy_2 := t19_2
+			wy_3 := t19_3
+			/*line rotate.go:84*/ t20 := host.Int64[int](fx) - 1
+			result02 := min(max(t20, 0), t21)
+			columns_0 := result02
+			/*line rotate.go:85*/ t23 := host.Int64[int](fy) - 1
+			result03 := min(max(t23, 0), t24)
+			rows_0 := result03 * w
+			/*line rotate.go:84*/ t202 := host.Int64[int](fx)
+			result04 := min(max(t202, 0), t212)
+			columns_1 := result04
+			/*line rotate.go:85*/ t232 := host.Int64[int](fy)
+			result05 := min(max(t232, 0), t242)
+			rows_1 := result05 * w
+			/*line rotate.go:84*/ t203 := host.Int64[int](fx) + 1
+			result06 := min(max(t203, 0), t213)
+			columns_2 := result06
+			/*line rotate.go:85*/ t233 := host.Int64[int](fy) + 1
+			result07 := min(max(t233, 0), t243)
+			rows_2 := result07 * w
+			/*line rotate.go:84*/ t204 := host.Int64[int](fx) + 2
+			result08 := min(max(t204, 0), t214)
+			columns_3 := result08
+			/*line rotate.go:85*/ t234 := host.Int64[int](fy) + 2
+			result09 := min(max(t234, 0), t244)
+			rows_3 := result09 * w
+			/*line rotate.go:87*/ v := [3]float32{}
+			/*line rotate.go:88:30000*/ for p := 0; p < 3; p++ {
+				plane := p * w * h
 				var sum float32
-				/*line rotate.go:92:40000*/ row := plane + rows_0
-//line rotate.go:93:40000
+				/*line rotate.go:92*/ row := plane + rows_0
 				var line float32
-				/*line rotate.go:95:40000*/ line += wx_0 * in[row+columns_0]
-				/*line rotate.go:95:40000*/ line += wx_1 * in[row+columns_1]
-				/*line rotate.go:95:40000*/ line += wx_2 * in[row+columns_2]
-				/*line rotate.go:95:40000*/ line += wx_3 * in[row+columns_3]
-				/*line rotate.go:97:40000*/ sum += wy_0 * line
-				/*line rotate.go:92:40000*/ row2 := plane + rows_1
-//line rotate.go:93:40000
+				/*line rotate.go:95*/ line += wx_0 * in[row+columns_0]
+				/*line rotate.go:95*/ line += wx_1 * in[row+columns_1]
+				/*line rotate.go:95*/ line += wx_2 * in[row+columns_2]
+				/*line rotate.go:95*/ line += wx_3 * in[row+columns_3]
+				/*line rotate.go:97*/ sum += wy_0 * line
+				/*line rotate.go:92*/ row2 := plane + rows_1
 				var line2 float32
-				/*line rotate.go:95:40000*/ line2 += wx_0 * in[row2+columns_0]
-				/*line rotate.go:95:40000*/ line2 += wx_1 * in[row2+columns_1]
-				/*line rotate.go:95:40000*/ line2 += wx_2 * in[row2+columns_2]
-				/*line rotate.go:95:40000*/ line2 += wx_3 * in[row2+columns_3]
-				/*line rotate.go:97:40000*/ sum += wy_1 * line2
-				/*line rotate.go:92:40000*/ row3 := plane + rows_2
-//line rotate.go:93:40000
+				/*line rotate.go:95*/ line2 += wx_0 * in[row2+columns_0]
+				/*line rotate.go:95*/ line2 += wx_1 * in[row2+columns_1]
+				/*line rotate.go:95*/ line2 += wx_2 * in[row2+columns_2]
+				/*line rotate.go:95*/ line2 += wx_3 * in[row2+columns_3]
+				/*line rotate.go:97*/ sum += wy_1 * line2
+				/*line rotate.go:92*/ row3 := plane + rows_2
 				var line3 float32
-				/*line rotate.go:95:40000*/ line3 += wx_0 * in[row3+columns_0]
-				/*line rotate.go:95:40000*/ line3 += wx_1 * in[row3+columns_1]
-				/*line rotate.go:95:40000*/ line3 += wx_2 * in[row3+columns_2]
-				/*line rotate.go:95:40000*/ line3 += wx_3 * in[row3+columns_3]
-				/*line rotate.go:97:40000*/ sum += wy_2 * line3
-				/*line rotate.go:92:40000*/ row4 := plane + rows_3
-//line rotate.go:93:40000
+				/*line rotate.go:95*/ line3 += wx_0 * in[row3+columns_0]
+				/*line rotate.go:95*/ line3 += wx_1 * in[row3+columns_1]
+				/*line rotate.go:95*/ line3 += wx_2 * in[row3+columns_2]
+				/*line rotate.go:95*/ line3 += wx_3 * in[row3+columns_3]
+				/*line rotate.go:97*/ sum += wy_2 * line3
+				/*line rotate.go:92*/ row4 := plane + rows_3
 				var line4 float32
-				/*line rotate.go:95:40000*/ line4 += wx_0 * in[row4+columns_0]
-				/*line rotate.go:95:40000*/ line4 += wx_1 * in[row4+columns_1]
-				/*line rotate.go:95:40000*/ line4 += wx_2 * in[row4+columns_2]
-				/*line rotate.go:95:40000*/ line4 += wx_3 * in[row4+columns_3]
-				/*line rotate.go:97:40000*/ sum += wy_3 * line4
-				/*line rotate.go:99:40000*/ v[p] = max(0, sum) /*line quern_gen.go:1803:1*/
+				/*line rotate.go:95*/ line4 += wx_0 * in[row4+columns_0]
+				/*line rotate.go:95*/ line4 += wx_1 * in[row4+columns_1]
+				/*line rotate.go:95*/ line4 += wx_2 * in[row4+columns_2]
+				/*line rotate.go:95*/ line4 += wx_3 * in[row4+columns_3]
+				/*line rotate.go:97*/ sum += wy_3 * line4
+				/*line rotate.go:99*/ v[p] = max(0, sum)
 			}
-			/*line rotate.go:101:40000*/ t26 := rgb{R: v[0], G: v[1], B: v[2]}
-			/*line rotate.go:102:40000*/ t27 := alpha
-			/*line rotate.go:101:40000*/ result010 := background.mix(t26, t27)
-			/*line rotate.go:102:40000*/ c = result010 /*line quern_gen.go:1808:1*/
+			/*line rotate.go:101:30000*/ t26 := rgb{R: v[0], G: v[1], B: v[2]}
+			t27 := alpha
+			/*line rotate.go:101*/ result010 := background.mix(t26, t27)
+			c = result010
 		}
-		/*line rotate.go:103:40000*/ out[t1] = c.R
-		/*line rotate.go:104*/ out[t2+t1] = c.G
+		/*line rotate.go:103*/ out[t1] = c.R
+		out[t2+t1] = c.G
 		out[size+t1] = c.B
-	} /*line quern_gen.go:1813:1*/
+	} /*line quern_gen.go:1803:1*/
 }
 
 func quernPlainScene(r *host.Run) {
@@ -1864,101 +1854,99 @@ func quernRow1Scene(r *host.Run, base int, w int, y int, h int, value float32, p
 				t9 := 1 - 0.35*(sx*sx+value3)
 				t11 := int32(x)
 				var c rgb
-				/*line scene.go:28:50000*/ if sy > -0.16 {
-					/*line scene.go:29:50000*/ result0 := quernFunc1Scene(sx, sy, pixel)
-					/*line scene.go:30:50000*/ c = result0
-//line scene.go:31:50000
+				/*line scene.go:28:40000*/ if sy > -0.16 {
+					result0 := quernFunc1Scene(sx, sy, pixel)
+					c = result0
+//line scene.go:31:40000
 				} else {
-					/*line scene.go:31:50000*/ result02 := quernFunc2Scene(sx, sy, pixel)
-					/*line scene.go:32:50000*/ c = result02 /*line quern_gen.go:1873:1*/
+					/*line scene.go:31:40000*/ result02 := quernFunc2Scene(sx, sy, pixel)
+					c = result02
 				}
-				/*line scene.go:34:50000*/ result03 := c.scale(t9)
-				/*line scene.go:35:50000*/ c = result03
-				/*line scene.go:36:50000*/ result04 := hash(t11, t12)
-				/*line scene.go:37:50000*/ t14 := 1 + 0.012*(result04-0.5)
-				/*line scene.go:36:50000*/ result05 := c.scale(t14)
-				/*line scene.go:37:50000*/ c = result05
-				/*line scene.go:37:50000*/ t16 := c
-				/*line scene.go:37:50000*/ result06 := quernFunc3Scene(t16)
-				/*line scene.go:38:50000*/ row[threadX] = result06 /*line quern_gen.go:1883:1*/
+				/*line scene.go:34:40000*/ result03 := c.scale(t9)
+				c = result03
+				result04 := hash(t11, t12)
+				t14 := 1 + 0.012*(result04-0.5)
+				/*line scene.go:36*/ result05 := c.scale(t14)
+				c = result05
+				/*line scene.go:37*/ t16 := c
+				/*line scene.go:37*/ result06 := quernFunc3Scene(t16)
+				row[threadX] = result06
 			}
-			/*line scene.go:40:50000*/ return /*line quern_gen.go:1885:1*/
+			/*line scene.go:40:40000*/ return
 		}
 	}
-	/*line scene.go:43:50000*/ for threadX := range width {
-		/*line scene.go:44:50000*/ r.ThreadIdx.X = threadX
-		/*line scene.go:45:50000*/ x := base + threadX
-		/*line scene.go:46:50000*/ t11 := int32(x)
-		/*line scene.go:20:50000*/ if x >= w || y >= h {
-			/*line scene.go:21:50000*/ continue /*line quern_gen.go:1893:1*/
+	/*line scene.go:43:40000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		t11 := int32(x)
+		/*line scene.go:20*/ if x >= w || y >= h {
+			continue
 		}
-		/*line scene.go:24:50000*/ sx := (float32(x) + 0.5 - value) * pixel
-//line scene.go:25:50000
+		/*line scene.go:24*/ sx := (float32(x) + 0.5 - value) * pixel
 		var c rgb
-		/*line scene.go:28:50000*/ if sy > -0.16 {
-			/*line scene.go:29:50000*/ t1 := sx
-			/*line scene.go:29:50000*/ result0 := quernFunc1Scene(t1, sy, pixel)
-			/*line scene.go:30:50000*/ c = result0
-//line scene.go:31:50000
+		/*line scene.go:28:40000*/ if sy > -0.16 {
+			t1 := sx
+			/*line scene.go:29*/ result0 := quernFunc1Scene(t1, sy, pixel)
+			c = result0
+//line scene.go:31:40000
 		} else {
-			/*line scene.go:31:50000*/ t5 := sx
-			/*line scene.go:31:50000*/ result02 := quernFunc2Scene(t5, sy, pixel)
-			/*line scene.go:32:50000*/ c = result02 /*line quern_gen.go:1906:1*/
+			/*line scene.go:31:40000*/ t5 := sx
+			/*line scene.go:31*/ result02 := quernFunc2Scene(t5, sy, pixel)
+			c = result02
 		}
-		/*line scene.go:34:50000*/ t9 := 1 - 0.35*(sx*sx+value3)
-		/*line scene.go:34:50000*/ result03 := c.scale(t9)
-		/*line scene.go:35:50000*/ c = result03
-		/*line scene.go:36:50000*/ result04 := hash(t11, t12)
-		/*line scene.go:37:50000*/ t14 := 1 + 0.012*(result04-0.5)
-		/*line scene.go:36:50000*/ result05 := c.scale(t14)
-		/*line scene.go:37:50000*/ c = result05
-		/*line scene.go:37:50000*/ t16 := c
-		/*line scene.go:37:50000*/ result06 := quernFunc3Scene(t16)
-		/*line scene.go:37:50000*/ pixels[start+x] = result06 /*line quern_gen.go:1917:1*/
-	}
+		/*line scene.go:34:40000*/ t9 := 1 - 0.35*(sx*sx+value3)
+		/*line scene.go:34*/ result03 := c.scale(t9)
+		c = result03
+		result04 := hash(t11, t12)
+		t14 := 1 + 0.012*(result04-0.5)
+		/*line scene.go:36*/ result05 := c.scale(t14)
+		c = result05
+		/*line scene.go:37*/ t16 := c
+		/*line scene.go:37*/ result06 := quernFunc3Scene(t16)
+		/*line scene.go:37*/ pixels[start+x] = result06
+	} /*line quern_gen.go:1907:1*/
 }
 
 // quernFunc1Scene is main.land.
 func quernFunc1Scene(x float32, y float32, pixel float32) rgb {
-	/*line scene.go:43:50000*/ c := rgb{}
-//line scene.go:44:50000
+	/*line scene.go:43*/ c := rgb{}
 	var open float32 = 1
-	/*line scene.go:45:50000*/ for i := 4; i >= 0 && open > 0; i-- {
-		/*line scene.go:46:50000*/ depth := float32(i) / 4
-		/*line scene.go:47:50000*/ t1 := x
-		/*line scene.go:48:50000*/ t2 := i
-		/*line scene.go:47:50000*/ result0 := quernFunc4Scene(t1, t2)
-		/*line scene.go:48:50000*/ top := result0
-		/*line scene.go:48:50000*/ t4 := -pixel
-		/*line scene.go:49:50000*/ t5 := pixel
-		/*line scene.go:50:50000*/ t6 := top - y
-		/*line scene.go:48:50000*/ result02 := smoothStep(t4, t5, t6)
-		/*line scene.go:49:50000*/ cover := result02
-		/*line scene.go:49:50000*/ if cover > 0 {
-			/*line scene.go:50:50000*/ t8 := x
-			/*line scene.go:51:50000*/ t9 := y
-			/*line scene.go:52:50000*/ t10 := top
-			/*line scene.go:53:50000*/ t11 := depth
-			/*line scene.go:50:50000*/ result03 := quernFunc5Scene(t8, t9, t10, t11)
-			/*line scene.go:51:50000*/ t13 := open * cover
-			/*line scene.go:50:50000*/ result04 := result03.scale(t13)
-			/*line scene.go:51:50000*/ t15 := result04
-			/*line scene.go:50:50000*/ result05 := c.add(t15)
-			/*line scene.go:51:50000*/ c = result05
-			/*line scene.go:51:50000*/ open *= 1 - cover /*line quern_gen.go:1948:1*/
+	/*line scene.go:45:40000*/ for i := 4; i >= 0 && open > 0; i-- {
+		depth := float32(i) / 4
+		t1 := x
+		t2 := i
+		/*line scene.go:47*/ result0 := quernFunc4Scene(t1, t2)
+		top := result0
+		/*line scene.go:48*/ t4 := -pixel
+		t5 := pixel
+		t6 := top - y
+		/*line scene.go:48*/ result02 := smoothStep(t4, t5, t6)
+		cover := result02
+		/*line scene.go:49:40000*/ if cover > 0 {
+			t8 := x
+			t9 := y
+			t10 := top
+			t11 := depth
+			/*line scene.go:50*/ result03 := quernFunc5Scene(t8, t9, t10, t11)
+			t13 := open * cover
+			/*line scene.go:50*/ result04 := result03.scale(t13)
+			t15 := result04
+			/*line scene.go:50*/ result05 := c.add(t15)
+			c = result05
+			/*line scene.go:51*/ open *= 1 - cover
 		}
 	}
-	/*line scene.go:54:50000*/ if open > 0 {
-		/*line scene.go:55:50000*/ t17 := x
-		/*line scene.go:56:50000*/ t18 := y
-		/*line scene.go:55:50000*/ result06 := quernFunc6Scene(t17, t18)
-		/*line scene.go:56:50000*/ t20 := open
-		/*line scene.go:55:50000*/ result07 := result06.scale(t20)
-		/*line scene.go:56:50000*/ t22 := result07
-		/*line scene.go:55:50000*/ result08 := c.add(t22)
-		/*line scene.go:56:50000*/ c = result08 /*line quern_gen.go:1959:1*/
+	if open > 0 {
+		t17 := x
+		t18 := y
+		/*line scene.go:55*/ result06 := quernFunc6Scene(t17, t18)
+		t20 := open
+		/*line scene.go:55*/ result07 := result06.scale(t20)
+		t22 := result07
+		/*line scene.go:55*/ result08 := c.add(t22)
+		c = result08
 	}
-	/*line scene.go:57:50000*/ return c /*line quern_gen.go:1961:1*/
+	/*line scene.go:57:40000*/ return c /*line quern_gen.go:1949:1*/
 }
 
 // quernFunc2Scene is main.lake.
@@ -1995,18 +1983,18 @@ func quernFunc2Scene(x float32, y float32, pixel float32) rgb {
 	/*line scene.go:145*/ result08 := rgb{R: 0.35, G: 0.2, B: 0.13}.scale(t20)
 	t22 := result08
 	/*line scene.go:145*/ result09 := c.add(t22)
-	return result09 /*line quern_gen.go:1998:1*/
+	return result09 /*line quern_gen.go:1986:1*/
 }
 
 // quernFunc3Scene is main.pack.
 func quernFunc3Scene(c rgb) uint32 {
-	/*line color.go:69:30000*/ t1 := c.R
-	/*line color.go:69:30000*/ result0 := quernFunc9Scene(t1)
-	/*line color.go:70:30000*/ t3 := c.G
-	/*line color.go:69:30000*/ result02 := quernFunc9Scene(t3)
-	/*line color.go:70:30000*/ t5 := c.B
-	/*line color.go:69:30000*/ result03 := quernFunc9Scene(t5)
-	/*line color.go:70:30000*/ return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:2009:1*/
+	/*line color.go:69*/ t1 := c.R
+	/*line color.go:69*/ result0 := quernFunc9Scene(t1)
+	t3 := c.G
+	/*line color.go:69*/ result02 := quernFunc9Scene(t3)
+	t5 := c.B
+	/*line color.go:69*/ result03 := quernFunc9Scene(t5)
+	return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:1997:1*/
 }
 
 // quernFunc4Scene is main.skyline.
@@ -2014,28 +2002,28 @@ func quernFunc4Scene(x float32, i int) float32 {
 	c := float32(-0.155)
 	c2 := float32(0.1)
 	c3 := float32(3.2)
-	/*line scene.go:85:50000*/ depth := float32(i) / 4
-	/*line scene.go:86:50000*/ t1 := depth
-	/*line scene.go:87:50000*/ result0 := 0.1 + t1*(c-0.1)
-	/*line scene.go:88:50000*/ base := result0
-	/*line scene.go:87:50000*/ t3 := depth
-	/*line scene.go:88:50000*/ result02 := 0.2 + t3*(c2-0.2)
-	/*line scene.go:89:50000*/ height := result02
-	/*line scene.go:88:50000*/ t5 := depth
-	/*line scene.go:89:50000*/ result03 := 1.3 + t5*(c3-1.3)
-	/*line scene.go:90:50000*/ frequency := result03
-	/*line scene.go:89:50000*/ t7 := x*frequency + 7.3*float32(i) + 2
-	/*line scene.go:90:50000*/ t8 := int32(37 * i)
-	/*line scene.go:89:50000*/ result04 := quernFunc10Scene(t7, t8)
-	/*line scene.go:90:50000*/ top := base - 0.12*height + height*(result04-0.35)
-	/*line scene.go:90:50000*/ if i == 4 {
-		/*line scene.go:91:50000*/ t10 := 5 * x
-		/*line scene.go:91:50000*/ result05 := quernFunc11Scene(t10, 911)
-		/*line scene.go:92:50000*/ t12 := x
-		/*line scene.go:91:50000*/ result06 := quernFunc12Scene(t12)
-		/*line scene.go:92:50000*/ top = max(top, -0.135+0.02*result05) + result06 /*line quern_gen.go:2036:1*/
+	/*line scene.go:85*/ depth := float32(i) / 4
+	t1 := depth
+	result0 := 0.1 + t1*(c-0.1)
+	base := result0
+	/*line scene.go:87*/ t3 := depth
+	result02 := 0.2 + t3*(c2-0.2)
+	height := result02
+	/*line scene.go:88*/ t5 := depth
+	result03 := 1.3 + t5*(c3-1.3)
+	frequency := result03
+	/*line scene.go:89*/ t7 := x*frequency + 7.3*float32(i) + 2
+	t8 := int32(37 * i)
+	/*line scene.go:89*/ result04 := quernFunc10Scene(t7, t8)
+	top := base - 0.12*height + height*(result04-0.35)
+	/*line scene.go:90:40000*/ if i == 4 {
+		t10 := 5 * x
+		/*line scene.go:91*/ result05 := quernFunc11Scene(t10, 911)
+		t12 := x
+		/*line scene.go:91*/ result06 := quernFunc12Scene(t12)
+		top = max(top, -0.135+0.02*result05) + result06
 	}
-	/*line scene.go:93:50000*/ return top /*line quern_gen.go:2038:1*/
+	/*line scene.go:93*/ return top /*line quern_gen.go:2026:1*/
 }
 
 // quernFunc5Scene is main.slope.
@@ -2079,196 +2067,195 @@ func quernFunc5Scene(x float32, y float32, top float32, depth float32) rgb {
 	result011 := min(max(t26, 0), 1)
 	t28 := result011
 	/*line scene.go:128*/ result012 := rock.mix(t25, t28)
-	return result012 /*line quern_gen.go:2082:1*/
+	return result012 /*line quern_gen.go:2070:1*/
 }
 
 // quernFunc6Scene is main.sky.
 func quernFunc6Scene(x float32, y float32) rgb {
-	/*line scene.go:62:50000*/ t1 := (y - -0.16) * 1.5
-	/*line scene.go:63:50000*/ result0 := min(max(t1, 0), 1)
-	/*line scene.go:64:50000*/ up := result0
-	/*line scene.go:63:50000*/ t3 := rgb{R: 0.42, G: 0.28, B: 0.34}
-	/*line scene.go:64:50000*/ t4 := up
-	/*line scene.go:63:50000*/ result02 := smoothStep(0, 0.35, t4)
-	/*line scene.go:64:50000*/ t6 := result02
-	/*line scene.go:63:50000*/ result03 := rgb{R: 0.95, G: 0.46, B: 0.2}.mix(t3, t6)
-	/*line scene.go:64:50000*/ c := result03
-	/*line scene.go:64:50000*/ t8 := rgb{R: 0.045, G: 0.09, B: 0.24}
-	/*line scene.go:65:50000*/ t9 := up
-	/*line scene.go:64:50000*/ result04 := smoothStep(0.2, 1, t9)
-	/*line scene.go:65:50000*/ t11 := result04
-	/*line scene.go:64:50000*/ result05 := c.mix(t8, t11)
-	/*line scene.go:65:50000*/ c = result05
-	/*line scene.go:66:50000*/ t13 := x - 0.32
-	/*line scene.go:67:50000*/ t14 := y - 0.085
-	/*line scene.go:68:50000*/ dx := t13
-	/*line scene.go:69:50000*/ dy := t14
-	/*line scene.go:67:50000*/ distance := float32(math.Sqrt(float64(dx*dx + dy*dy)))
-	/*line scene.go:68:50000*/ t15 := -5 * distance
-	/*line scene.go:68:50000*/ result06 := kernel.Exp[float32](t15)
-	/*line scene.go:69:50000*/ glow := result06
-	/*line scene.go:69:50000*/ t17 := 0.75 * glow
-	/*line scene.go:69:50000*/ result07 := rgb{R: 1, G: 0.48, B: 0.16}.scale(t17)
-	/*line scene.go:70:50000*/ t19 := result07
-	/*line scene.go:69:50000*/ result08 := c.add(t19)
-	/*line scene.go:70:50000*/ c = result08
-	/*line scene.go:72:50000*/ far := 0.35 / (up + 0.22)
-	/*line scene.go:73:50000*/ t21 := 3.1*x*far + 5
-	/*line scene.go:74:50000*/ t22 := 9*far + 2
-	/*line scene.go:73:50000*/ result09 := quernFunc7Scene(t21, t22)
-	/*line scene.go:74:50000*/ density := result09
-	/*line scene.go:74:50000*/ t24 := density
-	/*line scene.go:74:50000*/ result010 := smoothStep(0.47, 0.78, t24)
-	/*line scene.go:75:50000*/ t26 := up
-	/*line scene.go:74:50000*/ result011 := smoothStep(0.02, 0.3, t26)
-	/*line scene.go:75:50000*/ veil := result010 * result011
-	/*line scene.go:75:50000*/ t28 := 0.55 + 0.9*glow
-	/*line scene.go:75:50000*/ result012 := rgb{R: 1, G: 0.5, B: 0.3}.scale(t28)
-	/*line scene.go:76:50000*/ lit := result012
-	/*line scene.go:76:50000*/ shaded := rgb{R: 0.2, G: 0.15, B: 0.24}
-	/*line scene.go:77:50000*/ t30 := lit
-	/*line scene.go:78:50000*/ t31 := density
-	/*line scene.go:77:50000*/ result013 := smoothStep(0.85, 0.5, t31)
-	/*line scene.go:78:50000*/ t33 := result013 + 0.2
-	/*line scene.go:77:50000*/ result014 := shaded.mix(t30, t33)
-	/*line scene.go:78:50000*/ t35 := result014
-	/*line scene.go:79:50000*/ t36 := 0.85 * veil
-	/*line scene.go:77:50000*/ result015 := c.mix(t35, t36)
-	/*line scene.go:78:50000*/ c = result015
-	/*line scene.go:79:50000*/ t38 := distance
-	/*line scene.go:79:50000*/ result016 := smoothStep(0.037, 0.034, t38)
-	/*line scene.go:80:50000*/ disc := result016
-	/*line scene.go:80:50000*/ t40 := rgb{R: 6, G: 3.6, B: 1.7}
-	/*line scene.go:81:50000*/ t41 := disc * (1 - 0.7*veil)
-	/*line scene.go:80:50000*/ result017 := c.mix(t40, t41)
-	/*line scene.go:81:50000*/ return result017 /*line quern_gen.go:2144:1*/
+	/*line scene.go:62*/ t1 := (y - -0.16) * 1.5
+	result0 := min(max(t1, 0), 1)
+	up := result0
+	/*line scene.go:63*/ t3 := rgb{R: 0.42, G: 0.28, B: 0.34}
+	t4 := up
+	/*line scene.go:63*/ result02 := smoothStep(0, 0.35, t4)
+	t6 := result02
+	/*line scene.go:63*/ result03 := rgb{R: 0.95, G: 0.46, B: 0.2}.mix(t3, t6)
+	c := result03
+	/*line scene.go:64*/ t8 := rgb{R: 0.045, G: 0.09, B: 0.24}
+	t9 := up
+	/*line scene.go:64*/ result04 := smoothStep(0.2, 1, t9)
+	t11 := result04
+	/*line scene.go:64*/ result05 := c.mix(t8, t11)
+	c = result05
+	t13 := x - 0.32
+	t14 := y - 0.085
+	dx := t13
+	dy := t14
+	/*line scene.go:67*/ distance := float32(math.Sqrt(float64(dx*dx + dy*dy - 0)))
+	t15 := -5 * distance
+	/*line scene.go:68*/ result06 := kernel.Exp[float32](t15)
+	glow := result06
+	/*line scene.go:69*/ t17 := 0.75 * glow
+	/*line scene.go:69*/ result07 := rgb{R: 1, G: 0.48, B: 0.16}.scale(t17)
+	t19 := result07
+	/*line scene.go:69*/ result08 := c.add(t19)
+	c = result08
+	/*line scene.go:72*/ far := 0.35 / (up + 0.22)
+	t21 := 3.1*x*far + 5
+	t22 := 9*far + 2
+	/*line scene.go:73*/ result09 := quernFunc7Scene(t21, t22)
+	density := result09
+	/*line scene.go:74*/ t24 := density
+	/*line scene.go:74*/ result010 := smoothStep(0.47, 0.78, t24)
+	t26 := up
+	/*line scene.go:74*/ result011 := smoothStep(0.02, 0.3, t26)
+	veil := result010 * result011
+	/*line scene.go:75*/ t28 := 0.55 + 0.9*glow
+	/*line scene.go:75*/ result012 := rgb{R: 1, G: 0.5, B: 0.3}.scale(t28)
+	lit := result012
+	/*line scene.go:76*/ shaded := rgb{R: 0.2, G: 0.15, B: 0.24}
+	t30 := lit
+	t31 := density
+	/*line scene.go:77*/ result013 := smoothStep(0.85, 0.5, t31)
+	t33 := result013 + 0.2
+	/*line scene.go:77*/ result014 := shaded.mix(t30, t33)
+	t35 := result014
+	t36 := 0.85 * veil
+	/*line scene.go:77*/ result015 := c.mix(t35, t36)
+	c = result015
+	t38 := distance
+	/*line scene.go:79*/ result016 := smoothStep(0.037, 0.034, t38)
+	disc := result016
+	/*line scene.go:80*/ t40 := rgb{R: 6, G: 3.6, B: 1.7}
+	t41 := disc * (1 - 0.7*veil)
+	/*line scene.go:80*/ result017 := c.mix(t40, t41)
+	return result017 /*line quern_gen.go:2132:1*/
 }
 
 // quernFunc7Scene is main.clouds.
 func quernFunc7Scene(x float32, y float32) float32 {
-//line noise.go:47:60000
+//line noise.go:47
 	var sum float32
-//line noise.go:48:60000
 	var amplitude float32 = 0.5
-	/*line noise.go:49:60000*/ for i := 0; i < 4; i++ {
-		/*line noise.go:50:60000*/ t1 := x
-		/*line noise.go:51:60000*/ t2 := y
-		/*line noise.go:50:60000*/ result0 := quernFunc8Scene(t1, t2)
-		/*line noise.go:51:60000*/ sum += amplitude * result0
-		/*line noise.go:51:60000*/ t4 := 1.6*x + 1.2*y + 17
-		/*line noise.go:52:60000*/ t5 := 1.6*y - 1.2*x + 31
-		/*line noise.go:53:60000*/ x = t4
-		/*line noise.go:54:60000*/ y = t5
-		/*line noise.go:52:60000*/ amplitude *= 0.5 /*line quern_gen.go:2162:1*/
+	/*line noise.go:49:50000*/ for i := 0; i < 4; i++ {
+		t1 := x
+		t2 := y
+		/*line noise.go:50*/ result0 := quernFunc8Scene(t1, t2)
+		sum += amplitude * result0
+		/*line noise.go:51*/ t4 := 1.6*x + 1.2*y + 17
+		t5 := 1.6*y - 1.2*x + 31
+		x = t4
+		y = t5
+		/*line noise.go:52*/ amplitude *= 0.5
 	}
-	/*line noise.go:54:60000*/ return sum * 1.0666667 /*line quern_gen.go:2164:1*/
+	/*line noise.go:54:50000*/ return sum * 1.0666667 /*line quern_gen.go:2151:1*/
 }
 
 // quernFunc8Scene is main.noise2.
 func quernFunc8Scene(x float32, y float32) float32 {
-	/*line noise.go:35:60000*/ t1 := float32(math.Floor(float64(x)))
-	/*line noise.go:36:60000*/ t2 := float32(math.Floor(float64(y)))
-	/*line noise.go:37:60000*/ fx := t1
-	/*line noise.go:38:60000*/ fy := t2
-	/*line noise.go:36:60000*/ t3 := host.Narrow[int32](fx)
-	/*line noise.go:37:60000*/ t4 := host.Narrow[int32](fy)
-	/*line noise.go:38:60000*/ i := t3
-	/*line noise.go:39:60000*/ j := t4
-	/*line noise.go:37:60000*/ t5 := x - fx
-	/*line noise.go:37:60000*/ result0 := ease(t5)
-	/*line noise.go:38:60000*/ tx := result0
-	/*line noise.go:39:60000*/ t7 := i
-	/*line noise.go:40:60000*/ t8 := j
-	/*line noise.go:39:60000*/ result02 := hash(t7, t8)
-	/*line noise.go:40:60000*/ t10 := result02
-	/*line noise.go:41:60000*/ t11 := i + 1
-	/*line noise.go:42:60000*/ t12 := j
-	/*line noise.go:39:60000*/ result03 := hash(t11, t12)
-	/*line noise.go:40:60000*/ t14 := result03
-	/*line noise.go:41:60000*/ t15 := tx
-	/*line noise.go:42:60000*/ result04 := t10 + t15*(t14-t10)
-	/*line noise.go:43:60000*/ t17 := result04
-	/*line noise.go:40:60000*/ t18 := i
-	/*line noise.go:41:60000*/ t19 := j + 1
-	/*line noise.go:40:60000*/ result05 := hash(t18, t19)
-	/*line noise.go:41:60000*/ t21 := result05
-	/*line noise.go:42:60000*/ t22 := i + 1
-	/*line noise.go:43:60000*/ t23 := j + 1
-	/*line noise.go:40:60000*/ result06 := hash(t22, t23)
-	/*line noise.go:41:60000*/ t25 := result06
-	/*line noise.go:42:60000*/ t26 := tx
-	/*line noise.go:43:60000*/ result07 := t21 + t26*(t25-t21)
-	/*line noise.go:44:60000*/ t28 := result07
-	/*line noise.go:41:60000*/ t29 := y - fy
-	/*line noise.go:41:60000*/ result08 := ease(t29)
-	/*line noise.go:42:60000*/ t31 := result08
-	/*line noise.go:38:60000*/ result09 := t17 + t31*(t28-t17)
-	/*line noise.go:39:60000*/ return result09 /*line quern_gen.go:2206:1*/
+	/*line noise.go:35*/ t1 := float32(math.Floor(float64(x)))
+	t2 := float32(math.Floor(float64(y)))
+	fx := t1
+	fy := t2
+	/*line noise.go:36*/ t3 := host.Narrow[int32](fx)
+	t4 := host.Narrow[int32](fy)
+	i := t3
+	j := t4
+	/*line noise.go:37*/ t5 := x - fx
+	/*line noise.go:37*/ result0 := ease(t5)
+	tx := result0
+	t7 := i
+	t8 := j
+	/*line noise.go:39*/ result02 := hash(t7, t8)
+	t10 := result02
+	t11 := i + 1
+	t12 := j
+	/*line noise.go:39*/ result03 := hash(t11, t12)
+	t14 := result03
+	t15 := tx
+	result04 := t10 + t15*(t14-t10)
+	t17 := result04
+	/*line noise.go:40*/ t18 := i
+	t19 := j + 1
+	/*line noise.go:40*/ result05 := hash(t18, t19)
+	t21 := result05
+	t22 := i + 1
+	t23 := j + 1
+	/*line noise.go:40*/ result06 := hash(t22, t23)
+	t25 := result06
+	t26 := tx
+	result07 := t21 + t26*(t25-t21)
+	t28 := result07
+	/*line noise.go:41*/ t29 := y - fy
+	/*line noise.go:41*/ result08 := ease(t29)
+	t31 := result08
+	/*line noise.go:38*/ result09 := t17 + t31*(t28-t17)
+	return result09 /*line quern_gen.go:2193:1*/
 }
 
 // quernFunc9Scene is main.quantise.
 func quernFunc9Scene(linear float32) uint32 {
-	/*line color.go:73:30000*/ t1 := linear
-	/*line color.go:73:30000*/ result0 := encodeSRGB(t1)
-	/*line color.go:74:30000*/ return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:2213:1*/
+	/*line color.go:73*/ t1 := linear
+	/*line color.go:73*/ result0 := encodeSRGB(t1)
+	return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:2200:1*/
 }
 
 // quernFunc10Scene is main.ridges.
 func quernFunc10Scene(x float32, seed int32) float32 {
-//line noise.go:60:60000
+//line noise.go:60
 	var sum float32
-//line noise.go:61:60000
 	var amplitude float32 = 0.5
-	/*line noise.go:62:60000*/ for octave := int32(0); octave < 6; octave++ {
-		/*line noise.go:63:60000*/ t1 := x
-		/*line noise.go:64:60000*/ t2 := seed + octave
-		/*line noise.go:63:60000*/ result0 := quernFunc11Scene(t1, t2)
-		/*line noise.go:64:60000*/ v := 1 - float32(math.Abs(float64(2*result0-1)))
-		/*line noise.go:64:60000*/ sum += amplitude * v * v
-		/*line noise.go:65:60000*/ x *= 2.1
-		/*line noise.go:66:60000*/ amplitude *= 0.48 /*line quern_gen.go:2229:1*/
+	/*line noise.go:62:50000*/ for octave := int32(0); octave < 6; octave++ {
+		t1 := x
+		t2 := seed + octave
+		/*line noise.go:63*/ result0 := quernFunc11Scene(t1, t2)
+		v := 1 - float32(math.Abs(float64(2*result0-1)))
+		/*line noise.go:64*/ sum += amplitude * v * v
+		x *= 2.1
+		amplitude *= 0.48
 	}
-	/*line noise.go:68:60000*/ return sum /*line quern_gen.go:2231:1*/
+	/*line noise.go:68:50000*/ return sum /*line quern_gen.go:2217:1*/
 }
 
 // quernFunc11Scene is main.noise1.
 func quernFunc11Scene(x float32, seed int32) float32 {
-	/*line noise.go:28:60000*/ f := float32(math.Floor(float64(x)))
-	/*line noise.go:29:60000*/ i := host.Narrow[int32](f)
-	/*line noise.go:30:60000*/ t1 := i
-	/*line noise.go:31:60000*/ t2 := seed
-	/*line noise.go:30:60000*/ result0 := hash(t1, t2)
-	/*line noise.go:31:60000*/ t4 := result0
-	/*line noise.go:32:60000*/ t5 := i + 1
-	/*line noise.go:33:60000*/ t6 := seed
-	/*line noise.go:30:60000*/ result02 := hash(t5, t6)
-	/*line noise.go:31:60000*/ t8 := result02
-	/*line noise.go:32:60000*/ t9 := x - f
-	/*line noise.go:30:60000*/ result03 := ease(t9)
-	/*line noise.go:31:60000*/ t11 := result03
-	/*line noise.go:32:60000*/ result04 := t4 + t11*(t8-t4)
-	/*line noise.go:33:60000*/ return result04 /*line quern_gen.go:2250:1*/
+	/*line noise.go:28*/ f := float32(math.Floor(float64(x)))
+	i := host.Narrow[int32](f)
+	t1 := i
+	t2 := seed
+	/*line noise.go:30*/ result0 := hash(t1, t2)
+	t4 := result0
+	t5 := i + 1
+	t6 := seed
+	/*line noise.go:30*/ result02 := hash(t5, t6)
+	t8 := result02
+	t9 := x - f
+	/*line noise.go:30*/ result03 := ease(t9)
+	t11 := result03
+	result04 := t4 + t11*(t8-t4)
+	return result04 /*line quern_gen.go:2236:1*/
 }
 
 // quernFunc12Scene is main.trees.
 func quernFunc12Scene(x float32) float32 {
-	/*line scene.go:100:50000*/ position := x * 95
-	/*line scene.go:101:50000*/ cell := float32(math.Floor(float64(position)))
-//line scene.go:102:50000
+	/*line scene.go:100*/ position := x * 95
+	cell := float32(math.Floor(float64(position)))
 	var height float32
-	/*line scene.go:103:50000*/ for k := int32(0); k < 3; k++ {
-		/*line scene.go:104:50000*/ i := host.Narrow[int32](cell) + k - 1
-		/*line scene.go:105:50000*/ t1 := i
-		/*line scene.go:105:50000*/ result0 := hash(t1, 501)
-		/*line scene.go:106:50000*/ centre := float32(i) + 0.3 + 0.4*result0
-		/*line scene.go:106:50000*/ t3 := i
-		/*line scene.go:106:50000*/ result02 := hash(t3, 502)
-		/*line scene.go:107:50000*/ tall := 0.012 + 0.024*result02
-		/*line scene.go:107:50000*/ aside := float32(math.Abs(float64(position-centre))) * 0.010526316
-		/*line scene.go:108:50000*/ t5 := aside * 900
-		/*line scene.go:109:50000*/ result03 := t5 - float32(math.Floor(float64(t5)))
-		/*line scene.go:110:50000*/ serration := float32(math.Abs(float64(result03 - 0.5)))
-		/*line scene.go:109:50000*/ height = max(height, tall-4.2*aside+0.007*serration) /*line quern_gen.go:2271:1*/
+	/*line scene.go:103:40000*/ for k := int32(0); k < 3; k++ {
+		i := host.Narrow[int32](cell) + k - 1
+		t1 := i
+		/*line scene.go:105*/ result0 := hash(t1, 501)
+		centre := float32(i) + 0.3 + 0.4*result0
+		/*line scene.go:106*/ t3 := i
+		/*line scene.go:106*/ result02 := hash(t3, 502)
+		tall := 0.012 + 0.024*result02
+		/*line scene.go:107*/ aside := float32(math.Abs(float64(position-centre))) * 0.010526316
+		t5 := aside * 900
+		result03 := t5 - float32(math.Floor(float64(t5)))
+		serration := float32(math.Abs(float64(result03 - 0.5)))
+		/*line scene.go:109*/ height = max(height, tall-4.2*aside+0.007*serration)
 	}
-	/*line scene.go:111:50000*/ return height /*line quern_gen.go:2273:1*/
+	return height /*line quern_gen.go:2258:1*/
 }
+
+//line scene.go:113

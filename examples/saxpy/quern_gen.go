@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/saxpy",
 	Archive: &quern_gen_zip,
-	Sum:     "2f219e8881e048c76e7fbbd6d094284b79e63997ae025573d5c34dd6dd01061e",
+	Sum:     "33fffe1fa99f72512d39d4967ad41c88ce5f298db1d114fae15a22d068c8b173",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -94,3 +94,5 @@ func quernRow1Saxpy(r *host.Run, base int, y []float32, a float32, x []float32, 
 		}
 	} /*line quern_gen.go:95:1*/
 }
+
+//line main.go:25

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/spectrum",
 	Archive: &quern_gen_zip,
-	Sum:     "86cf0ea1a02b5500573f2a46ac3df3d203e98d87b3dd45e159038ea43b10ab17",
+	Sum:     "8c65cf30c52e80581ed84ed7eab4ec4b0e1265116929b1ed2876c26afdb28be2",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -96,3 +96,5 @@ func quernRow1Keep(r *host.Run, base int, spectrum []complex64, magnitude []floa
 		}
 	} /*line quern_gen.go:97:1*/
 }
+
+//line kernels.go:16

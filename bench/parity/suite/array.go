@@ -20,6 +20,10 @@ type Argument interface {
 	compare(ctx context.Context, s *gpu.Stream) error
 	keep(ctx context.Context, s *gpu.Stream) error
 	release() error
+
+	bytes() (in, out int64)
+	send(s *gpu.Stream) error
+	receive(ctx context.Context, s *gpu.Stream) error
 }
 
 // Array is the argument for a slice. Its elements are numbers, or structs or arrays of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -13,17 +14,44 @@ import (
 	"quern.dev/gpu/compiled"
 )
 
-// Size says what a case is used for.
-type Size int
+// Size says how large a case is. Sizes between two of the constants are between them, in
+// equal ratios.
+type Size float64
 
 const (
-	Small Size = iota // tests: small enough for the simulator
-	CPU               // comparison on the CPU
-	GPU               // comparison on a GPU: arrays are several times as large as its cache
+	Small Size = 0 // tests: small enough for the simulator
+	CPU   Size = 1 // comparison on the CPU
+	GPU   Size = 2 // comparison on a GPU: arrays are several times as large as its cache
 )
 
-// of returns the number for size z.
-func (z Size) of(small, cpu, gpu int) int { return [...]int{small, cpu, gpu}[z] }
+// of returns the number for size z. Between two sizes it is a multiple of their greatest
+// common divisor, so that kernels which need multiples of a tile get them.
+func (z Size) of(small, cpu, gpu int) int {
+	lo, hi, share := small, cpu, float64(z)
+	if z > CPU {
+		lo, hi, share = cpu, gpu, float64(z-CPU)
+	}
+	if share <= 0 || lo == hi {
+		return lo
+	}
+	if share >= 1 {
+		return hi
+	}
+	unit := divisor(lo, hi)
+	if lo <= 0 || hi <= 0 {
+		return max(lo, hi)
+	}
+	n := float64(lo) * math.Pow(float64(hi)/float64(lo), share)
+	return max(1, int(math.Round(n/float64(unit)))) * unit
+}
+
+// divisor returns the greatest common divisor.
+func divisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return max(1, a)
+}
 
 // Unit is the unit of the work of a launch.
 type Unit string

@@ -31,7 +31,8 @@ func pathfinder(z Size) *Case {
 
 func needle(z Size) *Case {
 	const penalty = 2
-	n, pairs, diagonal := z.of(96, 256, 512), z.of(3, 384, 512), z.of(2, 7, 15)
+	n, pairs := z.of(96, 256, 512), z.of(3, 384, 512)
+	diagonal := n/kernels.NeedleTile - 1
 	letter := func(r *rand.Rand) uint8 { return "ACGT"[r.IntN(4)] }
 	a, b := in(random(pairs*n, letter)), in(random(pairs*n, letter))
 	scores := inOut(random(pairs*(n+1)*(n+1), upTo(50)), exact)

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/multigpu/rows",
 	Archive: &quern_gen_zip,
-	Sum:     "4a9204dd52d3c1b7ac8926fb459425b54d4b0f4054cd63a330fb9dfbe682a65e",
+	Sum:     "92bda5f4f8b8cb58e5f1bd82a86dcf3ea40549112914bc6f8436ca34ef22c4ac",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -320,10 +320,10 @@ func quernHostSummarise(r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line summary.go:56:10000*/ t1 = x[0]
-		/*line summary.go:57*/ r.ThreadIdx = kernel.Dim3{}
-		/*line summary.go:56:10000*/ t2 = x[0]
-		/*line summary.go:57*/ iFirst = blockX * 256
+		/*line summary.go:56*/ t1 = x[0]
+		r.ThreadIdx = kernel.Dim3{}
+		/*line summary.go:56*/ t2 = x[0]
+		iFirst = blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first2 := (threadZ*1 + threadY) * 256
@@ -388,7 +388,7 @@ func quernHostSummarise(r *host.Run) {
 //go:noinline
 func quernRow1Summarise(r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
-//line summary.go:55:10000
+//line summary.go:55
 	*sumRow = [256]float64{} /*line quern_gen.go:392:1*/
 }
 
@@ -397,8 +397,8 @@ func quernRow2Summarise(r *host.Run, los []float32, first2 int, his []float32, t
 	loRow := (*[256]float32)(los[first2:])
 	hiRow := (*[256]float32)(his[first2:])
 	for threadX := range 256 {
-		/*line summary.go:56:10000*/ lo := t1
-		/*line summary.go:57*/ hi := t2
+		/*line summary.go:56*/ lo := t1
+		hi := t2
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
 	} /*line quern_gen.go:404:1*/
@@ -725,3 +725,5 @@ func quernRow8Summarise(r *host.Run, sums2 []float64, first8 int, los2 []float32
 		}
 	} /*line quern_gen.go:726:1*/
 }
+
+//line summary.go:82

@@ -26,7 +26,7 @@ func everyFew(t *testing.T, test func(t *testing.T, devs []*gpu.Device)) {
 					}
 					d, err := gpu.Open(gpu.Config{Device: id})
 					if err != nil && backend == gpu.CUDA {
-						t.Skipf("needs %d GPUs: %v; quern doctor says what to do", n, err)
+						t.Skipf("needs %d GPUs: %v; go tool quern doctor says what to do", n, err)
 					}
 					if err != nil {
 						t.Fatal(err)
