@@ -15,6 +15,13 @@ import (
 // instruction is available at those behind it that it dominates: at a label, these are the
 // instructions before all jumps to it. A register that is assigned several times has a new
 // version wherever its value may be another one.
+//
+// A register that is kept for a repetition is missing in between, so only as many are kept at
+// the same time as mostKept says; other results are computed again.
+
+// mostKept is how many 32-bit registers may hold a value longer than they would if nothing that is
+// repeated were removed.
+const mostKept = 24
 
 // repeatable lists the instructions whose result depends on their operands only.
 var repeatable = map[string]bool{
@@ -51,6 +58,9 @@ type repeats struct {
 	firstJump   map[int]int     // to each label
 	lastJump    map[int]int
 	place       map[int]int // of each label
+	loops       []extent    // by their ends
+	lastUse     []int       // line of the last use of each register
+	kept        []int       // how many 32-bit registers are kept for a repetition in each line
 
 	available []string       // keys in the order of their instructions
 	holds     map[string]int // register with the value of a key
@@ -60,6 +70,9 @@ type repeats struct {
 	text      []byte // of a key
 	same      []int  // the register that replaces another one, or 0
 }
+
+// extent is the lines of a loop.
+type extent struct{ from, to int }
 
 // change is an assignment of a register in a line.
 type change struct{ line, register int }
@@ -85,6 +98,7 @@ func (g *generator) removeRepeats() {
 		return
 	}
 	r.findChanges()
+	r.findUses(body, cold)
 	text := make([]byte, 0, len(g.text))
 	reached := true
 	for i := body; i < cold; i++ {
@@ -279,6 +293,70 @@ func (r *repeats) findChanges() {
 	}
 }
 
+// findUses finds the last use of each register in the body. A loop needs what it uses from
+// before it until it ends.
+func (r *repeats) findUses(body, end int) {
+	r.lastUse, r.kept = make([]int, len(r.definitions)), make([]int, end)
+	first := make([]int, len(r.definitions))
+	for i, l := range r.lines[:end] {
+		for n := range r.registers(l.text) {
+			if first[n] == 0 {
+				first[n] = i + 1
+			}
+			r.lastUse[n] = i
+		}
+		if at, ok := r.place[l.target]; ok && l.target >= 0 && at <= i && i >= body {
+			r.loops = append(r.loops, extent{at, i})
+		}
+	}
+	for _, loop := range r.loops {
+		for n, last := range r.lastUse {
+			if first[n] <= loop.from && loop.from <= last && last < loop.to {
+				r.lastUse[n] = loop.to
+			}
+		}
+	}
+}
+
+// keep reports whether a register can hold its value until line i, and notes that it does.
+func (r *repeats) keep(n, i int) bool {
+	o := r.operand(n)
+	words := 1
+	switch o.class {
+	case predClass:
+		words = 0
+	case b64Class, f64Class:
+		words = 2
+	}
+	from, to := r.lastUse[n]+1, i
+	for _, loop := range r.loops {
+		if loop.from < i && i < loop.to && from <= loop.from {
+			to = max(to, loop.to)
+		}
+	}
+	if from > to || words == 0 {
+		return true
+	}
+	for _, kept := range r.kept[from : to+1] {
+		if kept+words > mostKept {
+			return false
+		}
+	}
+	for l := from; l <= to; l++ {
+		r.kept[l] += words
+	}
+	r.used(n, to)
+	return true
+}
+
+// free reports whether a line's result takes no register: ptxas finds it where it is used.
+func (r *repeats) free(l *line) bool {
+	return bytes.HasPrefix(l.opcode, []byte("mov")) || bytes.HasPrefix(l.opcode, []byte("ld.param"))
+}
+
+// used notes that a register is used in a line.
+func (r *repeats) used(n, line int) { r.lastUse[n] = max(r.lastUse[n], line) }
+
 // changed gives the registers that some lines assign a new version.
 func (r *repeats) changed(from, to, version int) {
 	i, _ := slices.BinarySearchFunc(r.changes, from, func(c change, from int) int { return c.line - from })
@@ -331,8 +409,9 @@ func (r *repeats) repeated(i int) bool {
 	l := &r.lines[i]
 	if l.repeatable && r.definitions[l.result] == 1 {
 		text := r.key(l)
-		if n, ok := r.holds[string(text)]; ok {
+		if n, ok := r.holds[string(text)]; ok && (r.free(l) || r.keep(n, i)) {
 			r.same[l.result] = n
+			r.used(n, r.lastUse[l.result])
 			return true
 		}
 		key := string(text)

@@ -59,3 +59,24 @@ func TestAReportReadsTheRegistersThatAreLeft(t *testing.T) {
 		If(Op(ir.Get(i), ir.Eq, Int(9)), SetPlace(Elem(out, index()), ir.Get(sum))))...)
 	same(t, k, 10, SliceValue(ir.TInt, 20))
 }
+
+// TestFewRegistersAreKeptForRepetitions computes 64 products twice. Most are computed again, since
+// the registers for all of them would be missing in between.
+func TestFewRegistersAreKeptForRepetitions(t *testing.T) {
+	const products = 64
+	out, i, n, sum := Local("out", ir.SliceOf(ir.TInt)), Local("i", ir.TInt), Local("n", ir.TInt), Local("sum", ir.TInt)
+	var twice []ir.Stmt
+	for range 2 {
+		for k := range products {
+			product := Op(ir.Get(n), ir.Mul, Op(ir.Get(i), ir.Xor, Int(int64(1000+k))))
+			twice = append(twice, Set(sum, Op(Op(ir.Get(sum), ir.Shl, Int(1)), ir.Xor, product)))
+		}
+	}
+	body := Body(tid(i), Set(sum, Int(0)), twice, SetPlace(Elem(out, ir.Get(i)), ir.Get(sum)))
+	k := Kernel("many", []*ir.Local{out, n}, []*ir.Local{i, sum}, body...)
+	same(t, k, 8, SliceValue(ir.TInt, 8), IntValue(7))
+	got := strings.Count(emit(t, k).Text, "\tmul.lo.s64")
+	if kept := 2*products - got; kept == 0 || kept > mostKept/2 {
+		t.Errorf("%d of %d products are kept, want 1 to %d", kept, products, mostKept/2)
+	}
+}

@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: &quern_gen_zip,
-	Sum:     "17cb1bfa6b5dbb5acb2061f920b3237aa37e73b24c1d21d56ca913968c4c8427",
+	Sum:     "b2d992d861f3482858a70be29bf449c40a77fc47ccb5eef0920da7b84aeced7f",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
