@@ -193,8 +193,7 @@ func divide(op ir.BinaryOp, x ir.Expr, c *ir.Const) ir.Expr {
 	if op == ir.Div {
 		return q
 	}
-	// Not x - q*c: if ptxas (13.5) finds that x is 0, it computes 0 - 0 and loses the
-	// carry when this is the index of an address.
+	// q*-c + x is one multiply-add, x - q*c is not.
 	return operate(operate(q, ir.Mul, wrapped(t, -c.Bits)), ir.Add, ir.CloneExpr(x))
 }
 

@@ -86,6 +86,8 @@ func (g *generator) integer(e *ir.Binary, dst operand) operand {
 		if d, ok := g.productInHalves(e, nil, dst); ok {
 			return d
 		}
+	case ir.Sub:
+		typ = differenceType(t.Kind)
 	case ir.And, ir.Or, ir.Xor:
 		typ = bitType(t.Kind)
 	case ir.AndNot:
@@ -101,6 +103,17 @@ func (g *generator) integer(e *ir.Binary, dst operand) operand {
 		g.extend(t.Kind, dst, dst)
 	}
 	return dst
+}
+
+// differenceType returns the type for subtractions. The result does not depend on the sign, but
+// ptxas (13.0, 13.5) compiles q + ((0-x)<<n), where the subtraction is of u64 and it finds the
+// first 0, to one instruction that negates x. If it finds that the low half of x is 0, too, it
+// folds the negation without its carry into the upper half.
+func differenceType(k ir.Kind) string {
+	if width(k) == 64 {
+		return "s64"
+	}
+	return arithmeticType(k)
 }
 
 func (g *generator) andNot(e *ir.Binary, dst operand) operand {

@@ -111,12 +111,12 @@ func (g *generator) divideUnsigned(n, d operand) (quotient, rest operand) {
 	quotient, rest = g.register(b64Class), g.register(b64Class)
 	g.emit("mul.hi.u64", quotient, n, z)
 	g.emit("mul.lo.u64", product, quotient, d)
-	g.emit("sub.u64", rest, n, product)
+	g.emit("sub.s64", rest, n, product) // see differenceType
 	for range 2 {
 		more := g.register(predClass)
 		less, one := g.register(b64Class), g.register(b64Class)
 		g.emit("setp.ge.u64", more, rest, d)
-		g.emit("sub.u64", less, rest, d)
+		g.emit("sub.s64", less, rest, d)
 		g.emit("add.u64", one, quotient, intOperand(b64Class, 1))
 		rest = g.choose(operand{}, condition{pred: more}, less, rest)
 		quotient = g.choose(operand{}, condition{pred: more}, one, quotient)

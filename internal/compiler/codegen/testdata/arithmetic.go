@@ -129,6 +129,15 @@ func notBelowZero(t kernel.Thread, x float32, at []uint32, out []bool) {
 	out[0] = 0&^at[0] <= -one(x > 1) // ptx:"setp.eq.u32 %p\d+, 0, 0;" ptx:-"setp.le.u32"
 }
 
+// ptxas (13.0, 13.5) gets subtractions of u64 wrong in an address if both sides are 0.
+//
+//quern:kernel
+func differences(t kernel.Thread, u []uint64, n []int) {
+	u[0] = u[1] - u[2] // ptx:"sub.s64" ptx:-"sub.u64"
+	u[1] = u[3] % u[4] // ptx:-"sub.u64"
+	n[0] = n[1] - n[2] // ptx:"sub.s64"
+}
+
 func one(b bool) uint32 {
 	if b {
 		return 1
