@@ -299,14 +299,10 @@ func (s *Stream) enter() (c *capture, err error) {
 	if err := s.notCalled(); err != nil {
 		return nil, err
 	}
-	switch {
-	case s.lease.Acquire():
-		return s.capture.Load(), nil
-	case s.dev.lease.Closed():
-		return nil, closedError("device " + s.dev.id)
-	default:
-		return nil, closedError("stream")
+	if !s.lease.Acquire() {
+		return nil, s.dev.closedError("stream")
 	}
+	return s.capture.Load(), nil
 }
 
 // acquire begins a use of the stream, which release ends, for operations that graphs do not
