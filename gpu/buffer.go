@@ -118,7 +118,7 @@ func (b *Buffer[T]) check(d *Device) error {
 	case b.mem == nil:
 		return invalid("buffer was not made by Alloc or Upload")
 	case b.closed.Load():
-		return closedError(b.mem.noun())
+		return b.mem.dev.closedError(b.mem.noun())
 	case b.mem.lease.Closed():
 		return b.mem.closedError()
 	case b.mem.dev != d:

@@ -10,13 +10,14 @@ type DeviceStats struct {
 	CopiedBytes uint64 // by these
 }
 
-// tally counts the operations of a stream.
-type tally struct{ launches, transfers, bytes atomic.Uint64 }
+// tally counts the copies and fills of a stream. Its history counts the launches.
+type tally struct{ transfers, bytes atomic.Uint64 }
 
-func (t *tally) addTo(s *DeviceStats) {
-	s.Launches += t.launches.Load()
-	s.Copies += t.transfers.Load()
-	s.CopiedBytes += t.bytes.Load()
+// countTo adds what the stream was asked for.
+func (s *Stream) countTo(sum *DeviceStats) {
+	sum.Launches += s.history.launched.Load()
+	sum.Copies += s.asked.transfers.Load()
+	sum.CopiedBytes += s.asked.bytes.Load()
 }
 
 // Stats returns the counts of all streams, including those that are closed. It returns zeros
@@ -29,7 +30,7 @@ func (d *Device) Stats() DeviceStats {
 	defer d.mu.Unlock()
 	s := d.asked
 	for _, of := range d.streams {
-		of.asked.addTo(&s)
+		of.countTo(&s)
 	}
 	return s
 }

@@ -90,6 +90,15 @@ func closedError(what string) error {
 	return &failure{what + " is closed", ErrClosed}
 }
 
+// closedError returns an error for the use of an object of the device that is closed. Closing
+// a device closes its objects, and the error then names the device.
+func (d *Device) closedError(what string) error {
+	if d.lease.Closed() {
+		what = "device " + d.id
+	}
+	return closedError(what)
+}
+
 // otherDevice returns the error for the use of an object of device have with device want.
 func otherDevice(what string, have, want *Device) error {
 	if have.id == want.id {

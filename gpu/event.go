@@ -145,7 +145,7 @@ func (e *Event) acquire(dev *Device) error {
 	case dev != nil && e.dev != dev:
 		return otherDevice("event", e.dev, dev)
 	case !e.lease.Acquire():
-		return closedError("event")
+		return e.dev.closedError("event")
 	default:
 		return nil
 	}

@@ -92,21 +92,28 @@ func (e *KernelError) Unwrap() error { return e.Err }
 func (e *KernelError) Error() string {
 	var b strings.Builder
 	if e.File != "" {
-		dir, name := path.Split(e.File)
-		fmt.Fprintf(&b, "%s:%d: ", path.Join(path.Base(dir), name), e.Line)
+		b.WriteString(position(e.File, e.Line) + ": ")
 	}
 	what := "kernel"
 	if e.Handler {
 		what = "handler"
 	}
-	fmt.Fprintf(&b, "%s %s: %s in block %s thread %s", what, e.Kernel, e.Reason, place(e.Block), place(e.Thread))
+	fmt.Fprintf(&b, "%s %s: %s in %s", what, e.Kernel, e.Reason, place(e.Block, e.Thread))
 	if e.Err != nil {
 		fmt.Fprintf(&b, ": %v", e.Err)
 	}
 	return b.String()
 }
 
-func place(d Dim3) string { return fmt.Sprintf("(%d,%d,%d)", d.X, d.Y, d.Z) }
+// position returns a position in a source file, with the last element of the import path.
+func position(file string, line int) string {
+	dir, name := path.Split(file)
+	return fmt.Sprintf("%s:%d", path.Join(path.Base(dir), name), line)
+}
+
+func place(block, thread Dim3) string {
+	return fmt.Sprintf("block (%d,%d,%d) thread (%d,%d,%d)", block.X, block.Y, block.Z, thread.X, thread.Y, thread.Z)
+}
 
 // kernelError returns the public form of a fault of a kernel that was launched on d.
 func (d *Device) kernelError(f *driver.Fault) *KernelError {
@@ -142,6 +149,13 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 		}
 		e.explain(f.HasIndex, f.Reason)
 		e.explainDynamic(info)
+		if o := f.Other; o != nil {
+			at := ""
+			if o.File != "" {
+				at = position(info.sourceFile(o.File, ""), o.Line) + " in "
+			}
+			e.Reason += " (the other access: " + at + place(o.Block, o.Thread) + ")"
+		}
 		return e
 	}
 	sites := info.Variants[variant].Sites

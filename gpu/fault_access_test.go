@@ -80,7 +80,7 @@ func TestFaultsNameParameterAndElement(t *testing.T) {
 		{"beyond", []any{-3, whole, whole}, "out-of-bounds access: global store of 4 bytes: out[-3] of 16 elements", "out", -3, 16},
 		{"beyond", []any{20, whole.Slice(0, 4), whole.Slice(8, 12)}, "out-of-bounds access: global store of 4 bytes: out[20] of 4 elements", "out", 20, 4},
 		{"beyond", []any{-3, unwritten.Slice(8, 12), whole}, "read of uninitialised memory: global load of 4 bytes: in[0]", "in", 0, 4},
-		{"raceOfTwo", []any{whole.Slice(0, 8), whole.Slice(2, 8)}, "data race in global memory: global store of 4 bytes: x[4] (the same memory as y[2]) (the other access: ", "x", 4, 8},
+		{"raceOfTwo", []any{whole.Slice(0, 8), whole.Slice(2, 8)}, "data race in global memory: global store of 4 bytes: x[4] (the same memory as y[2]) (the other access: kernel.go:35 in block (0,0,0) thread (0,0,0))", "x", 4, 8},
 	} {
 		k := must[*gpu.Kernel](t)(d.Compile(t.Context(), faultySource, c.kernel))
 		if err := k.Launch(s, gpu.Linear(2), c.args...); err != nil {

@@ -301,7 +301,7 @@ func (e *GraphExec) acquire(dev *Device) error {
 	case e.callers.Here():
 		return e.notCalled()
 	case !e.lease.Acquire():
-		return closedError("executable graph")
+		return e.dev.closedError("executable graph")
 	default:
 		return nil
 	}

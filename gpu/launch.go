@@ -215,10 +215,13 @@ func (l *Launch) End() error {
 	if l == nil || l.stream == nil {
 		return driverError("launch", invalid("launch was not made by Begin, or has ended"))
 	}
-	k := l.kernel
+	k, dev := l.kernel, l.stream.dev
 	err := l.submit()
 	l.drop()
 	if err != nil {
+		if dev.lease.Closed() && errors.Is(err, ErrClosed) {
+			err = dev.check() // says more than that an argument is closed
+		}
 		return k.failed("launch", err)
 	}
 	return nil

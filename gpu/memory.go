@@ -157,16 +157,16 @@ func (m *memory) acquire() error {
 	}
 	if v := m.view(); v != nil && !v.of.lease.Acquire() {
 		m.leave()
-		return closedError(m.noun())
+		return m.dev.closedError(m.noun())
 	}
 	return nil
 }
 
 func (m *memory) closedError() error {
-	if m.view() != nil {
+	if m.view() != nil && !m.dev.lease.Closed() {
 		return &failure{"the view of the unified array has ended: a later view conflicts with it, or the array is closed", ErrClosed}
 	}
-	return closedError(m.noun())
+	return m.dev.closedError(m.noun())
 }
 
 // use begins a use of the memory by work on s.

@@ -241,7 +241,11 @@ func TestErrorsNameTheOperation(t *testing.T) {
 		close(busy)
 		check(op.name, "cancelled", <-done)
 		x.d.Close()
-		check(op.name, "the device is closed", op.do(t.Context(), x))
+		err := op.do(t.Context(), x)
+		check(op.name, "the device is closed", err)
+		if errors.Is(err, ErrClosed) && !strings.Contains(err.Error(), "device cuda:0 is closed") {
+			t.Errorf("%s, the device is closed: %v", op.name, err)
+		}
 		x.other.Close()
 	}
 }

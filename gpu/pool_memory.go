@@ -121,7 +121,7 @@ func (p *memoryPool[B]) hand(b B, o *occupant, at driver.Memory, size int64, cal
 // takeError turns an error of package pool into one of this package.
 func (p *memoryPool[B]) takeError(err error) error {
 	if err == pool.ErrClosed {
-		return closedError("pool")
+		return p.dev.closedError("pool")
 	}
 	if full, ok := errors.AsType[*pool.LimitError](err); ok {
 		return errors.Join(&OutOfMemoryError{
@@ -147,7 +147,7 @@ func (p *memoryPool[B]) allocations() []allocation {
 // trim frees the blocks that are not in use, and calls settle with these blocks.
 func (p *memoryPool[B]) trim(settle func([]B) error) error {
 	if !p.blocks.Acquire() {
-		return driverError("trim pool", closedError("pool"))
+		return driverError("trim pool", p.dev.closedError("pool"))
 	}
 	blocks, err := p.blocks.Trim()
 	return errors.Join(driverError("trim pool", errors.Join(err, settle(blocks))), p.blocks.Release())

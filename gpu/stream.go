@@ -25,22 +25,22 @@ import (
 // are [Stream.Synchronize], [Device.Synchronize], [Download], [Event.Synchronize] of an
 // event of the stream, and Close.
 type Stream struct {
-	dev   *Device
-	drv   driver.Stream
-	lease lease.Lease
-
+	// What a launch reads and writes comes first. A driver's call evicts most of the
+	// processor's caches, and each cache line that a launch then loads costs time.
+	dev     *Device
+	drv     driver.Stream
+	lease   lease.Lease
 	capture atomic.Pointer[capture] // if set, work is recorded there instead of being done
-	drained chan struct{}           // closed when the stream is closed and its work is done
+	gate    gate                    // nil admits all launches
+	callers goroutines.Set          // goroutines that run functions of the stream
+	history history                 // of launches, for errors of waits and for Device.Stats
 
-	gate   gate   // nil admits all launches
-	unbind func() // undoes what bind did to the driver's stream; nil if that was nothing
-
+	drained  chan struct{} // closed when the stream is closed and its work is done
+	unbind   func()        // undoes what bind did to the driver's stream; nil if that was nothing
 	priority int
 	detached bool                  // see Detached
-	history  history               // of launches, for errors of waits
 	failed   atomic.Pointer[error] // error of a called function, until a wait returns it
 	called   atomic.Int64          // number of functions that have returned
-	callers  goroutines.Set        // goroutines that run functions of the stream
 
 	asked  tally                         // see Device.Stats
 	track  trace.Track                   // in recordings
@@ -252,7 +252,7 @@ func (s *Stream) Close() error {
 	if first {
 		s.dev.mu.Lock()
 		s.dev.streams = slices.DeleteFunc(s.dev.streams, func(o *Stream) bool { return o == s })
-		s.asked.addTo(&s.dev.asked)
+		s.countTo(&s.dev.asked)
 		s.dev.mu.Unlock()
 	}
 	if destroy {
@@ -299,14 +299,10 @@ func (s *Stream) enter() (c *capture, err error) {
 	if err := s.notCalled(); err != nil {
 		return nil, err
 	}
-	switch {
-	case s.lease.Acquire():
-		return s.capture.Load(), nil
-	case s.dev.lease.Closed():
-		return nil, closedError("device " + s.dev.id)
-	default:
-		return nil, closedError("stream")
+	if !s.lease.Acquire() {
+		return nil, s.dev.closedError("stream")
 	}
+	return s.capture.Load(), nil
 }
 
 // acquire begins a use of the stream, which release ends, for operations that graphs do not

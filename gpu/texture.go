@@ -201,7 +201,7 @@ func (x *Texture2D[T]) check(d *Device) error {
 	case x.mem == nil:
 		return invalid("texture was not made by NewTexture2D")
 	case x.closed.Load() || x.mem.lease.Closed():
-		return closedError("texture")
+		return x.mem.dev.closedError("texture")
 	case x.mem.dev != d:
 		return otherDevice("texture", x.mem.dev, d)
 	default:

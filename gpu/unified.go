@@ -199,7 +199,7 @@ func (u *Unified[T]) acquire() (*unified[T], error) {
 	case u.core == nil:
 		return nil, invalid("unified array was not made by NewUnified")
 	case u.closed.Load() || !u.core.lease.Acquire():
-		return nil, closedError("unified array")
+		return nil, u.core.dev.closedError("unified array")
 	default:
 		return u.core, nil
 	}

@@ -56,6 +56,8 @@ type Fault struct {
 	Cause error
 	// Access is set if the simulator rejected an access to global memory.
 	Access *Access
+	// Other is the other access of a data race.
+	Other *Other
 
 	HasIndex      bool
 	Index, Length int64
@@ -66,6 +68,13 @@ func (f *Fault) Error() string { return "kernel fault: " + f.Reason }
 
 // Unwrap returns the cause of a cancelled launch.
 func (f *Fault) Unwrap() error { return f.Cause }
+
+// Other is where another thread has accessed the same memory.
+type Other struct {
+	File          string // as in PTX; empty if unknown
+	Line          int
+	Block, Thread kernel.Dim3
+}
 
 // Access describes an access to global memory. It has what a caller needs to find the
 // launch argument that was accessed.

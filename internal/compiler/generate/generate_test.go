@@ -515,6 +515,123 @@ func TestGeneratedCodeCompiles(t *testing.T) {
 	}
 }
 
+// degenerate has kernels that the compiler simplifies to nothing or to constants.
+const degenerate = `
+-- kernels.go --
+package demo
+
+import "quern.dev/kernel"
+
+type pair struct{ a, b int32 }
+
+//quern:kernel
+func rangeIndex(t kernel.Thread, x [][3]int32, y []int32) {
+	i := t.Global()
+	if i >= len(x) {
+		return
+	}
+	for k := range x[i] {
+		y[0] += int32(k)
+	}
+	for k := range 3 {
+		y[i] *= int32(k)
+		y[i+k] |= int32(k)
+	}
+}
+
+//quern:kernel
+func identities(t kernel.Thread, x []int32, f []float32, p []pair, a [][4]int32) {
+	i := t.Global()
+	for k := range 2 {
+		x[i] = x[i] + int32(k)
+		x[i] = int32(1-k) + x[i]
+		x[i] = x[i] * int32(k)
+		x[i] = x[i] / int32(k+1)
+		x[i] -= int32(k)
+		x[i] &= int32(k - 1)
+		x[i] ^= int32(k)
+		x[i] &^= int32(k)
+		x[i] <<= k
+		x[i] >>= k
+		f[i] *= float32(k)
+		f[i] /= float32(k + 1)
+		f[i] -= float32(k)
+		p[i].a += int32(k)
+		p[k].b *= int32(k)
+		a[i][k] += int32(k)
+		a[0][1] -= int32(k)
+		pointer := &p[i]
+		pointer.a |= int32(k)
+		row := a[i]
+		row[k] += int32(k)
+		row[k+1] *= int32(k)
+		a[i] = row
+	}
+}
+
+//quern:kernel
+func comparisons(t kernel.Thread, x []int32, flags []bool) {
+	i := t.Global()
+	for k := range 2 {
+		if x[i]+int32(k) == x[i] || x[i] == x[i]+int32(k) {
+			flags[i] = true
+		}
+		if x[i]*int32(k+1) > 2 && x[i] > 2 {
+			flags[k] = flags[k] && k == 0
+		}
+		flags[i] = flags[i] || k == 1
+	}
+	for k := range 3 {
+		if k == 1 {
+			x[k] = x[i]
+			continue
+		}
+		if k == 2 {
+			break
+		}
+		x[i] += int32(k)
+	}
+}
+
+//quern:kernel
+func endings(t kernel.Thread, x []int32, n int32) {
+	i := t.Global()
+	//quern:unroll
+	for k := range 4 {
+		x[i] = clip(x[i]+int32(k), n)
+		if k > 2 {
+			return
+		}
+		x[i]++
+	}
+	x[i] = 0
+}
+
+func clip(v, n int32) int32 {
+	for range 1 {
+		if v > n {
+			return n
+		}
+		return v
+	}
+	panic("unreachable")
+}
+
+//quern:kernel block=1
+func lone(t kernel.Thread, x []int32) {
+	x[t.ThreadIdx.X] += int32(t.ThreadIdx.X)
+	x[t.BlockIdx.X] *= int32(t.BlockDim.X)
+	x[t.BlockIdx.X*t.BlockDim.X] <<= t.ThreadIdx.X
+}
+`
+
+func TestGeneratedCodePassesVet(t *testing.T) {
+	dir := generated(t, degenerate, 1)
+	if out, err := goCommand(t, dir, "vet", "."); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // Kernels compute the same on every device as in plain Go.
 func TestGeneratedCodeRuns(t *testing.T) {
 	testmodule.NeedSource(t)

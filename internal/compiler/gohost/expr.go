@@ -3,6 +3,7 @@ package gohost
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -256,7 +257,7 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 		if s := e.ofRow(x); s != "" {
 			return s, op.prec
 		}
-		return e.value(x.X, ir.TBool, op.prec) + " " + op.text + " " + e.value(x.Y, ir.TBool, op.prec+1), op.prec
+		return e.logical(x), op.prec
 	}
 	if x.Op.IsShift() {
 		return e.shift(x)
@@ -291,6 +292,32 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 		return e.conversion(t, s), precPrimary
 	}
 	return s, op.prec
+}
+
+// logical prints a chain of && or ||. It leaves out what was evaluated before, which go vet
+// would report.
+func (e *emitter) logical(x *ir.Binary) string {
+	op := operators[x.Op]
+	var parts []string
+	var add func(y ir.Expr)
+	add = func(y ir.Expr) {
+		s := ""
+		if b, ok := y.(*ir.Binary); ok && b.Op == x.Op && assignable(goType(b), ir.TBool) {
+			if s = e.ofRow(b); s == "" {
+				add(b.X)
+				add(b.Y)
+				return
+			}
+		} else {
+			s = e.value(y, ir.TBool, op.prec+1)
+		}
+		if !slices.Contains(parts, s) {
+			parts = append(parts, s)
+		}
+	}
+	add(x.X)
+	add(x.Y)
+	return strings.Join(parts, " "+op.text+" ")
 }
 
 // quotient returns the function of package host that divides integers whose divisor is

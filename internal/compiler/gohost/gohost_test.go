@@ -89,6 +89,32 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+func TestSelfAssignmentsKeepTheirChecks(t *testing.T) {
+	p, err := frontend.Text("kernels.go", `package p
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func add(t kernel.Thread, x [][3]int32, y []int32) {
+	if i := t.Global(); i < len(x) {
+		for k := range x[i] {
+			y[0] += int32(k)
+		}
+	}
+}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prog, err := p.Lower()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(file(t, prog)); !strings.Contains(got, "_ = y[0]") || strings.Contains(got, "y[0] = y[0]") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestEmitDoesNotChangeTheKernel(t *testing.T) {
 	testmodule.NeedSource(t)
 	for _, k := range lower(t, kernelsFile).Kernels {

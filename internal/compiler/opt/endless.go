@@ -3,6 +3,7 @@ package opt
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"quern.dev/internal/compiler/ir"
 )
@@ -28,21 +29,48 @@ type length struct {
 // lengths caches the lengths of functions.
 type lengths map[*ir.Func]length
 
-// of returns the length of a function of the program. Functions of the standard library
-// and message sends end soon.
-func (known lengths) of(f *ir.Func) length {
-	if f.Strict || slices.Contains(actorPackages, f.Go.Package) {
+// of returns the length of a call of a function. Message sends end soon. So do functions
+// of the standard library, although the conditions of their loops do not always show it,
+// except for Bessel functions of a variable order.
+func (known lengths) of(call *ir.Call) length {
+	f := call.Func
+	if slices.Contains(actorPackages, f.Go.Package) {
 		return length{}
 	}
-	if l, ok := known[f]; ok {
-		return l
+	l, ok := known[f]
+	if !ok {
+		e := newEstimator(f, known)
+		e.dry = true
+		l.iterations = e.list(f.Body) // there is no recursion
+		l.long = e.long || l.iterations > most
+		known[f] = l
 	}
-	e := newEstimator(f, known)
-	e.dry = true
-	l := length{iterations: e.list(f.Body)} // there is no recursion
-	l.long = e.long || l.iterations > most
-	known[f] = l
+	if f.Strict && l.long {
+		return ofStandard(call)
+	}
 	return l
+}
+
+// mostMath is the maximum number of iterations of a function of package math, except for
+// Bessel functions of order n. Mod takes the most: one per bit of the range of exponents.
+const mostMath = 1 << 12
+
+// ofStandard returns the length of a call of a function of the standard library that has
+// loops whose conditions do not bound them.
+func ofStandard(call *ir.Call) length {
+	switch f := call.Func; {
+	case f.Go.Package == "math" && (f.Go.Name == "Jn" || f.Go.Name == "Yn"):
+		order := math.Inf(1)
+		if c := asConst(call.Args[0]); c != nil {
+			order = math.Abs(integer(c))
+		}
+		steps := 2*order + mostMath
+		return length{iterations: min(steps, most), long: steps > most}
+	case f.Go.Package == "math" || strings.HasPrefix(f.Go.Package, "math/"):
+		return length{iterations: mostMath}
+	default:
+		return length{iterations: most} // a search in a slice, say
+	}
 }
 
 // estimator computes the maximum number of loop iterations before a marked loop.
@@ -78,7 +106,7 @@ func (e *estimator) list(list []ir.Stmt) float64 {
 		case *ir.Block:
 			total += e.list(s.Body)
 		case *ir.Call:
-			l := e.known.of(s.Func)
+			l := e.known.of(s)
 			total += l.iterations
 			e.long = e.long || l.long
 		case *ir.Loop:

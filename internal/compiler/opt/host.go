@@ -20,8 +20,9 @@ func Host(k *ir.Kernel) *ir.Kernel {
 func inlineForGo(k *ir.Kernel) *ir.Kernel {
 	known := lengths{}
 	names := NewTruncations(k.Func.Go.Package)
-	return inlineIf(k, func(f *ir.Func) bool {
-		return f.UsesThread || isFormula(f) || isArrayFormula(f) || k.Func.Go.Package == f.Go.Package && passesArrays(f) || known.of(f).long && names.canWrite(f)
+	return inlineIf(k, func(call *ir.Call) bool {
+		f := call.Func
+		return f.UsesThread || isFormula(f) || isArrayFormula(f) || k.Func.Go.Package == f.Go.Package && passesArrays(f) || known.of(call).long && names.canWrite(f)
 	})
 }
 
@@ -209,16 +210,11 @@ func (u *unroller) withKnown(e ir.Expr) ir.Expr {
 	return r.Value(ir.CloneExpr(e))
 }
 
-// withoutSelfAssignments drops what remains of v += 0*v in a copy, because go vet would
-// report it.
+// withoutSelfAssignments drops what remains of v += 0*v in a copy.
 func withoutSelfAssignments(body []ir.Stmt) []ir.Stmt {
 	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
-		if a, ok := s.(*ir.Assign); ok {
-			if v, ok := ir.Variable(a.Src); ok {
-				if dst, ok := a.Dst.(*ir.VarPlace); ok && dst.Var == v {
-					return nil
-				}
-			}
+		if a, ok := s.(*ir.Assign); ok && isCopyOf(a.Src, a.Dst) {
+			return nil
 		}
 		return []ir.Stmt{s}
 	}}

@@ -31,7 +31,7 @@ func (t *Truncations) Copy(f *ir.Func) *ir.Func {
 	}
 	t.copies[f] = nil
 	k := &ir.Kernel{Name: f.Name, Func: f}
-	g := inlineIf(k, func(f *ir.Func) bool { return isFormula(f) || isArrayFormula(f) }).Func
+	g := inlineIf(k, func(c *ir.Call) bool { return isFormula(c.Func) || isArrayFormula(c.Func) }).Func
 	copyAtOnce(&ir.Kernel{Func: g})
 	conversions(g)
 	if t.converts(g) && t.canWrite(g) {

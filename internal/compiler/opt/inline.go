@@ -12,7 +12,7 @@ import (
 // variables. A return becomes an assignment and a break out of a block around the body;
 // a return at the end of the body needs no block. The front end has rejected recursion.
 func inline(k *ir.Kernel) error {
-	in := &inliner{flat: map[*ir.Func]*ir.Func{}, want: func(*ir.Func) bool { return true }, assembly: true}
+	in := &inliner{flat: map[*ir.Func]*ir.Func{}, want: func(*ir.Call) bool { return true }}
 	in.function(k.Func)
 	if in.tooLong {
 		return Errors{&Error{Pos: k.Func.Pos, Kernel: k.Name, Msg: fmt.Sprintf(
@@ -36,19 +36,20 @@ const loopPackage = "quern.dev/ring/internal/loop"
 // the next one twice double it with every step.
 const maxInlined = 40_000
 
-// inlineIf returns a copy of a kernel with the selected calls inlined.
-func inlineIf(k *ir.Kernel, want func(*ir.Func) bool) *ir.Kernel {
+// inlineIf returns a copy of a kernel with the selected calls inlined, for Go.
+func inlineIf(k *ir.Kernel, want func(*ir.Call) bool) *ir.Kernel {
 	k = ir.CloneKernel(k)
-	in := &inliner{flat: map[*ir.Func]*ir.Func{}, want: want}
+	in := &inliner{flat: map[*ir.Func]*ir.Func{}, want: want, forGo: true}
 	in.function(k.Func)
 	propagate(k.Func, in.params)
 	return k
 }
 
 type inliner struct {
-	want func(*ir.Func) bool
-	// assembly: functions that have an instruction are replaced by it.
-	assembly bool
+	want func(*ir.Call) bool
+	// forGo: functions that have an instruction for GPUs are not replaced by it, and
+	// operations of the standard library may be fused, as in the library itself.
+	forGo bool
 	// flat holds copies of functions whose calls are inlined.
 	flat   map[*ir.Func]*ir.Func
 	params map[*ir.Local]bool // of the copies in the current function
@@ -62,8 +63,8 @@ type inliner struct {
 func (in *inliner) function(f *ir.Func) {
 	in.params = map[*ir.Local]bool{}
 	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
-		if c, ok := s.(*ir.Call); ok && in.want(c.Func) {
-			if in.assembly && c.Func.Assembly != nil {
+		if c, ok := s.(*ir.Call); ok && in.want(c) {
+			if !in.forGo && c.Func.Assembly != nil {
 				return []ir.Stmt{inlineAssembly(f, c)}
 			}
 			return in.expand(f, c)
@@ -78,12 +79,25 @@ func (in *inliner) flatten(f *ir.Func) *ir.Func {
 		return g
 	}
 	g := ir.CloneFunc(f)
+	if in.forGo && g.Strict {
+		allowFusing(g)
+	}
 	outer := in.params
 	in.function(g)
 	propagate(g, in.params)
 	in.params = outer
 	in.flat[f] = g
 	return g
+}
+
+func allowFusing(f *ir.Func) {
+	v := ir.Visitor{Expr: func(e ir.Expr) bool {
+		if b, ok := e.(*ir.Binary); ok {
+			b.Strict = false
+		}
+		return true
+	}}
+	v.Body(f.Body)
 }
 
 // size returns the number of statements of a function after inlining.
@@ -123,8 +137,11 @@ func (in *inliner) expand(caller *ir.Func, call *ir.Call) []ir.Stmt {
 		out = append(out, &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: call.Args[i], Pos: call.Pos})
 	}
 	body := c.Body(f.Body)
-	if in := ownFiles(f, call); in != nil {
-		ir.Relocate(body, call.Pos, in)
+	switch own := ownFiles(f, call); {
+	case own != nil:
+		ir.Relocate(body, call.Pos, own)
+	case in.forGo && f.Strict:
+		ir.Relocate(body, call.Pos, allFiles)
 	}
 	exit := &ir.Label{Name: f.Name}
 	results := &results{caller: caller, dst: call.Dst, exit: exit}
@@ -138,12 +155,14 @@ func (in *inliner) expand(caller *ir.Func, call *ir.Call) []ir.Stmt {
 func ownFiles(f *ir.Func, call *ir.Call) func(file string) bool {
 	switch {
 	case f.Go.Package == kernelPackage:
-		return func(string) bool { return true }
+		return allFiles
 	case inActor(f.Go.Package+"/") && !inActor(call.Pos.File) && !inLoop(call.Pos.File):
 		return inActor
 	}
 	return nil
 }
+
+func allFiles(string) bool { return true }
 
 // inActor reports whether a file belongs to the packages that handlers are written
 // with.

@@ -63,7 +63,7 @@ func TestARaceOnTheStateIsReportedAsSuch(t *testing.T) {
 		}
 		_, err = a.Ask(ctx, 1)
 		fault, ok := errors.AsType[*gpu.KernelError](err)
-		const want = "data race in global memory: global load of 4 bytes: the actor's state.Count (the other access: handlers.go:"
+		const want = "data race in global memory: global load of 4 bytes: the actor's state.Count (the other access: actors/handlers.go:"
 		if !ok || fault.Kind != gpu.DataRace || !strings.HasPrefix(fault.Reason, want) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}

@@ -2,7 +2,12 @@ package endless
 
 //lint:file-ignore SA5002,SA4003 kernels that do not end are what the package is for
 
-import "quern.dev/kernel"
+import (
+	"math"
+	"slices"
+
+	"quern.dev/kernel"
+)
 
 //quern:kernel
 func forever(t kernel.Thread, x []int32) {
@@ -168,3 +173,47 @@ func add(t kernel.Thread, x []int32) {
 //
 //quern:kernel
 func still(t kernel.Thread, going []uint32) { going[0] = 1 }
+
+// besselFirst and besselSecond call functions of package math that count to their first
+// argument. They write the bits of the results.
+//
+//quern:kernel
+func besselFirst(t kernel.Thread, n int, v float64, x []int32) {
+	bits := math.Float64bits(math.Jn(n, v)) // besselFirst
+	x[0], x[1] = int32(bits), int32(bits>>32)
+}
+
+//quern:kernel
+func besselSecond(t kernel.Thread, n int, v float64, x []int32) {
+	bits := math.Float64bits(math.Yn(n, v)) // besselSecond
+	x[0], x[1] = int32(bits), int32(bits>>32)
+}
+
+// longMath has short loops around functions of package math that take long.
+//
+//quern:kernel
+func longMath(t kernel.Thread, v float64, x []int32) {
+	for range x { // longMath
+		for range 1000 {
+			for range 1000 {
+				v += math.Mod(math.MaxFloat64, v) // longMath
+				v = math.Gamma(-150.5) + math.Pow(v, 0x1p40) + 1
+			}
+		}
+	}
+	x[0] = int32(v)
+}
+
+// searches has a loop that is short by itself around a function of the standard library
+// with another one.
+//
+//quern:kernel
+func searches(t kernel.Thread, x []int32) {
+	for range x { // searches
+		for i := range x {
+			if slices.Contains(x[i:], 1) { // searches
+				x[0]++ // searches
+			}
+		}
+	}
+}

@@ -160,11 +160,8 @@ func translate(f *ptxvm.Fault, l *driver.Frame) *driver.Fault {
 	case strings.HasPrefix(f.Detail, "shared "):
 		reason += "; is a t.Sync() missing?"
 	}
-	if f.Other != nil {
-		reason += " (the other access: " + f.Other.String() + ")"
-	}
-	block, thread := l.First(kernel.Dim3{X: f.Block[0], Y: f.Block[1], Z: f.Block[2]}, kernel.Dim3{X: f.Thread[0], Y: f.Thread[1], Z: f.Thread[2]})
-	return &driver.Fault{
+	block, thread := first(f.Site, l)
+	fault := &driver.Fault{
 		Access: accessOf(f, l),
 		ID:     l.ID,
 		Site:   -1,
@@ -176,6 +173,17 @@ func translate(f *ptxvm.Fault, l *driver.Frame) *driver.Fault {
 		Block:  block,
 		Thread: thread,
 	}
+	if f.Other != nil {
+		fault.Other = &driver.Other{File: f.Other.File, Line: f.Other.Line}
+		fault.Other.Block, fault.Other.Thread = first(*f.Other, l)
+	}
+	return fault
+}
+
+// first returns the block and the thread of the kernel as written that are at s, the first
+// ones if a thread runs several.
+func first(s ptxvm.Site, l *driver.Frame) (block, thread kernel.Dim3) {
+	return l.First(kernel.Dim3{X: s.Block[0], Y: s.Block[1], Z: s.Block[2]}, kernel.Dim3{X: s.Thread[0], Y: s.Thread[1], Z: s.Thread[2]})
 }
 
 // accessOf describes a fault's access to global memory, or returns nil if it was not
