@@ -134,7 +134,7 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 		}
 		goFile, archiveFile := generate.Files(p)
 		if len(old.Go) > 0 && !generate.IsGo(old.Go) {
-			return fmt.Errorf("%s was not written by quern gen, which would overwrite it; rename the file", relative(goFile))
+			return fmt.Errorf("%s was not written by quern gen, which would overwrite it; rename it, or delete it", relative(goFile))
 		}
 		kernels += len(out.Kernels)
 		if len(out.Kernels) == 0 {

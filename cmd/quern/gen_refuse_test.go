@@ -38,8 +38,8 @@ func TestGenRemovesFilesOfRemovedKernels(t *testing.T) {
 
 func TestGenDoesNotOverwriteOtherFiles(t *testing.T) {
 	for _, tt := range []struct{ name, files, want string }{
-		{"with kernels", filters, "quern: filters/quern_gen.go was not written by quern gen, which would overwrite it; rename the file\n"},
-		{"without kernels", plain, "quern: filters/quern_gen.go was not written by quern gen, which would overwrite it; rename the file\n"},
+		{"with kernels", filters, "quern: filters/quern_gen.go was not written by quern gen, which would overwrite it; rename it, or delete it\n"},
+		{"without kernels", plain, "quern: filters/quern_gen.go was not written by quern gen, which would overwrite it; rename it, or delete it\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			const own = "package filters\n\n// by hand\n"
