@@ -373,6 +373,9 @@ func Text(name, src string) (*Package, error) {
 	if err := checkText(w.Fset, f); err != nil {
 		return nil, err
 	}
+	if err := w.checkSizes(f); err != nil {
+		return nil, err
+	}
 	return w.check("main", []*ast.File{f}), nil
 }
 
