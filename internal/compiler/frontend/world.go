@@ -264,7 +264,7 @@ func (w *World) check(path string, files []*ast.File) *Package {
 		FakeImportC: true,
 		Error: func(err error) {
 			var te types.Error
-			if errors.As(err, &te) {
+			if errors.As(err, &te) && len(p.errors) < maxErrors {
 				p.errors = append(p.errors, te)
 			}
 		},
