@@ -240,9 +240,52 @@ func (fn *function) callBody(e *ast.CallExpr, path, name string, typeArgs []type
 	return fn.emitCall(e, callee, recv)
 }
 
+// maxFunctions is the maximum number of functions that a kernel calls, counting each
+// instance of a generic function.
+const maxFunctions = 4096
+
+// countFields returns the number of fields of a type, including those of the types of
+// its fields and of its type arguments, up to a limit.
+func countFields(t types.Type, limit int) int {
+	if limit <= 0 {
+		return 0
+	}
+	n := 0
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		n = 1
+		for i := 0; i < t.TypeArgs().Len() && n < limit; i++ {
+			n += countFields(t.TypeArgs().At(i), limit-n)
+		}
+		if s, ok := t.Underlying().(*types.Struct); ok {
+			n += countFields(s, limit-n)
+		}
+	case *types.Struct:
+		for i := 0; i < t.NumFields() && n < limit; i++ {
+			n += 1 + countFields(t.Field(i).Type(), limit-n-1)
+		}
+	case *types.Array:
+		n = 1 + countFields(t.Elem(), limit-1)
+	case *types.Slice:
+		n = 1 + countFields(t.Elem(), limit-1)
+	}
+	return n
+}
+
 // instance lowers a function once per list of type arguments.
 func (fn *function) instance(e *ast.CallExpr, src *Package, name string, typeArgs []types.Type) *ir.Func {
 	l := fn.l
+	fields := 0
+	for _, t := range typeArgs {
+		if fields += countFields(t, maxFields+1-fields); fields > maxFields {
+			fn.errorf(e.Pos(), "the type arguments of %s have more than %d fields, including those of their fields' types; use smaller types", name, maxFields)
+			return nil
+		}
+	}
+	if len(l.funcs) >= maxFunctions {
+		fn.errorf(e.Pos(), "the kernel calls more than %d functions and instances of generic functions; use fewer, or split the kernel", maxFunctions)
+		return nil
+	}
 	key := instanceKey(src.Path, name, typeArgs)
 	depth := 0
 	for i, outer := range l.stack {

@@ -50,9 +50,15 @@ func (ds Diagnostics) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// maxErrors is the maximum number of errors that are kept; further ones are dropped.
+const maxErrors = 1000
+
 // add appends d unless the line has the same error, or the position any error: later
 // errors are consequences.
 func (ds *Diagnostics) add(d Diagnostic) {
+	if len(*ds) >= maxErrors {
+		return
+	}
 	for _, e := range *ds {
 		if e.Pos == d.Pos || e.Pos.Filename == d.Pos.Filename && e.Pos.Line == d.Pos.Line && e.Msg == d.Msg {
 			return

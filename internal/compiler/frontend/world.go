@@ -264,7 +264,7 @@ func (w *World) check(path string, files []*ast.File) *Package {
 		FakeImportC: true,
 		Error: func(err error) {
 			var te types.Error
-			if errors.As(err, &te) {
+			if errors.As(err, &te) && len(p.errors) < maxErrors {
 				p.errors = append(p.errors, te)
 			}
 		},
@@ -371,6 +371,9 @@ func Text(name, src string) (*Package, error) {
 		return nil, err
 	}
 	if err := checkText(w.Fset, f); err != nil {
+		return nil, err
+	}
+	if err := w.checkSizes(f); err != nil {
 		return nil, err
 	}
 	return w.check("main", []*ast.File{f}), nil
