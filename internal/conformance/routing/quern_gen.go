@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: &quern_gen_zip,
-	Sum:     "17cb1bfa6b5dbb5acb2061f920b3237aa37e73b24c1d21d56ca913968c4c8427",
+	Sum:     "8b0aba02e548dbe998f2f02793321abc9fd135532f97cea44fac4ea838938749",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
