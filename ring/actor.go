@@ -313,6 +313,9 @@ func (s State) String() string {
 // open reports whether an actor in state s accepts messages.
 func (s State) open() bool { return s == Active || s == Deactivated || s == Launched }
 
+// over reports whether an actor in state s has accepted its last message.
+func (s State) over() bool { return s == Terminating || s == Terminated }
+
 // Methods of nil pointers and zero values of the package's types return errors, or zero
 // values if they have no error result.
 

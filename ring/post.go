@@ -80,10 +80,10 @@ func (c *core) shutBox() error {
 	if h, ok := c.server.(*hostActor); ok {
 		return h.shutInbox()
 	}
-	if c.box.Number == 0 || !c.rt.referred.Load() {
-		return nil // no actor can send to it
+	if c.box.Number == 0 || c.rt.ending() && !c.rt.referred.Load() {
+		return nil // no actor will send to it
 	}
-	return c.rt.post.SetOwner(c.box, 0)
+	return c.rt.post.SetOwner(c.box, 0) // a Ref may still be taken
 }
 
 // answerBells kicks the actors whose bells have rung.
@@ -221,7 +221,7 @@ func (h *hostActor) makeInbox() (*inbox, error) {
 	if c.inSize > actor.MaxMessage {
 		return nil, invalid("messages of actor %s have %d bytes; those from actors on the device have %d at most", c.name, c.inSize, actor.MaxMessage)
 	}
-	if s := c.current(); s == Terminated {
+	if c.current().over() {
 		return nil, c.denied("ref", false)
 	}
 	step := (mail.InHeader + int(c.inSize+3)/4 + sectorWords - 1) / sectorWords * sectorWords

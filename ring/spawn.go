@@ -21,6 +21,7 @@ type Program struct {
 	Name    string      // of the handler
 	Kernel  *gpu.Kernel // the loop around it
 	Threads int         // per block
+	Sends   bool        // the handler has a context, so it can send messages, to itself at least
 
 	// Payload adds the payload memory to the arguments of a launch, as elements of
 	// the handler's type. It is nil for handlers without payload memory.
@@ -275,6 +276,9 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 	}
 	if err := rt.reserve(a.core, p.Name); err != nil {
 		return nil, err
+	}
+	if p.Sends {
+		rt.referred.Store(true)
 	}
 	var err error
 	c := rt.place(p, shape)

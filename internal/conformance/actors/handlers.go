@@ -296,6 +296,20 @@ func flawed(t kernel.Thread, state *Flaw, in *int64, out *int64) kernel.Action {
 	return kernel.Reply
 }
 
+// mutter sends itself the numbers from 1 to the one of the program, and ends.
+//
+//quern:actor
+func mutter(t kernel.Thread, c *actor.Context, _ *int64, in *int64, out *int64) kernel.Action {
+	if t.ThreadIdx.X == 0 {
+		for v := int64(1); v <= *in; v++ {
+			if actor.Send(t, c, actor.Self[int64](c), &v) {
+				*out++
+			}
+		}
+	}
+	return kernel.ReplyAndStop
+}
+
 // collect keeps the last ball that an actor has sent, and replies with it.
 //
 //quern:actor

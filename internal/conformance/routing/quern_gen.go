@@ -143,7 +143,7 @@ func SpawnTally(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Ac
 
 var quernSendActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "sendActor", Code: &quernPTX, Host: ring.LoopWithContext(quernHostSend), Plain: ring.LoopWithContext(quernPlainSend)}}
 
-var quernSendProgram = &ring.Program{Name: "send", Kernel: quernSendActor, Threads: 32}
+var quernSendProgram = &ring.Program{Name: "send", Kernel: quernSendActor, Threads: 32, Sends: true}
 
 // SpawnSend makes an actor with the handler send.
 //
@@ -154,7 +154,7 @@ func SpawnSend(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Act
 
 var quernWorkActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "workActor", Code: &quernPTX, Host: ring.LoopWithPayload(quernHostWork), Plain: ring.LoopWithPayload(quernPlainWork)}}
 
-var quernWorkProgram = &ring.Program{Name: "work", Kernel: quernWorkActor, Threads: 32, Payload: ring.PayloadOf[float32]}
+var quernWorkProgram = &ring.Program{Name: "work", Kernel: quernWorkActor, Threads: 32, Sends: true, Payload: ring.PayloadOf[float32]}
 
 // SpawnWork makes an actor with the handler work.
 //
