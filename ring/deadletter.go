@@ -156,9 +156,7 @@ func (d *DeadLetters) Receive(ctx context.Context) (DeadLetter, error) {
 	if !d.made() {
 		return DeadLetter{}, notMade(doing, "runtime")
 	}
-	if ctx == nil {
-		return DeadLetter{}, fmt.Errorf("ring: %s: %w", doing, errNilContext)
-	}
+	ctx = orBackground(ctx)
 	if err := ctx.Err(); err != nil {
 		return DeadLetter{}, fmt.Errorf("ring: %s: %w", doing, err)
 	}

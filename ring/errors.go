@@ -36,8 +36,6 @@ var (
 	// ErrNameTaken means that another actor or group has the name. It also matches
 	// ErrInvalid.
 	ErrNameTaken = fmt.Errorf("%w: the name is taken", ErrInvalid)
-
-	errNilContext = fmt.Errorf("%w: the context is nil", ErrInvalid)
 )
 
 // StateError means that the state of the actor does not allow an operation. The actor does

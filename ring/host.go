@@ -35,6 +35,7 @@ import (
 // that does not return within Options.HandlerTimeout fails with a [*StuckError]; the
 // actor can be restarted once the handler does return.
 func SpawnHost[In, Out any](ctx context.Context, rt *Runtime, handler func(ctx context.Context, c *HostContext, in *In, out *Out) kernel.Action, o Options) (*Actor[In, Out], error) {
+	ctx = orBackground(ctx)
 	name := cmp.Or(o.Name, "host")
 	if err := spawns(ctx, rt, name); err != nil {
 		return nil, err

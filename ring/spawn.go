@@ -238,9 +238,6 @@ func spawns(ctx context.Context, rt *Runtime, name string) error {
 	if err := rt.usable("spawn " + name); err != nil {
 		return err
 	}
-	if ctx == nil {
-		return during("spawn "+name, errNilContext)
-	}
 	if err := ctx.Err(); err != nil {
 		return during("spawn "+name, err)
 	}
@@ -253,7 +250,7 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 		return nil, invalid("spawn %s: the program is nil, or was not made by quern gen", o.Name)
 	}
 	name := cmp.Or(o.Name, p.Name)
-	if err := spawns(ctx, rt, name); err != nil {
+	if err := spawns(orBackground(ctx), rt, name); err != nil {
 		return nil, err
 	}
 	if err := during("spawn "+name, o.normalise()); err != nil {
