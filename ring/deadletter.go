@@ -378,7 +378,7 @@ func (c *core) handlerError(m *mailbox, ticket uint64) *HandlerError {
 	if !known {
 		why.err = cmp.Or(c.failure(), errHandler)
 	}
-	return &HandlerError{Actor: c.name, Ticket: ticket - m.first, Err: why.err}
+	return &HandlerError{Actor: c.name, ID: m.idOf(ticket, m.requestedID(ticket)), Ticket: ticket - m.first, Err: why.err}
 }
 
 // endedFor returns the error of messages that were unhandled when the actor ended.

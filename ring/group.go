@@ -59,15 +59,15 @@ type anyGroup interface {
 }
 
 // NewGroup makes a group without members. The error matches [ErrNameTaken] if another
-// group has the name, [ErrInvalid] if the name is empty, and [ErrClosed] if the
+// group has the name, [ErrInvalid] if the name is empty or cannot be shown, and [ErrClosed] if the
 // runtime is closed.
 func NewGroup[M any](rt *Runtime, name string) (*Group[M], error) {
 	if err := rt.usable("new group"); err != nil {
 		return nil, err
 	}
 	switch {
-	case name == "":
-		return nil, invalid("a group without a name")
+	case checkName(name) != nil:
+		return nil, during("new group", checkName(name))
 	case rt.ending():
 		return nil, closedFor(fmt.Sprintf("new group %q", name))
 	}

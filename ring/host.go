@@ -46,7 +46,7 @@ func SpawnHost[In, Out any](ctx context.Context, rt *Runtime, handler func(ctx c
 	case o.State != nil:
 		return nil, during("spawn "+name, invalid("the state of a handler in Go is what it captures; Options.State is a %T", o.State))
 	}
-	if err := during("spawn "+name, o.normalise()); err != nil {
+	if err := during("spawn "+shown(name), o.normalise()); err != nil {
 		return nil, err
 	}
 	c := newCore[In, Out](rt, o)

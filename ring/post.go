@@ -57,7 +57,8 @@ func (b *mailCopy) fail(ticket uint64, why error) {
 	if b.slots.Arrived(ticket) {
 		e, body = envelopeOf(b.slots.Header(ticket)), b.body(ticket)
 	}
-	c.letter(e, c.rt.messages.newID(), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.First, Err: why}, 0, body)
+	id := c.rt.messages.newID()
+	c.letter(e, id, ReasonFailed, &HandlerError{Actor: c.name, ID: id, Ticket: ticket - c.box.First, Err: why}, 0, body)
 }
 
 // end makes a dead letter of a message that the actor did not handle before it ended.

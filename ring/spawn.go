@@ -104,7 +104,7 @@ const (
 // Options configure an actor. The zero value means a generated name, a zero state and
 // the defaults that the fields name.
 type Options struct {
-	Name  string // unique in the runtime; if empty, the name is "handler-1" and so on
+	Name  string // unique in the runtime, printable, up to 255 bytes; if empty, the name is "handler-1" and so on
 	State any    // of the handler's type; nil means zero
 
 	// Capacity is the maximum number of messages from the program that wait to be
@@ -186,6 +186,11 @@ func (o *Options) roomy() bool { return o.Full == DropOldest || ringed(o.slots()
 
 // normalise sets defaults and checks the options.
 func (o *Options) normalise() error {
+	if o.Name != "" { // otherwise it is generated
+		if err := checkName(o.Name); err != nil {
+			return err
+		}
+	}
 	o.Capacity = cmp.Or(o.Capacity, DefaultCapacity)
 	o.Spin, o.MaxPause = cmp.Or(o.Spin, defaultSpin), cmp.Or(o.MaxPause, defaultMaxPause)
 	o.HandlerTimeout = cmp.Or(o.HandlerTimeout, defaultTimeout)
@@ -253,7 +258,7 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 	if err := spawns(orBackground(ctx), rt, name); err != nil {
 		return nil, err
 	}
-	if err := during("spawn "+name, o.normalise()); err != nil {
+	if err := during("spawn "+shown(name), o.normalise()); err != nil {
 		return nil, err
 	}
 	if o.State != nil {
