@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "9a863446739f7a9fb13cc424a94ce93c7c3eeba1e60ec9d73c112e2041eb8d9a",
+	Sum:     "6cde8d7ee7638ab479618138411d1dfbf5fa6bbc11c3b9b1b239f602d0b59499",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/fft",
 	Archive: &quern_gen_zip,
-	Sum:     "0ade55b2f065fc60f518c09969fe6e317e0d20bdc86b422fdad00b83cfc2b992",
+	Sum:     "2982972aa0bfc2ed2bc164ba1ecafe34459e7d62738225cd44e250ee7bf7fd3a",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

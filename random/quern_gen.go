@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random",
 	Archive: &quern_gen_zip,
-	Sum:     "523d89baa52b5015aafa65e5e5def853948491c5ea53a3d18f0106482643372f",
+	Sum:     "e8a74efdce74f3542abacc8b5867c3f8e881fdd6cc2b1d2933da6894db824687",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -109,6 +109,7 @@ func (a *Actor[In, Out]) Info() Info {
 // cannot be cancelled, the caller may run a handler on the CPU itself, and Ask returns
 // when that handler does.
 func (a *Actor[In, Out]) Ask(ctx context.Context, msg In, opts ...MessageOption) (reply Out, err error) {
+	ctx = orBackground(ctx)
 	p, err := a.post(ctx, "ask", asked, &msg, opts)
 	if err != nil {
 		return reply, err
@@ -118,6 +119,7 @@ func (a *Actor[In, Out]) Ask(ctx context.Context, msg In, opts ...MessageOption)
 
 // post sends a message.
 func (a *Actor[In, Out]) post(ctx context.Context, op string, use uint64, msg *In, opts []MessageOption) (pending, error) {
+	ctx = orBackground(ctx)
 	c, err := a.usable(ctx, op)
 	if err != nil {
 		return pending{}, err
@@ -146,6 +148,7 @@ func (a *Actor[In, Out]) Send(ctx context.Context, msg In, opts ...MessageOption
 // SendBatch sends messages with the same options. It returns the number of messages
 // sent: all of them, or those before the first that could not be sent.
 func (a *Actor[In, Out]) SendBatch(ctx context.Context, msgs []In, opts ...MessageOption) (int, error) {
+	ctx = orBackground(ctx)
 	c, err := a.usable(ctx, "send")
 	if err != nil || len(msgs) == 0 {
 		return 0, err
@@ -199,13 +202,10 @@ func (a *Actor[In, Out]) ReceiveBatch(ctx context.Context, replies []Out) (int, 
 
 func (a *Actor[In, Out]) receive(ctx context.Context, replies unsafe.Pointer, n int, head *heading) (int, error) {
 	c, err := a.made("receive")
-	if err == nil && ctx == nil {
-		err = c.about("receive", errNilContext)
-	}
 	if err != nil || n == 0 {
 		return 0, err
 	}
-	return c.receive(ctx, replies, n, head)
+	return c.receive(orBackground(ctx), replies, n, head)
 }
 
 // Replies yields the replies that Receive returns, until ctx is cancelled or the
@@ -313,6 +313,9 @@ func (s State) String() string {
 // open reports whether an actor in state s accepts messages.
 func (s State) open() bool { return s == Active || s == Deactivated || s == Launched }
 
+// over reports whether an actor in state s has accepted its last message.
+func (s State) over() bool { return s == Terminating || s == Terminated }
+
 // Methods of nil pointers and zero values of the package's types return errors, or zero
 // values if they have no error result.
 
@@ -335,13 +338,18 @@ func (a *Actor[In, Out]) usable(ctx context.Context, op string) (*core, error) {
 
 // usable returns an error if an operation with a context cannot begin.
 func (c *core) usable(ctx context.Context, op string) error {
-	if ctx == nil {
-		return c.about(op, errNilContext)
-	}
 	if err := ctx.Err(); err != nil {
 		return c.about(op, err)
 	}
 	return nil
+}
+
+// orBackground returns ctx, or context.Background if it is nil.
+func orBackground(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
 }
 
 // made reports whether the runtime is not the zero value.

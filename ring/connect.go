@@ -17,8 +17,12 @@ import (
 // fan-out. Connect replaces earlier connections of the actor; without targets it
 // removes them. Ask and Receive return the replies as before. While the mailbox of a
 // target is full, the actor waits and handles no messages, so connections that form a
-// cycle can deadlock. A target that accepts no more messages is skipped, and its
-// mailbox counts that.
+// cycle can deadlock.
+//
+// If the actor or a target has ended, Connect returns a [*StateError] and changes
+// nothing. A target that ends later is skipped: Info.Refused of the target counts the
+// replies that it would have got. They are not dead letters, because the sender of the
+// message still gets its reply. Connect the actor again to replace the target.
 //
 // If a reply is waiting for room when the actor ends or is connected to other actors,
 // the host delivers it. It may then be handled before earlier replies. It becomes a
@@ -37,6 +41,9 @@ func Connect[In, Mid, Out any](from *Actor[In, Mid], to ...*Actor[Mid, Out]) err
 		targets[i] = a.core
 		if a.core.rt != source.rt {
 			return invalid("actors %s and %s are of different runtimes", source.name, a.core.name)
+		}
+		if a.core.current().over() {
+			return a.core.denied("connect", false)
 		}
 		if routes[i] = refWord(a.Ref()); routes[i] == 0 {
 			return invalid("actor %s cannot be reached from the device", a.core.name)
@@ -61,7 +68,7 @@ func (c *core) connect(routes []uint64, targets []*core) error {
 	if !ok {
 		return invalid("actor %s is not on the device; send from its handler instead", c.name)
 	}
-	if s := c.current(); s == Terminating || s == Terminated {
+	if c.current().over() {
 		return c.denied("connect", false)
 	}
 	if err := c.hold("connect"); err != nil {

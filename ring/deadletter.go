@@ -156,9 +156,7 @@ func (d *DeadLetters) Receive(ctx context.Context) (DeadLetter, error) {
 	if !d.made() {
 		return DeadLetter{}, notMade(doing, "runtime")
 	}
-	if ctx == nil {
-		return DeadLetter{}, fmt.Errorf("ring: %s: %w", doing, errNilContext)
-	}
+	ctx = orBackground(ctx)
 	if err := ctx.Err(); err != nil {
 		return DeadLetter{}, fmt.Errorf("ring: %s: %w", doing, err)
 	}
@@ -380,7 +378,7 @@ func (c *core) handlerError(m *mailbox, ticket uint64) *HandlerError {
 	if !known {
 		why.err = cmp.Or(c.failure(), errHandler)
 	}
-	return &HandlerError{Actor: c.name, Ticket: ticket - m.first, Err: why.err}
+	return &HandlerError{Actor: c.name, ID: m.idOf(ticket, m.requestedID(ticket)), Ticket: ticket - m.first, Err: why.err}
 }
 
 // endedFor returns the error of messages that were unhandled when the actor ended.

@@ -85,6 +85,10 @@
 // dropped, its handler failed on it, or its actor ended. See [Runtime.DeadLetters]. Messages
 // between actors on the device that expire are only counted, in [Info].
 //
+// # Contexts
+//
+// As in package gpu, a nil context means context.Background.
+//
 // # Status
 //
 // All of this is tested on the CPU and on the simulator, with its checks for races. Pauses of

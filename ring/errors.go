@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"quern.dev/ring/internal/errs"
 )
@@ -36,8 +38,6 @@ var (
 	// ErrNameTaken means that another actor or group has the name. It also matches
 	// ErrInvalid.
 	ErrNameTaken = fmt.Errorf("%w: the name is taken", ErrInvalid)
-
-	errNilContext = fmt.Errorf("%w: the context is nil", ErrInvalid)
 )
 
 // StateError means that the state of the actor does not allow an operation. The actor does
@@ -73,13 +73,14 @@ func (e *StateError) Unwrap() error { return e.Err }
 // HandlerError means that the handler of an actor failed on a message.
 type HandlerError struct {
 	Actor  string
-	Ticket uint64 // number of the message in the actor's mailbox, from 0
+	ID     uint64 // of the message: that of [DeadLetter.ID] and [HostContext.ID]
+	Ticket uint64 // number of the message, from 0, among those of the actor with the same level of priority or from actors on the device
 	Err    error  // a *gpu.KernelError if position and cause are known
 }
 
 // Error names the actor and the message.
 func (e *HandlerError) Error() string {
-	return fmt.Sprintf("ring: actor %s: message %d: %v", e.Actor, e.Ticket, e.Err)
+	return fmt.Sprintf("ring: actor %s: message %d: %v", e.Actor, e.ID, e.Err)
 }
 
 // Unwrap returns the cause.
@@ -116,6 +117,35 @@ func (e *operationError) Unwrap() error { return e.err }
 
 func invalid(format string, args ...any) error {
 	return errs.Invalidf(format, args...)
+}
+
+// maxName is the maximum length of a name in bytes.
+const maxName = 255
+
+// checkName returns an error if a name cannot be shown in one line of a text.
+func checkName(name string) error {
+	switch {
+	case len(name) > maxName:
+		return invalid("the name has %d bytes; want %d at most", len(name), maxName)
+	case !utf8.ValidString(name):
+		return invalid("the name %.40q is not valid UTF-8", name)
+	case strings.TrimSpace(name) == "":
+		return invalid("the name %.40q is empty or only space", name)
+	}
+	for _, r := range name {
+		if !unicode.IsPrint(r) {
+			return invalid("the name %.40q has the character %U, which cannot be shown", name, r)
+		}
+	}
+	return nil
+}
+
+// shown returns a name as an error shows it.
+func shown(name string) string {
+	if checkName(name) == nil {
+		return name
+	}
+	return fmt.Sprintf("%.40q", name)
 }
 
 // PanicError means that a function of the program panicked, or ended its goroutine

@@ -24,9 +24,7 @@ func Gather[In, Out any](ctx context.Context, actors []*Actor[In, Out], msgs []I
 			return nil, fmt.Errorf("actor %d of %d: %w", i, len(actors), err)
 		}
 	}
-	if ctx == nil {
-		return nil, fmt.Errorf("ring: gather: %w", errNilContext)
-	}
+	ctx = orBackground(ctx)
 	replies := make([]Out, len(msgs))
 	if len(msgs) == 0 {
 		return replies, nil

@@ -59,15 +59,15 @@ type anyGroup interface {
 }
 
 // NewGroup makes a group without members. The error matches [ErrNameTaken] if another
-// group has the name, [ErrInvalid] if the name is empty, and [ErrClosed] if the
+// group has the name, [ErrInvalid] if the name is empty or cannot be shown, and [ErrClosed] if the
 // runtime is closed.
 func NewGroup[M any](rt *Runtime, name string) (*Group[M], error) {
 	if err := rt.usable("new group"); err != nil {
 		return nil, err
 	}
 	switch {
-	case name == "":
-		return nil, invalid("a group without a name")
+	case checkName(name) != nil:
+		return nil, during("new group", checkName(name))
 	case rt.ending():
 		return nil, closedFor(fmt.Sprintf("new group %q", name))
 	}
@@ -308,6 +308,7 @@ func (g *Group[M]) Close() error {
 // number of members that accepted it. The error joins the errors of the others, which
 // name the member. For a group without members it returns 0 and no error.
 func (g *Group[M]) Publish(ctx context.Context, msg M, opts ...MessageOption) (n int, err error) {
+	ctx = orBackground(ctx)
 	if err := g.ready(ctx, "publish"); err != nil {
 		return 0, err
 	}
@@ -327,6 +328,7 @@ func (g *Group[M]) Publish(ctx context.Context, msg M, opts ...MessageOption) (n
 // affects few keys. Actors on the device route to the same members. For a group without
 // members the error matches [ErrNoMembers].
 func (g *Group[M]) Route(ctx context.Context, key uint64, msg M, opts ...MessageOption) error {
+	ctx = orBackground(ctx)
 	if err := g.ready(ctx, "route"); err != nil {
 		return err
 	}
@@ -346,6 +348,7 @@ func (g *Group[M]) Route(ctx context.Context, key uint64, msg M, opts ...Message
 // them, or those before the first that was not accepted. For a group without members
 // the error matches [ErrNoMembers].
 func (g *Group[M]) Scatter(ctx context.Context, msgs []M, opts ...MessageOption) (int, error) {
+	ctx = orBackground(ctx)
 	if err := g.ready(ctx, "scatter"); err != nil {
 		return 0, err
 	}
@@ -366,9 +369,6 @@ func (g *Group[M]) Scatter(ctx context.Context, msgs []M, opts ...MessageOption)
 func (g *Group[M]) ready(ctx context.Context, op string) error {
 	if err := g.usable(op); err != nil {
 		return err
-	}
-	if ctx == nil {
-		return g.failed(errNilContext)
 	}
 	if err := ctx.Err(); err != nil {
 		return g.failed(err)

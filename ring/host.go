@@ -35,6 +35,7 @@ import (
 // that does not return within Options.HandlerTimeout fails with a [*StuckError]; the
 // actor can be restarted once the handler does return.
 func SpawnHost[In, Out any](ctx context.Context, rt *Runtime, handler func(ctx context.Context, c *HostContext, in *In, out *Out) kernel.Action, o Options) (*Actor[In, Out], error) {
+	ctx = orBackground(ctx)
 	name := cmp.Or(o.Name, "host")
 	if err := spawns(ctx, rt, name); err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func SpawnHost[In, Out any](ctx context.Context, rt *Runtime, handler func(ctx c
 	case o.State != nil:
 		return nil, during("spawn "+name, invalid("the state of a handler in Go is what it captures; Options.State is a %T", o.State))
 	}
-	if err := during("spawn "+name, o.normalise()); err != nil {
+	if err := during("spawn "+shown(name), o.normalise()); err != nil {
 		return nil, err
 	}
 	c := newCore[In, Out](rt, o)

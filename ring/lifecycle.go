@@ -175,10 +175,7 @@ func (a *Actor[In, Out]) Terminate(ctx context.Context) (Termination, error) {
 	if err != nil {
 		return Termination{}, err
 	}
-	if ctx == nil {
-		return Termination{}, c.about("terminate", errNilContext)
-	}
-	return c.terminate(ctx)
+	return c.terminate(orBackground(ctx))
 }
 
 func (c *core) terminate(ctx context.Context) (Termination, error) {

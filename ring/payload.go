@@ -195,7 +195,8 @@ func (p *Payload[T]) Ref() actor.Payload[T] {
 
 // Write copies elements to the start of the payload, and waits for the copy.
 func (p *Payload[T]) Write(ctx context.Context, elements []T) error {
-	if err := p.ready(ctx, "write payload"); err != nil {
+	ctx = orBackground(ctx)
+	if err := p.made("write payload"); err != nil {
 		return err
 	}
 	s := p.hold.Device().DefaultStream()
@@ -214,7 +215,8 @@ func (p *Payload[T]) Write(ctx context.Context, elements []T) error {
 
 // Read copies elements from the start of the payload.
 func (p *Payload[T]) Read(ctx context.Context, elements []T) error {
-	if err := p.ready(ctx, "read payload"); err != nil {
+	ctx = orBackground(ctx)
+	if err := p.made("read payload"); err != nil {
 		return err
 	}
 	err := p.holds(len(elements))
@@ -228,17 +230,6 @@ func (p *Payload[T]) Read(ctx context.Context, elements []T) error {
 func (p *Payload[T]) holds(n int) error {
 	if n > p.Len() {
 		return invalid("%d elements, the payload has %d", n, p.Len())
-	}
-	return nil
-}
-
-// ready returns an error if an operation with a context cannot begin.
-func (p *Payload[T]) ready(ctx context.Context, op string) error {
-	if err := p.made(op); err != nil {
-		return err
-	}
-	if ctx == nil {
-		return during(op, errNilContext)
 	}
 	return nil
 }

@@ -57,7 +57,8 @@ func (b *mailCopy) fail(ticket uint64, why error) {
 	if b.slots.Arrived(ticket) {
 		e, body = envelopeOf(b.slots.Header(ticket)), b.body(ticket)
 	}
-	c.letter(e, c.rt.messages.newID(), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.First, Err: why}, 0, body)
+	id := c.rt.messages.newID()
+	c.letter(e, id, ReasonFailed, &HandlerError{Actor: c.name, ID: id, Ticket: ticket - c.box.First, Err: why}, 0, body)
 }
 
 // end makes a dead letter of a message that the actor did not handle before it ended.
@@ -80,10 +81,10 @@ func (c *core) shutBox() error {
 	if h, ok := c.server.(*hostActor); ok {
 		return h.shutInbox()
 	}
-	if c.box.Number == 0 || !c.rt.referred.Load() {
-		return nil // no actor can send to it
+	if c.box.Number == 0 || c.rt.ending() && !c.rt.referred.Load() {
+		return nil // no actor will send to it
 	}
-	return c.rt.post.SetOwner(c.box, 0)
+	return c.rt.post.SetOwner(c.box, 0) // a Ref may still be taken
 }
 
 // answerBells kicks the actors whose bells have rung.
@@ -221,7 +222,7 @@ func (h *hostActor) makeInbox() (*inbox, error) {
 	if c.inSize > actor.MaxMessage {
 		return nil, invalid("messages of actor %s have %d bytes; those from actors on the device have %d at most", c.name, c.inSize, actor.MaxMessage)
 	}
-	if s := c.current(); s == Terminated {
+	if c.current().over() {
 		return nil, c.denied("ref", false)
 	}
 	step := (mail.InHeader + int(c.inSize+3)/4 + sectorWords - 1) / sectorWords * sectorWords

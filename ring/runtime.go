@@ -108,7 +108,7 @@ type Runtime struct {
 	pauses      pauses
 	launches    atomic.Uint64 // of resident loops
 	traces      trace.Tracer
-	referred    atomic.Bool // actors on the device may have Refs to others
+	referred    atomic.Bool // actors on the device may have Refs, and send messages
 }
 
 // New makes a runtime for actors on a device. The caller closes it before the device.

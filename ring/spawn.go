@@ -21,6 +21,7 @@ type Program struct {
 	Name    string      // of the handler
 	Kernel  *gpu.Kernel // the loop around it
 	Threads int         // per block
+	Sends   bool        // the handler has a context, so it can send messages, to itself at least
 
 	// Payload adds the payload memory to the arguments of a launch, as elements of
 	// the handler's type. It is nil for handlers without payload memory.
@@ -103,7 +104,7 @@ const (
 // Options configure an actor. The zero value means a generated name, a zero state and
 // the defaults that the fields name.
 type Options struct {
-	Name  string // unique in the runtime; if empty, the name is "handler-1" and so on
+	Name  string // unique in the runtime, printable, up to 255 bytes; if empty, the name is "handler-1" and so on
 	State any    // of the handler's type; nil means zero
 
 	// Capacity is the maximum number of messages from the program that wait to be
@@ -185,6 +186,11 @@ func (o *Options) roomy() bool { return o.Full == DropOldest || ringed(o.slots()
 
 // normalise sets defaults and checks the options.
 func (o *Options) normalise() error {
+	if o.Name != "" { // otherwise it is generated
+		if err := checkName(o.Name); err != nil {
+			return err
+		}
+	}
 	o.Capacity = cmp.Or(o.Capacity, DefaultCapacity)
 	o.Spin, o.MaxPause = cmp.Or(o.Spin, defaultSpin), cmp.Or(o.MaxPause, defaultMaxPause)
 	o.HandlerTimeout = cmp.Or(o.HandlerTimeout, defaultTimeout)
@@ -237,9 +243,6 @@ func spawns(ctx context.Context, rt *Runtime, name string) error {
 	if err := rt.usable("spawn " + name); err != nil {
 		return err
 	}
-	if ctx == nil {
-		return during("spawn "+name, errNilContext)
-	}
 	if err := ctx.Err(); err != nil {
 		return during("spawn "+name, err)
 	}
@@ -252,10 +255,10 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 		return nil, invalid("spawn %s: the program is nil, or was not made by quern gen", o.Name)
 	}
 	name := cmp.Or(o.Name, p.Name)
-	if err := spawns(ctx, rt, name); err != nil {
+	if err := spawns(orBackground(ctx), rt, name); err != nil {
 		return nil, err
 	}
-	if err := during("spawn "+name, o.normalise()); err != nil {
+	if err := during("spawn "+shown(name), o.normalise()); err != nil {
 		return nil, err
 	}
 	if o.State != nil {
@@ -275,6 +278,9 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 	}
 	if err := rt.reserve(a.core, p.Name); err != nil {
 		return nil, err
+	}
+	if p.Sends {
+		rt.referred.Store(true)
 	}
 	var err error
 	c := rt.place(p, shape)

@@ -17,8 +17,7 @@ import (
 
 func done(_ context.Context, _ *ring.HostContext, _, _ *int) kernel.Action { return kernel.Done }
 
-// TestZeroValuesReturnErrors calls everything with nil values, zero values and
-// nil contexts.
+// TestZeroValuesReturnErrors calls everything with nil values and zero values.
 func TestZeroValuesReturnErrors(t *testing.T) {
 	rt := open(t, ring.Config{})
 	ctx := within(t)
@@ -27,23 +26,14 @@ func TestZeroValuesReturnErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	payload, err := ring.NewPayload[int32](rt, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer payload.Release()
 	second := func(_ any, err error) error { return err }
-	var none context.Context // nil
 
 	calls := map[string]error{
 		"New of nil":                 second(ring.New(nil, ring.Config{})),
 		"New of a zero device":       second(ring.New(&gpu.Device{}, ring.Config{})),
-		"SpawnHost without context":  second(ring.SpawnHost(none, rt, done, ring.Options{})),
 		"SpawnHost without handler":  second(ring.SpawnHost[int, int](ctx, rt, nil, ring.Options{})),
-		"Spawn without context":      second(ring.Spawn[int, int, int](none, rt, &ring.Program{Kernel: &gpu.Kernel{}}, ring.Options{})),
 		"Spawn without program":      second(ring.Spawn[int, int, int](ctx, rt, nil, ring.Options{})),
 		"Spawn of a zero program":    second(ring.Spawn[int, int, int](ctx, rt, &ring.Program{}, ring.Options{})),
-		"Receive a letter":           second(rt.DeadLetters().Receive(none)),
 		"Receive of nil letters":     second((*ring.DeadLetters)(nil).Receive(ctx)),
 		"Receive of zero letters":    second((&ring.DeadLetters{}).Receive(ctx)),
 		"From nil":                   a.Tell(ctx, 1, ring.From(nil)),
@@ -58,29 +48,14 @@ func TestZeroValuesReturnErrors(t *testing.T) {
 		"Connect to zero":            ring.Connect(a, &ring.Actor[int, int]{}),
 		"Connect nil":                ring.Connect[int, int](nil, a),
 		"Gather of nil":              second(ring.Gather(ctx, []*ring.Actor[int, int]{nil}, []int{1})),
-		"Gather without context":     second(ring.Gather(none, []*ring.Actor[int, int]{a}, []int{1})),
 		"WritePrometheus to nil":     ring.WritePrometheus(nil, rt),
 		"Resume without Quiesce":     rt.Resume(),
-		"Publish without context":    second(group.Publish(none, 1)),
-		"Route without context":      group.Route(none, 1, 1),
-		"Scatter without context":    second(group.Scatter(none, []int{1})),
 		"Add nil":                    group.Add(nil),
 		"Add a nil actor":            group.Add((*ring.Actor[int, int])(nil)),
 		"Add a zero actor":           group.Add(&ring.Actor[int, int]{}),
 		"Add an empty type":          group.Add(struct{ ring.Member[int] }{}),
 		"Remove an empty type":       group.Remove(struct{ ring.Member[int] }{}),
 		"Remove nil":                 group.Remove(nil),
-		"Write without context":      payload.Write(none, nil),
-		"Read without context":       payload.Read(none, nil),
-		"ReceiveBatch for nothing":   second(a.ReceiveBatch(none, nil)),
-		"Tell without context":       a.Tell(none, 1),
-		"Send without context":       a.Send(none, 1),
-		"SendBatch without context":  second(a.SendBatch(none, []int{1})),
-		"SendBatch of nothing":       second(a.SendBatch(none, nil)),
-		"Ask without context":        second(a.Ask(none, 1)),
-		"Receive without context":    second(a.Receive(none)),
-		"ReceiveMessage":             second(a.ReceiveMessage(none)),
-		"Terminate without context":  second(a.Terminate(none)),
 		"a trace of a negative size": second(rt.StartTrace(-1)),
 	}
 	for what, rt := range map[string]*ring.Runtime{"nil": nil, "zero": {}} {
@@ -186,6 +161,77 @@ func TestZeroValuesReturnErrors(t *testing.T) {
 	}
 	if i := a.Info(); i.Accepted != 0 {
 		t.Errorf("%d messages were accepted", i.Accepted)
+	}
+}
+
+// TestANilContextMeansBackground calls everything that takes a context without one.
+func TestANilContextMeansBackground(t *testing.T) {
+	rt := open(t, ring.Config{})
+	var none context.Context // nil
+	double := func(ctx context.Context, _ *ring.HostContext, in, out *int) kernel.Action {
+		if ctx == nil || ctx.Err() != nil {
+			t.Errorf("the handler's context is %v", ctx)
+		}
+		if *out = 2 * *in; *in < 0 {
+			panic("asked to")
+		}
+		return kernel.Reply
+	}
+	a, err := ring.SpawnHost(none, rt, double, ring.Options{Supervisor: func(ring.Failure) ring.Decision { return ring.Leave }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := ring.NewGroup[int](rt, "group")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := group.Add(a); err != nil {
+		t.Fatal(err)
+	}
+	payload, err := ring.NewPayload[int32](rt, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer payload.Release()
+	values := make([]int32, 1)
+	second := func(_ any, err error) error { return err }
+	if err := errors.Join(a.Tell(none, 1), a.Send(none, 2), second(a.SendBatch(none, []int{3, 4, 5})),
+		second(group.Publish(none, 1)), group.Route(none, 1, 1), second(group.Scatter(none, []int{1})),
+		payload.Write(none, []int32{7}), payload.Read(none, values), second(a.SendBatch(none, nil)), second(a.ReceiveBatch(none, nil))); err != nil || values[0] != 7 {
+		t.Fatal(err, values)
+	}
+	if got, err := a.Ask(none, 10); err != nil || got != 20 {
+		t.Error(got, err)
+	}
+	if got, err := ring.Gather(none, []*ring.Actor[int, int]{a, a}, []int{6, 7}); err != nil || got[0] != 12 || got[1] != 14 {
+		t.Error(got, err)
+	}
+	if got, err := a.Receive(none); err != nil || got != 4 {
+		t.Error(got, err)
+	}
+	if got, err := a.ReceiveMessage(none); err != nil || got.Body != 6 {
+		t.Error(got, err)
+	}
+	for got, err := range a.Replies(none) {
+		if err != nil || got != 8 {
+			t.Error(got, err)
+		}
+		break
+	}
+	for got, err := range a.Messages(none) {
+		if err != nil || got.Body != 10 {
+			t.Error(got, err)
+		}
+		break
+	}
+	if err := a.Tell(none, -1); err != nil {
+		t.Error(err)
+	}
+	if l, err := rt.DeadLetters().Receive(none); err != nil || l.Body != -1 {
+		t.Error(l, err)
+	}
+	if _, err := a.Terminate(none); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/sparse",
 	Archive: &quern_gen_zip,
-	Sum:     "61751dee1415dd9ce855c51f6322af7d30d8a8676f7294ae0b7bc8375aaeb87a",
+	Sum:     "46c78106f4bf510838fb5b9adcbe7e467a675b3bb570cfc288756e7ec202ab31",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

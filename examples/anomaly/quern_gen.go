@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/anomaly",
 	Archive: &quern_gen_zip,
-	Sum:     "09feafa8d5c1ea0afa50305319f68044e996fa18a9cb29681597ef0082cf2e19",
+	Sum:     "23781e3111c2f77f5afbff85e16a18619f1cfa791a28fb3db13acbd624037af3",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

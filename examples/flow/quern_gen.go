@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/flow",
 	Archive: &quern_gen_zip,
-	Sum:     "3e246998fadc717fc3c63029003555926040d05b503a0d8c1b8d8a2efd44dd3b",
+	Sum:     "997c46d842895574f869e3061cb6b09ce8452c997f9cb51fa03a14eac3da9aa2",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/heat",
 	Archive: &quern_gen_zip,
-	Sum:     "0653bbf79432f8ef37e49300ee549c4d2fdde4585da57ca3118ce207a2c13057",
+	Sum:     "276ebb1ac9861f456b2dace5235aa30d259113af766de78babcad616243fbf6e",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: &quern_gen_zip,
-	Sum:     "3b41e492f54560109051333f5bfb0d8377758e134ddd68eb05ce5e57472a1744",
+	Sum:     "0ed5e49b85f8dc1dc15efd4098effa56bd1a5d54adbf5d835809e39f3656676d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -21,7 +21,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/pagerank",
 	Archive: &quern_gen_zip,
-	Sum:     "c2f4d8e3884ff0b95831e6d4271957e42bc90a551eb85293a5fe2454db77c64c",
+	Sum:     "db0d9c622d9aa6afc20b521daef4ade747b64b70ea9bfd7b75233b50c2e2c682",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -93,7 +93,7 @@ var (
 
 var quernRankActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "rankActor", Code: &quernPTX, Host: ring.LoopWithContext(quernHostRank), Plain: ring.LoopWithContext(quernPlainRank)}}
 
-var quernRankProgram = &ring.Program{Name: "rank", Kernel: quernRankActor, Threads: 32}
+var quernRankProgram = &ring.Program{Name: "rank", Kernel: quernRankActor, Threads: 32, Sends: true}
 
 // SpawnRank makes an actor with the handler rank.
 //

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/photo",
 	Archive: &quern_gen_zip,
-	Sum:     "953dc5f4e97b155dd00f6b619d40c2a96987d306b977273ba67293b562296aae",
+	Sum:     "fe962a90979c631f710cd0905c08c4bd4d5237acc1554d19dd8ff61eca16739c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

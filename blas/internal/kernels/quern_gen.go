@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "9d5f522ea8c024df79c1a9f24e68a15c2d800a09aade13ae7bb9b6b12017c102",
+	Sum:     "14e0d651605be1823c16c18fb3f90046cee812d0d54989dbe1bee31caf6910b8",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

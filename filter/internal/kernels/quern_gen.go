@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/filter/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "f718ee805c28f145a6c9fcd9f5a186a6c2bcde3ca1913621884b0f2ad7cd5eec",
+	Sum:     "d97b8474cf69a90b900b82eba9d35ef8406d188d68bb4f3dcf1e1b6ed2da5e17",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -70,6 +70,9 @@ func writeActor(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, a *fro
 	ring, context := imports.Name(ringPath), imports.Name("context")
 	typ := handlerType(p, a, imports)
 	fmt.Fprintf(b, "\nvar %s = &%s.Program{Name: %q, Kernel: %s, Threads: %d", programName(a), ring, a.Handler, infoName(a.Kernel), k.IR.Options.Block[0])
+	if a.Context > 0 {
+		b.WriteString(", Sends: true")
+	}
 	if a.Data > 0 {
 		fmt.Fprintf(b, ", Payload: %s.PayloadOf[%s]", ring, typ(a.Data))
 	}

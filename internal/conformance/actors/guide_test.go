@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"os"
 	"strings"
 	"testing"
@@ -16,6 +17,12 @@ import (
 )
 
 // The functions below are the code of docs/ring.md.
+
+func logLetters(rt *ring.Runtime) {
+	for l := range rt.DeadLetters().All() {
+		log.Printf("%s: message %d from %q: %v: %v", l.Actor, l.ID, l.Sender, l.Reason, l.Err)
+	}
+}
 
 func askOne(ctx context.Context) (sum int64, err error) {
 	dev, err := gpu.Open(gpu.Config{})

@@ -137,7 +137,25 @@ type Match struct {
 //
 //quern:actor
 func bounce(t kernel.Thread, c *actor.Context, state *Match, in *Ball, out *Ball) kernel.Action {
-	if t.ThreadIdx.X > 0 {
+	return play(t, c, 0, state, in)
+}
+
+// bounceTogether is bounce with two warps, of which the second one sends.
+//
+//quern:actor block=64
+func bounceTogether(t kernel.Thread, c *actor.Context, state *Match, in *Ball, out *Ball) kernel.Action {
+	action := play(t, c, 40, state, in)
+	again := kernel.Shared[uint32](t)
+	if t.ThreadIdx.X == 40 {
+		*again = uint32(action)
+	}
+	t.Sync()
+	return kernel.Action(*again)
+}
+
+// play sends the ball back from one thread.
+func play(t kernel.Thread, c *actor.Context, thread int, state *Match, in *Ball) kernel.Action {
+	if t.ThreadIdx.X != thread {
 		return kernel.Done
 	}
 	state.Turns++
@@ -276,6 +294,20 @@ func flawed(t kernel.Thread, state *Flaw, in *int64, out *int64) kernel.Action {
 		*out = state.Sum
 	}
 	return kernel.Reply
+}
+
+// mutter sends itself the numbers from 1 to the one of the program, and ends.
+//
+//quern:actor
+func mutter(t kernel.Thread, c *actor.Context, _ *int64, in *int64, out *int64) kernel.Action {
+	if t.ThreadIdx.X == 0 {
+		for v := int64(1); v <= *in; v++ {
+			if actor.Send(t, c, actor.Self[int64](c), &v) {
+				*out++
+			}
+		}
+	}
+	return kernel.ReplyAndStop
 }
 
 // collect keeps the last ball that an actor has sent, and replies with it.

@@ -280,3 +280,49 @@ func TestHostActorsGetTheMailboxesOfThoseThatHaveEnded(t *testing.T) {
 		addsUp(t, rt)
 	})
 }
+
+func TestActorsThatEndedWithoutARefRefuseMessages(t *testing.T) {
+	eachAndTheDouble(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		terminated, stopped := spawned(t, ctx, rt, SpawnSum, ring.Options{}), spawned(t, ctx, rt, SpawnMutter, ring.Options{})
+		if _, err := terminated.Terminate(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stopped.Ask(ctx, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stopped.Terminate(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range []*ring.Actor[int64, int64]{terminated, stopped} {
+			refusing(t, ctx, rt, a.Ref())
+			if i := a.Info(); i.Refused != 32 || i.Accepted != i.Handled {
+				t.Errorf("%+v, want 32 messages refused", i)
+			}
+		}
+		host := sinkOnHost(t, ctx, rt)
+		if _, err := host.Terminate(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if ref := host.Ref(); ref != (actor.Ref[int64]{}) {
+			t.Errorf("a host actor that has ended gets the mailbox %+v", ref)
+		}
+		refusing(t, ctx, rt, actor.Ref[int64]{})
+		addsUp(t, rt)
+	})
+}
+
+func TestMailFromAnActorToItselfIsNotLost(t *testing.T) {
+	eachAndTheDouble(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		a := spawned(t, ctx, rt, SpawnMutter, ring.Options{})
+		if n, err := a.Ask(ctx, mailed); err != nil || n != mailed {
+			t.Fatalf("%d messages, %v", n, err)
+		}
+		if err := rt.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if i, n := a.Info(), rt.DeadLetters().Count(ring.ReasonTerminated); n != mailed || i.Accepted != mailed+1 || i.Dropped != mailed || i.Handled != 1 {
+			t.Errorf("%d dead letters, %+v, want %d", n, i, mailed)
+		}
+		addsUp(t, rt)
+	})
+}

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"quern.dev/ring"
@@ -113,27 +114,34 @@ func TestThreadsSendMessagesOfTheirOwn(t *testing.T) {
 func TestMessagesToActorsThatHaveEndedAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
 		stage, sum := spawned(t, ctx, rt, SpawnTwice, ring.Options{}), spawned(t, ctx, rt, SpawnSum, ring.Options{})
-		pass := func(n int64, to *ring.Actor[int64, int64]) {
+		connect := func(to *ring.Actor[int64, int64]) {
 			t.Helper()
 			if err := ring.Connect(stage, to); err != nil {
 				t.Fatal(err)
 			}
+		}
+		pass := func(n int64) {
+			t.Helper()
 			for range n {
 				if got, err := stage.Ask(ctx, 1); err != nil || got != 2 {
 					t.Fatal(got, err)
 				}
 			}
 		}
-		pass(3, sum)
+		connect(sum)
+		pass(3)
 		total(t, ctx, sum, 6)
 		if _, err := sum.Terminate(ctx); err != nil {
 			t.Fatal(err)
 		}
-		pass(4, sum)
+		pass(4)
 		for sum.Info().Refused != 4 {
 			if ctx.Err() != nil {
 				t.Fatalf("%d messages are refused, want 4", sum.Info().Refused)
 			}
+		}
+		if n := rt.DeadLetters().Total(); n != 0 {
+			t.Errorf("%d dead letters, but each reply was received", n)
 		}
 		// The next actor in its place begins with an open mailbox and counts of its own.
 		next := spawned(t, ctx, rt, SpawnSum, ring.Options{})
@@ -141,17 +149,42 @@ func TestMessagesToActorsThatHaveEndedAreRefused(t *testing.T) {
 			t.Fatalf("the place of an actor that has ended is not used: %v, want %v", next.Ref(), sum.Ref())
 		}
 		// Who still sends to the one before does not reach it.
-		pass(5, sum)
+		pass(5)
 		for next.Info().Refused != 5 {
 			if ctx.Err() != nil {
 				t.Fatalf("%d messages are refused, want 5", next.Info().Refused)
 			}
 		}
-		pass(2, next)
+		connect(next)
+		pass(2)
 		total(t, ctx, next, 4)
 		if i := next.Info(); i.Refused != 5 || i.Queued != 0 || i.Accepted < 2 || i.Accepted != i.Handled {
 			t.Errorf("%+v: want all that was accepted to be handled", i)
 		}
+	})
+}
+
+func TestActorsCannotBeConnectedToOnesThatHaveEnded(t *testing.T) {
+	each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		stage, sum := spawned(t, ctx, rt, SpawnTwice, ring.Options{}), spawned(t, ctx, rt, SpawnSum, ring.Options{})
+		if err := ring.Connect(stage, sum); err != nil {
+			t.Fatal(err)
+		}
+		device, host := spawned(t, ctx, rt, SpawnSum, ring.Options{}), sinkOnHost(t, ctx, rt)
+		for _, ended := range []*ring.Actor[int64, int64]{device, host} {
+			if _, err := ended.Terminate(ctx); err != nil {
+				t.Fatal(err)
+			}
+			err := ring.Connect(stage, sum, ended)
+			state, ok := errors.AsType[*ring.StateError](err)
+			if !ok || state.Actor != ended.Name() || state.State != ring.Terminated || state.Op != "connect" {
+				t.Errorf("connected to %s, which has ended: %v", ended.Name(), err)
+			}
+		}
+		if got, err := stage.Ask(ctx, 1); err != nil || got != 2 {
+			t.Fatal(got, err)
+		}
+		total(t, ctx, sum, 2) // it is still connected
 	})
 }
 

@@ -21,7 +21,11 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: &quern_gen_zip,
+<<<<<<< HEAD
 	Sum:     "b2d992d861f3482858a70be29bf449c40a77fc47ccb5eef0920da7b84aeced7f",
+=======
+	Sum:     "8b0aba02e548dbe998f2f02793321abc9fd135532f97cea44fac4ea838938749",
+>>>>>>> ring2
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -143,7 +147,7 @@ func SpawnTally(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Ac
 
 var quernSendActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "sendActor", Code: &quernPTX, Host: ring.LoopWithContext(quernHostSend), Plain: ring.LoopWithContext(quernPlainSend)}}
 
-var quernSendProgram = &ring.Program{Name: "send", Kernel: quernSendActor, Threads: 32}
+var quernSendProgram = &ring.Program{Name: "send", Kernel: quernSendActor, Threads: 32, Sends: true}
 
 // SpawnSend makes an actor with the handler send.
 //
@@ -154,7 +158,7 @@ func SpawnSend(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Act
 
 var quernWorkActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "workActor", Code: &quernPTX, Host: ring.LoopWithPayload(quernHostWork), Plain: ring.LoopWithPayload(quernPlainWork)}}
 
-var quernWorkProgram = &ring.Program{Name: "work", Kernel: quernWorkActor, Threads: 32, Payload: ring.PayloadOf[float32]}
+var quernWorkProgram = &ring.Program{Name: "work", Kernel: quernWorkActor, Threads: 32, Sends: true, Payload: ring.PayloadOf[float32]}
 
 // SpawnWork makes an actor with the handler work.
 //

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random/internal/drawing",
 	Archive: &quern_gen_zip,
-	Sum:     "725422fd8c66b5172f0e1079c5ab07d777eb087346256cf2e3df0213ed2a8159",
+	Sum:     "62ebaec86c3730a4d4334ca74ab601550900ea8216bc55dd6ab688b2b51e0755",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -423,8 +423,9 @@ func (l *loop[F]) grow(t kernel.Thread, s Shape, fresh uint32) {
 	if l.burst = min(2*fresh, s.Batch, l.mask+1); fresh == 1 && !full && l.streak < l.need {
 		l.burst = 1
 	}
-	if full {
-		// There may be more: they arrive while these are handled.
+	// There may be more: they arrive while these are handled. In an actor that runs alone,
+	// only its own handler adds to its mailbox, and would write slots while they are copied.
+	if full && s.Alone&l.ofPost == 0 {
 		l.form.sync(t)
 		fetch(t, s, l.in, l.raw, (l.next+fresh)&l.mask, l.mask+1, l.burst)
 		l.fetched = true

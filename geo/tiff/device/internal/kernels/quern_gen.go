@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/tiff/device/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "004d5f9206ef2c36469b0979e9609fc05f1de66edeb5ad982b042759128f1ff9",
+	Sum:     "3ccbaa375313deac86c53f0a91a3d0e008dff902befccf1320ebc639e4223ccf",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
