@@ -311,6 +311,10 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 		inner = start
 	}
 
+	if x := e.names.of[ir.ThreadIdxX]; !fails && e.isRow() && e.axes[ir.ThreadIdxX] && e.isUnrolled(stmts, limit) && inner.mentions(x) {
+		return unrolled(x, limit, inner)
+	}
+
 	loop := &text{}
 	loop.label(t.label)
 	first := ""
@@ -351,6 +355,15 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 	loop.depth--
 	loop.add("}")
 	return loop
+}
+
+// isRow reports whether the current loop over threads begins with the first of a row and
+// leaves none out.
+func (e *emitter) isRow() bool {
+	if e.windows != nil {
+		return e.windows.first == ""
+	}
+	return e.warp == nil && e.edges == nil
 }
 
 // rowLength returns the number of threads in the row: all threads along X, or those of
