@@ -13,23 +13,17 @@ import (
 // at the same time.
 const (
 	unrolledThreads = 4
-	maxUnrolled     = 40
+	maxUnrolled     = 24
 )
 
 // isUnrolled reports whether a loop that ends at limit runs several threads in an
-// iteration: their number is known, and the body has no inner loops or jumps.
+// iteration: their number is known, and the body only consists of assignments.
 func (e *emitter) isUnrolled(stmts []ir.Stmt, limit string) bool {
 	n, err := strconv.Atoi(limit)
 	if err != nil || n == 0 || n%unrolledThreads != 0 || nodes(stmts) > maxUnrolled {
 		return false
 	}
-	return !hasStmt(stmts, func(s ir.Stmt) bool {
-		switch s.(type) {
-		case *ir.Assign, *ir.If:
-			return false
-		}
-		return true
-	})
+	return !hasStmt(stmts, func(s ir.Stmt) bool { _, ok := s.(*ir.Assign); return !ok })
 }
 
 // unrolled returns a loop over the threads of a row, with the variable x for the thread.
