@@ -54,7 +54,9 @@
 // in (fixed.go). Indices such as max(x-1, 0) are x-1 for the threads for which that makes
 // no difference; the few others run in the ordinary loop. What the fast form takes for
 // granted is tested before it, once for all rows where it is the same for them. A region
-// that only copies or clears elements does so for whole rows. If the test fails, the ordinary loop runs and reports an
+// that only copies or clears elements does so for whole rows, and short rows of declared
+// length are copied as arrays. Loops over rows of declared length, or over the lanes of full
+// warps, run four threads in an iteration if their work is small (unroll.go). If the test fails, the ordinary loop runs and reports an
 // index out of range where the kernel has it.
 //
 // # Loops in lockstep

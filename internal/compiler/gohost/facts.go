@@ -367,8 +367,8 @@ func (f *facts) isCheap(v *ir.Local) bool {
 	return cost <= cheap
 }
 
-// inRange reports whether an array index cannot fail: it is a constant, a coordinate in
-// the declared block, or a number whose type or last mask keeps it below the length.
+// inRange reports whether an array index cannot fail: it is a constant, a coordinate of
+// the thread, or a number whose type or last mask keeps it below the length.
 func (f *facts) inRange(p *ir.IndexPlace) bool {
 	n := uint64(p.X.Type().Len)
 	index := p.Index
@@ -384,7 +384,7 @@ func (f *facts) inRange(p *ir.IndexPlace) bool {
 			index = f.source[v]
 			continue
 		case *ir.ThreadValue:
-			return e.Op <= ir.ThreadIdxZ && f.block[e.Op] > 0 && uint64(f.block[e.Op]) <= n
+			return f.below(e.Op) > 0 && uint64(f.below(e.Op)) <= n
 		case *ir.Binary:
 			mask, ok := e.Y.(*ir.Const)
 			return ok && e.Op == ir.And && mask.Int64() >= 0 && mask.Bits < n && !mayFaultBinary(e) && n > 0
@@ -402,6 +402,21 @@ func (f *facts) inRange(p *ir.IndexPlace) bool {
 		}
 		return false
 	}
+}
+
+// below returns a number that a coordinate of the thread is always less than, or 0 if the
+// kernel does not declare its block.
+func (f *facts) below(op ir.ThreadOp) int {
+	const lanes = 32
+	switch {
+	case op <= ir.ThreadIdxZ:
+		return f.block[op]
+	case op == ir.LaneID:
+		return lanes
+	case op == ir.WarpID:
+		return (f.block[0]*f.block[1]*f.block[2] + lanes - 1) / lanes
+	}
+	return 0
 }
 
 func mayFaultBinary(e *ir.Binary) bool {

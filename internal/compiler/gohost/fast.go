@@ -26,6 +26,7 @@ type windows struct {
 	cuts     [][2]string // names and declarations of parts of variables' rows
 	required []string    // conditions for the elements to exist
 	seen     map[string]bool
+	never    bool    // a group does not fit in its array
 	stores   written // by the region
 }
 
@@ -124,7 +125,7 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	loop := e.threads(g, rest, w.limit(), fails)
 	restore()
 	e.windows, e.facts.safe, e.facts.clamps = nil, nil, false
-	if loop == nil {
+	if loop == nil || w.never {
 		return nil, false
 	}
 
@@ -175,10 +176,10 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 }
 
 // fastLanes is like fastThreads for the lanes of a whole warp, or those below a limit.
-func (e *emitter) fastLanes(g *region) *text {
+func (e *emitter) fastLanes(g *region) (_ *text, always bool) {
 	limit, rest := e.firstLanes(g.stmts)
 	if _, _, isOnly := e.onlyLane(rest); isOnly || !e.wholeWarps() || nodes(rest) > maxFast {
-		return nil
+		return nil, false
 	}
 	e.facts.lanes = true
 	defer func() { e.facts.lanes = false }()
@@ -189,19 +190,34 @@ func (e *emitter) fastLanes(g *region) *text {
 	}}
 	v.Body(rest)
 	if !found {
-		return nil
+		return nil, false
 	}
 	count := e.names.fresh("count")
-	w := &windows{count: count, names: map[string]string{}, seen: map[string]bool{}, stores: e.storesOf(rest)}
+	w := &windows{
+		count: count, names: map[string]string{}, seen: map[string]bool{}, groups: map[string]*group{},
+		stores: e.storesOf(rest),
+	}
+	if limit == "" {
+		w.full = int64(e.declaredRow())
+	}
 	e.windows, e.facts.safe = w, e.facts.isSafe
+	fails := e.facts.mayFault(rest)
+	if w.full > 0 {
+		w.scanning = true
+		e.threads(g, rest, w.limit(), fails)
+		w.scanning = false
+	}
 	restore := e.cutRows(g, w)
-	loop := e.threads(g, rest, count, e.facts.mayFault(rest))
+	loop := e.threads(g, rest, w.limit(), fails)
 	restore()
 	e.windows, e.facts.safe = nil, nil
-	if loop == nil {
-		return nil
+	if loop == nil || w.never {
+		return nil, false
 	}
 	t := &text{}
+	if w.full > 0 {
+		return t, e.guard(w, t, loop, count)
+	}
 	if limit == "" {
 		t.add("%s := %s", count, e.rowLength())
 	} else {
@@ -210,8 +226,7 @@ func (e *emitter) fastLanes(g *region) *text {
 		t.add("\t%s", e.rowEnd())
 		t.add("}")
 	}
-	e.guard(w, t, loop, count)
-	return t
+	return t, e.guard(w, t, loop, count)
 }
 
 // early declares a variable in t, or before the loops over the rows if its value is the
@@ -502,7 +517,7 @@ func (e *emitter) element(slice, length string, elem *ir.Type, index ir.Expr) st
 	if g.name == "" && !w.scanning {
 		e.declareGroup(g, base, slice, length, w.full+g.max-g.min, fmt.Sprintf("[%d]%s", w.full+g.max-g.min, e.typ(elem)))
 	}
-	s := g.name + "[" + e.coordinate(ir.ThreadIdxX)
+	s := g.name + "[" + e.inRow()
 	if at > 0 {
 		s += " + " + strconv.FormatInt(at, 10)
 	}
@@ -526,7 +541,7 @@ func (e *emitter) elementOfRow(outer, p *ir.IndexPlace) string {
 		rows := g.max - g.min + 1
 		e.declareGroup(g, base, array, strconv.FormatInt(outer.X.Type().Len, 10), rows, fmt.Sprintf("[%d]%s", rows, e.typ(outer.Type())))
 	}
-	s := fmt.Sprintf("%s[%d][%s", g.name, at, e.coordinate(ir.ThreadIdxX))
+	s := fmt.Sprintf("%s[%d][%s", g.name, at, e.inRow())
 	if n := within.Int64(); n > 0 {
 		s += " + " + strconv.FormatInt(n, 10)
 	}
@@ -546,6 +561,7 @@ func (e *emitter) declareGroup(g *group, base ir.Expr, slice, length string, n i
 	e.notNegative(start, w)
 	at, isConst := constant(start)
 	if total, err := strconv.ParseInt(length, 10, 64); !isConst || err != nil || at.Int64()+n > total {
+		w.never = w.never || isConst && err == nil
 		w.require(fmt.Sprintf("%d <= %s", n, e.difference(length, start)))
 	}
 	w.decls = append(w.decls, fmt.Sprintf("%s := (*%s)(%s[%s:])", g.name, typ, slice, from))

@@ -2,6 +2,7 @@ package gohost
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"quern.dev/internal/compiler/ir"
@@ -188,7 +189,7 @@ func (e *emitter) row(g *region) (fails bool) {
 		if e.warp == nil {
 			fast, always = e.fastThreads(g)
 		} else {
-			fast = e.fastLanes(g)
+			fast, always = e.fastLanes(g)
 		}
 		if fast != nil {
 			prologue.splice(fast)
@@ -311,6 +312,12 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 		inner = start
 	}
 
+	if !fails && !isOnly && e.isRow() && e.isUnrolled(stmts, limit) {
+		if x := e.inRow(); inner.mentions(x) {
+			return unrolled(x, limit, inner)
+		}
+	}
+
 	loop := &text{}
 	loop.label(t.label)
 	first := ""
@@ -353,9 +360,21 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 	return loop
 }
 
+// isRow reports whether the current loop over threads begins with the first of a row and
+// leaves none out.
+func (e *emitter) isRow() bool {
+	if e.windows != nil {
+		return e.windows.first == ""
+	}
+	return e.edges == nil
+}
+
 // rowLength returns the number of threads in the row: all threads along X, or those of
 // a warp.
 func (e *emitter) rowLength() string {
+	if n := e.declaredRow(); n > 0 {
+		return strconv.Itoa(n)
+	}
 	if e.warp != nil {
 		return e.outer(e.warp.n, "int")
 	}
@@ -433,6 +452,9 @@ func (e *emitter) carryRows(g *region) (list [][2]string) {
 
 // declaredRow returns the number of threads in the row if the kernel declares it.
 func (e *emitter) declaredRow() int {
+	if e.fullWarps() {
+		return ir.WarpSize
+	}
 	if e.warp != nil || e.wide {
 		return 0
 	}

@@ -33,32 +33,78 @@ func TestWorkThatARowHasInCommonIsDoneOnce(t *testing.T) {
 			"sum += x[i]", "quernRow3K"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := frontend.Text("k.go", `package main
-
-import "quern.dev/kernel"
-
-//quern:kernel `+c.directive+`
-func k(t kernel.Thread, n int, x []int) {
-	a := kernel.Shared[[2][64]int](t)
-	b := kernel.Shared[[8][9]int](t)
-	_, _ = a, b
-	`+c.statements+`
-}
-`)
-			if err != nil {
-				t.Fatal(err)
-			}
-			prog, err := p.Lower()
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, err := gohost.Emit(prog.Kernels[0], gohost.NewImports("main"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := emitted(t, c.directive, c.statements)
 			if !strings.Contains(text, c.want) || c.not != "" && strings.Contains(text, c.not) {
 				t.Errorf("got\n%s\nwant in it %q and not %q", text, c.want, c.not)
 			}
 		})
 	}
+}
+
+func TestRowsOfDeclaredLengthNeedFewInstructions(t *testing.T) {
+	for _, c := range []struct{ name, directive, statements, want, not string }{
+		{"four threads run in an iteration", "block=16",
+			"x[t.ThreadIdx.X] = 2*x[t.ThreadIdx.X+1]; t.Sync(); x[t.ThreadIdx.X] += n",
+			"threadX += 4", ""},
+		{"rows whose length is not a multiple run one by one", "block=6",
+			"x[t.ThreadIdx.X] = 2*x[t.ThreadIdx.X+1]; t.Sync(); x[t.ThreadIdx.X] += n",
+			"range 6", "+= 4"},
+		{"threads that may fail run one by one", "block=16",
+			"x[t.ThreadIdx.X] = 2*x[x[t.ThreadIdx.X+1]]; t.Sync(); x[t.ThreadIdx.X] /= n",
+			"range 16", "+= 4"},
+		{"a row of a tile is copied as an array", "block=8x8",
+			"c := kernel.Shared[[8][8]int](t); c[t.ThreadIdx.Y][t.ThreadIdx.X] = x[t.ThreadIdx.Y*n+t.ThreadIdx.X]; t.Sync(); x[t.ThreadIdx.Y*n+t.ThreadIdx.X] = c[7-t.ThreadIdx.Y][t.ThreadIdx.X]",
+			"= c[7 - threadY]", "copy("},
+		{"a long row is copied by copy", "block=64",
+			"a[0][t.ThreadIdx.X] = x[t.ThreadIdx.X]; t.Sync(); x[t.ThreadIdx.X] = a[0][63-t.ThreadIdx.X]",
+			"copy(", "a[0] ="},
+		{"lanes of full warps are a row", "block=64",
+			"sum := 0; for i := t.Warp()*n + t.Lane(); i < len(x); i += 32 { sum += x[i] }; x[t.ThreadIdx.X] = kernel.WarpReduceAdd(t, sum)",
+			"(*[32]int)", ""},
+		{"lanes of a warp that may not be full are not", "block=48",
+			"sum := 0; for i := t.Warp()*n + t.Lane(); i < len(x); i += 32 { sum += x[i] }; x[t.ThreadIdx.X] = kernel.WarpReduceAdd(t, sum)",
+			"", "(*[32]int)"},
+		{"an array with an element per warp has one for each", "block=64",
+			"c := kernel.Shared[[2]int](t); if t.Lane() == 0 { c[t.Warp()] = n }; t.Sync(); a[0][t.ThreadIdx.X] = c[t.Warp()]",
+			"c[threadX>>5]", "r.ThreadIdx.X"},
+		{"an array that is shorter than a warp has no form for all lanes", "block=64",
+			"c := kernel.Shared[[8]int](t); c[t.ThreadIdx.X&7] = n; t.Sync(); if t.Warp() == 0 { v := 0; if t.Lane() < len(c) { v = c[t.Lane()] }; x[t.Lane()] = kernel.WarpReduceAdd(t, v) }",
+			"", "32 <= 8"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := emitted(t, c.directive, c.statements)
+			if !strings.Contains(text, c.want) || c.not != "" && strings.Contains(text, c.not) {
+				t.Errorf("got\n%s\nwant in it %q and not %q", text, c.want, c.not)
+			}
+		})
+	}
+}
+
+// emitted returns the Go of a kernel with the statements.
+func emitted(t *testing.T, directive, statements string) string {
+	t.Helper()
+	p, err := frontend.Text("k.go", `package main
+
+import "quern.dev/kernel"
+
+//quern:kernel `+directive+`
+func k(t kernel.Thread, n int, x []int) {
+	a := kernel.Shared[[2][64]int](t)
+	b := kernel.Shared[[8][9]int](t)
+	_, _ = a, b
+	`+statements+`
+}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prog, err := p.Lower()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := gohost.Emit(prog.Kernels[0], gohost.NewImports("main"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

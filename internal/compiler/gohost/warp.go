@@ -352,6 +352,12 @@ func (e *emitter) runs(row *section, fails bool, body func()) {
 // wholeWarps reports whether the current code is for warps of a block of one row.
 func (e *emitter) wholeWarps() bool { return e.warp != nil && e.isOneRow() }
 
+// fullWarps reports whether the current code is for warps of a block of one row that all
+// have WarpSize threads.
+func (e *emitter) fullWarps() bool {
+	return e.wholeWarps() && e.kernel.Options.Block[0]%ir.WarpSize == 0
+}
+
 // isOneRow reports whether the kernel declares a block of one row.
 func (e *emitter) isOneRow() bool {
 	b := e.kernel.Options.Block
