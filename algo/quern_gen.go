@@ -1870,7 +1870,7 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow8SumCompensated[T](r, vs3, at, n, partial, startX)
+					quernRow8SumCompensated[T](r, vs3, at, partial, startX)
 				}
 				/*line :201:10000*/ switch {
 //line :202:10000
@@ -1880,7 +1880,7 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
-							quernRow9SumCompensated[T](r, vs3, at, n, results2)
+							quernRow9SumCompensated[T](r, vs3, at, results2)
 						}
 						/*line :206:10000*/ break
 					}
@@ -1894,14 +1894,14 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
-							quernRow10SumCompensated[T](r, vs3, at, n, t3s2, shuffleDowns4, givens3)
+							quernRow10SumCompensated[T](r, vs3, at, t3s2, shuffleDowns4, givens3)
 						}
 						/*line :210:10000*/ host.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], t23)
 //line :211:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
-							quernRow11SumCompensated[T](r, t3s2, at, n, shuffleDowns4, shuffleDowns5, givens4)
+							quernRow11SumCompensated[T](r, t3s2, at, shuffleDowns4, shuffleDowns5, givens4)
 						}
 						/*line :216:10000*/ host.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], t23)
 						start2 := 2*d2 - 1
@@ -1914,21 +1914,21 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 							threadZ := 0 // no constant, by which Go would not divide
 							_ = threadZ
 							r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-							quernRow12SumCompensated[T](r, vs3, at, n, shuffleDowns4, shuffleDowns6, d2, group2, count4, start2, startX)
+							quernRow12SumCompensated[T](r, vs3, at, shuffleDowns4, shuffleDowns6, d2, group2, count4, start2, startX)
 						}
 					}
 //line :229:10000
 					{
 						at, n, startX := first9, lanes, first9
 						_, _, _ = at, n, startX
-						quernRow13SumCompensated[T](r, vs3, at, n, results2)
+						quernRow13SumCompensated[T](r, vs3, at, results2)
 					}
 				}
 //line :235:10000
 				{
 					at, n, startX := first9, lanes, first9
 					_, _, _ = at, n, startX
-					quernRow14SumCompensated[T](r, results2, at, n, vs2)
+					quernRow14SumCompensated[T](r, results2, at, vs2)
 				}
 			}
 //line :241:10000
@@ -1940,7 +1940,7 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 				threadZ := 0 // no constant, by which Go would not divide
 				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-				quernRow15SumCompensated[T](r, vs2, at, n, out, blockX, startX)
+				quernRow15SumCompensated[T](r, vs2, at, out, blockX, startX)
 			}
 		}
 	} /*line quern_gen.go:1946:1*/
@@ -1978,7 +1978,7 @@ func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 	t3Row := (*[256]Compensated[T])(t3s[first4:])
 	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns[first4:])
 	givenRow := (*[256]T)(givens[first4:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		v3 := vRow[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v3
 		t3 := t12
@@ -1987,7 +1987,40 @@ func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:1990:1*/
+		{
+			threadX := threadX + 1
+			v3 := vRow[threadX]
+			t12 := v3
+			t3 := t12
+			shuffleDown := Compensated[T]{}
+			given := t3.Sum
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 2
+			v3 := vRow[threadX]
+			t12 := v3
+			t3 := t12
+			shuffleDown := Compensated[T]{}
+			given := t3.Sum
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 3
+			v3 := vRow[threadX]
+			t12 := v3
+			t3 := t12
+			shuffleDown := Compensated[T]{}
+			given := t3.Sum
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+	} /*line quern_gen.go:2023:1*/
 }
 
 //go:noinline
@@ -1996,7 +2029,7 @@ func quernRow4SumCompensated[T float32 | float64](r *host.Run, t3s []Compensated
 	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns[first5:])
 	shuffleDownRow2 := (*[256]T)(shuffleDowns2[first5:])
 	givenRow2 := (*[256]T)(givens2[first5:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
@@ -2004,7 +2037,37 @@ func quernRow4SumCompensated[T float32 | float64](r *host.Run, t3s []Compensated
 		given2 := t3.Rest
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:2007:1*/
+		{
+			threadX := threadX + 1
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.Sum = shuffleDown2
+			given2 := t3.Rest
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 2
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.Sum = shuffleDown2
+			given2 := t3.Rest
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 3
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.Sum = shuffleDown2
+			given2 := t3.Rest
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+	} /*line quern_gen.go:2070:1*/
 }
 
 //go:noinline
@@ -2029,14 +2092,14 @@ func quernRow5SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		}
 		/*line :209:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:2032:1*/
+	} /*line quern_gen.go:2095:1*/
 }
 
 //go:noinline
 func quernRow6SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first7:])
 	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2039:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2102:1*/
 }
 
 //go:noinline
@@ -2051,34 +2114,34 @@ func quernRow7SumCompensated[T float32 | float64](r *host.Run, results []Compens
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:2054:1*/
+	} /*line quern_gen.go:2117:1*/
 }
 
 //go:noinline
-func quernRow8SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, partial *[8]Compensated[T], startX int) {
-	vRow3 := vs3[at:][:n]
-	for lane2 := range n {
+func quernRow8SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, partial *[8]Compensated[T], startX int) {
+	vRow3 := (*[32]Compensated[T])(vs3[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:191*/ v5 := partial[lane2%8]
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:2065:1*/
+	} /*line quern_gen.go:2128:1*/
 }
 
 //go:noinline
-func quernRow9SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:2072:1*/
+func quernRow9SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
+	vRow3 := (*[32]Compensated[T])(vs3[at:])
+	resultRow2 := (*[32]Compensated[T])(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2135:1*/
 }
 
 //go:noinline
-func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, t3s2 []Compensated[T], shuffleDowns4 []Compensated[T], givens3 []T) {
-	vRow3 := vs3[at:][:n]
-	t3Row2 := t3s2[at:][:n]
-	shuffleDownRow4 := shuffleDowns4[at:][:n]
-	givenRow3 := givens3[at:][:n]
-	for lane2 := range n {
+func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, t3s2 []Compensated[T], shuffleDowns4 []Compensated[T], givens3 []T) {
+	vRow3 := (*[32]Compensated[T])(vs3[at:])
+	t3Row2 := (*[32]Compensated[T])(t3s2[at:])
+	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
+	givenRow3 := (*[32]T)(givens3[at:])
+	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		v5 := vRow3[lane2]
 		/*line quern.dev/algo/internal/template/reduce.go:204*/ t13 := v5
 		t32 := t13
@@ -2087,16 +2150,49 @@ func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 		t3Row2[lane2] = t32
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow3[lane2] = given3
-	} /*line quern_gen.go:2090:1*/
+		{
+			lane2 := lane2 + 1
+			v5 := vRow3[lane2]
+			t13 := v5
+			t32 := t13
+			shuffleDown4 := Compensated[T]{}
+			given3 := t32.Sum
+			t3Row2[lane2] = t32
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow3[lane2] = given3
+		}
+		{
+			lane2 := lane2 + 2
+			v5 := vRow3[lane2]
+			t13 := v5
+			t32 := t13
+			shuffleDown4 := Compensated[T]{}
+			given3 := t32.Sum
+			t3Row2[lane2] = t32
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow3[lane2] = given3
+		}
+		{
+			lane2 := lane2 + 3
+			v5 := vRow3[lane2]
+			t13 := v5
+			t32 := t13
+			shuffleDown4 := Compensated[T]{}
+			given3 := t32.Sum
+			t3Row2[lane2] = t32
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow3[lane2] = given3
+		}
+	} /*line quern_gen.go:2186:1*/
 }
 
 //go:noinline
-func quernRow11SumCompensated[T float32 | float64](r *host.Run, t3s2 []Compensated[T], at int, n int, shuffleDowns4 []Compensated[T], shuffleDowns5 []T, givens4 []T) {
-	t3Row2 := t3s2[at:][:n]
-	shuffleDownRow4 := shuffleDowns4[at:][:n]
-	shuffleDownRow5 := shuffleDowns5[at:][:n]
-	givenRow4 := givens4[at:][:n]
-	for lane2 := range n {
+func quernRow11SumCompensated[T float32 | float64](r *host.Run, t3s2 []Compensated[T], at int, shuffleDowns4 []Compensated[T], shuffleDowns5 []T, givens4 []T) {
+	t3Row2 := (*[32]Compensated[T])(t3s2[at:])
+	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
+	shuffleDownRow5 := (*[32]T)(shuffleDowns5[at:])
+	givenRow4 := (*[32]T)(givens4[at:])
+	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		t32 := t3Row2[lane2]
 		shuffleDown4 := shuffleDownRow4[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
@@ -2104,15 +2200,45 @@ func quernRow11SumCompensated[T float32 | float64](r *host.Run, t3s2 []Compensat
 		given4 := t32.Rest
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow4[lane2] = given4
-	} /*line quern_gen.go:2107:1*/
+		{
+			lane2 := lane2 + 1
+			t32 := t3Row2[lane2]
+			shuffleDown4 := shuffleDownRow4[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown4.Sum = shuffleDown5
+			given4 := t32.Rest
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow4[lane2] = given4
+		}
+		{
+			lane2 := lane2 + 2
+			t32 := t3Row2[lane2]
+			shuffleDown4 := shuffleDownRow4[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown4.Sum = shuffleDown5
+			given4 := t32.Rest
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow4[lane2] = given4
+		}
+		{
+			lane2 := lane2 + 3
+			t32 := t3Row2[lane2]
+			shuffleDown4 := shuffleDownRow4[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown4.Sum = shuffleDown5
+			given4 := t32.Rest
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow4[lane2] = given4
+		}
+	} /*line quern_gen.go:2233:1*/
 }
 
 //go:noinline
-func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, shuffleDowns4 []Compensated[T], shuffleDowns6 []T, d2 int, group2 int, count4 int, start2 int, startX int) {
-	vRow3 := vs3[at:][:n]
-	shuffleDownRow4 := shuffleDowns4[at:][:n]
-	shuffleDownRow6 := shuffleDowns6[at:][:n]
-	for lane2 := range n {
+func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, shuffleDowns4 []Compensated[T], shuffleDowns6 []T, d2 int, group2 int, count4 int, start2 int, startX int) {
+	vRow3 := (*[32]Compensated[T])(vs3[at:])
+	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
+	shuffleDownRow6 := (*[32]T)(shuffleDowns6[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v5 := vRow3[lane2]
@@ -2129,27 +2255,27 @@ func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 		}
 		/*line :209:10000*/ vRow3[lane2] = v5
 		shuffleDownRow4[lane2] = shuffleDown4
-	} /*line quern_gen.go:2132:1*/
+	} /*line quern_gen.go:2258:1*/
 }
 
 //go:noinline
-func quernRow13SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:2139:1*/
+func quernRow13SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
+	vRow3 := (*[32]Compensated[T])(vs3[at:])
+	resultRow2 := (*[32]Compensated[T])(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2265:1*/
 }
 
 //go:noinline
-func quernRow14SumCompensated[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, n int, vs2 []Compensated[T]) {
-	resultRow2 := results2[at:][:n]
-	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:2146:1*/
+func quernRow14SumCompensated[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, vs2 []Compensated[T]) {
+	resultRow2 := (*[32]Compensated[T])(results2[at:])
+	vRow2 := (*[32]Compensated[T])(vs2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2272:1*/
 }
 
 //go:noinline
-func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensated[T], at int, n int, out []Compensated[T], blockX int, startX int) {
-	vRow2 := vs2[at:][:n]
-	for lane2 := range n {
+func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensated[T], at int, out []Compensated[T], blockX int, startX int) {
+	vRow2 := (*[32]Compensated[T])(vs2[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v4 := vRow2[lane2]
@@ -2159,7 +2285,7 @@ func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensate
 		if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:2162:1*/
+	} /*line quern_gen.go:2288:1*/
 }
 
 func quernPlainAddParts(r *host.Run) {
@@ -2208,7 +2334,7 @@ func quernHostAddParts(r *host.Run) {
 				quernRow4AddParts(r, ns, width, base, counts)
 			}
 		}
-	} /*line quern_gen.go:2211:1*/
+	} /*line quern_gen.go:2337:1*/
 }
 
 //go:noinline
@@ -2230,7 +2356,7 @@ func quernRow1AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			n = 0
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2233:1*/
+	} /*line quern_gen.go:2359:1*/
 }
 
 //go:noinline
@@ -2269,7 +2395,7 @@ func quernRow2AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start4+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2272:1*/
+	} /*line quern_gen.go:2398:1*/
 }
 
 //go:noinline
@@ -2299,7 +2425,7 @@ func quernRow3AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start9+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2302:1*/
+	} /*line quern_gen.go:2428:1*/
 }
 
 //go:noinline
@@ -2324,7 +2450,7 @@ func quernRow4AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 		if i < len(counts) {
 			/*line histogram_kernels.go:72*/ counts[i] = n
 		}
-	} /*line quern_gen.go:2327:1*/
+	} /*line quern_gen.go:2453:1*/
 }
 
 func quernPlainHistogramEvenParts[T float32 | float64](r *host.Run) {
@@ -2382,7 +2508,7 @@ func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base int, bin
 				own[len(own)-1]++
 			}
 		}
-	} /*line quern_gen.go:2385:1*/
+	} /*line quern_gen.go:2511:1*/
 }
 
 func quernPlainHistogramEdgesParts[T int32 | float32 | float64](r *host.Run) {
@@ -2463,7 +2589,7 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 				}
 			}
 		}
-	} /*line quern_gen.go:2466:1*/
+	} /*line quern_gen.go:2592:1*/
 }
 
 func quernPlainHistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run) {
@@ -2522,7 +2648,7 @@ func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:2525:1*/
+	} /*line quern_gen.go:2651:1*/
 }
 
 func quernPlainMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
@@ -2649,7 +2775,7 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow9MomentsOfParts[T](r, vs3, at, n2, partial, startX)
+					quernRow9MomentsOfParts[T](r, vs3, at, partial, startX)
 				}
 				/*line :201:10000*/ switch {
 //line :202:10000
@@ -2659,7 +2785,7 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
-							quernRow10MomentsOfParts[T](r, vs3, at, n2, results2)
+							quernRow10MomentsOfParts[T](r, vs3, at, results2)
 						}
 						/*line :206:10000*/ break
 					}
@@ -2673,21 +2799,21 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
-							quernRow11MomentsOfParts[T](r, vs3, at, n2, t3s2, shuffleDowns5, givens4)
+							quernRow11MomentsOfParts[T](r, vs3, at, t3s2, shuffleDowns5, givens4)
 						}
 						/*line :210:10000*/ host.ShuffleDown(shuffleDowns6[first10:][:lanes], givens4[first10:][:lanes], t22)
 //line :211:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
-							quernRow12MomentsOfParts[T](r, t3s2, at, n2, shuffleDowns5, shuffleDowns6, givens5)
+							quernRow12MomentsOfParts[T](r, t3s2, at, shuffleDowns5, shuffleDowns6, givens5)
 						}
 						/*line :216:10000*/ host.ShuffleDown(shuffleDowns7[first10:][:lanes], givens5[first10:][:lanes], t22)
 //line :217:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
-							quernRow13MomentsOfParts[T](r, t3s2, at, n2, shuffleDowns5, shuffleDowns7, givens6)
+							quernRow13MomentsOfParts[T](r, t3s2, at, shuffleDowns5, shuffleDowns7, givens6)
 						}
 						/*line :222:10000*/ host.ShuffleDown(shuffleDowns8[first10:][:lanes], givens6[first10:][:lanes], t22)
 						start2 := 2*d3 - 1
@@ -2700,21 +2826,21 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 							threadZ := 0 // no constant, by which Go would not divide
 							_ = threadZ
 							r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-							quernRow14MomentsOfParts[T](r, vs3, at, n2, shuffleDowns5, shuffleDowns8, d3, group2, count5, start2, startX)
+							quernRow14MomentsOfParts[T](r, vs3, at, shuffleDowns5, shuffleDowns8, d3, group2, count5, start2, startX)
 						}
 					}
 //line :235:10000
 					{
 						at, n2, startX := first10, lanes, first10
 						_, _, _ = at, n2, startX
-						quernRow15MomentsOfParts[T](r, vs3, at, n2, results2)
+						quernRow15MomentsOfParts[T](r, vs3, at, results2)
 					}
 				}
 //line :241:10000
 				{
 					at, n2, startX := first10, lanes, first10
 					_, _, _ = at, n2, startX
-					quernRow16MomentsOfParts[T](r, results2, at, n2, vs2)
+					quernRow16MomentsOfParts[T](r, results2, at, vs2)
 				}
 			}
 //line :247:10000
@@ -2726,10 +2852,10 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				threadZ := 0 // no constant, by which Go would not divide
 				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-				quernRow17MomentsOfParts[T](r, vs2, at, n2, out, blockX, startX)
+				quernRow17MomentsOfParts[T](r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2732:1*/
+	} /*line quern_gen.go:2858:1*/
 }
 
 //go:noinline
@@ -2782,14 +2908,14 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		/*line quern.dev/algo/internal/template/reduce.go:216*/ v2 := v
 		/*line :185:10000*/ v3 := v2
 		vRow[threadX] = v3
-	} /*line quern_gen.go:2785:1*/
+	} /*line quern_gen.go:2911:1*/
 }
 
 //go:noinline
 func quernRow2MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first3 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first3:])
 	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2792:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2918:1*/
 }
 
 //go:noinline
@@ -2798,7 +2924,7 @@ func quernRow3MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 	t3Row := (*[256]Moments)(t3s[first4:])
 	shuffleDownRow := (*[256]Moments)(shuffleDowns[first4:])
 	givenRow := (*[256]int64)(givens[first4:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		v3 := vRow[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:204*/ t1 := v3
 		t3 := t1
@@ -2807,7 +2933,40 @@ func quernRow3MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:2810:1*/
+		{
+			threadX := threadX + 1
+			v3 := vRow[threadX]
+			t1 := v3
+			t3 := t1
+			shuffleDown := Moments{}
+			given := t3.Count
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 2
+			v3 := vRow[threadX]
+			t1 := v3
+			t3 := t1
+			shuffleDown := Moments{}
+			given := t3.Count
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 3
+			v3 := vRow[threadX]
+			t1 := v3
+			t3 := t1
+			shuffleDown := Moments{}
+			given := t3.Count
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+	} /*line quern_gen.go:2969:1*/
 }
 
 //go:noinline
@@ -2816,7 +2975,7 @@ func quernRow4MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 	shuffleDownRow := (*[256]Moments)(shuffleDowns[first5:])
 	shuffleDownRow2 := (*[256]int64)(shuffleDowns2[first5:])
 	givenRow2 := (*[256]float64)(givens2[first5:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
@@ -2824,7 +2983,37 @@ func quernRow4MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 		given2 := t3.Mean
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:2827:1*/
+		{
+			threadX := threadX + 1
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.Count = shuffleDown2
+			given2 := t3.Mean
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 2
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.Count = shuffleDown2
+			given2 := t3.Mean
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 3
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.Count = shuffleDown2
+			given2 := t3.Mean
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+	} /*line quern_gen.go:3016:1*/
 }
 
 //go:noinline
@@ -2833,7 +3022,7 @@ func quernRow5MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 	shuffleDownRow := (*[256]Moments)(shuffleDowns[first6:])
 	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first6:])
 	givenRow3 := (*[256]float64)(givens3[first6:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
@@ -2841,7 +3030,37 @@ func quernRow5MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 		given3 := t3.M2
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:2844:1*/
+		{
+			threadX := threadX + 1
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown3 := shuffleDownRow3[threadX]
+			shuffleDown.Mean = shuffleDown3
+			given3 := t3.M2
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow3[threadX] = given3
+		}
+		{
+			threadX := threadX + 2
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown3 := shuffleDownRow3[threadX]
+			shuffleDown.Mean = shuffleDown3
+			given3 := t3.M2
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow3[threadX] = given3
+		}
+		{
+			threadX := threadX + 3
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown3 := shuffleDownRow3[threadX]
+			shuffleDown.Mean = shuffleDown3
+			given3 := t3.M2
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow3[threadX] = given3
+		}
+	} /*line quern_gen.go:3063:1*/
 }
 
 //go:noinline
@@ -2866,14 +3085,14 @@ func quernRow6MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		}
 		/*line :209:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:2869:1*/
+	} /*line quern_gen.go:3088:1*/
 }
 
 //go:noinline
 func quernRow7MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first8 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first8:])
 	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2876:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3095:1*/
 }
 
 //go:noinline
@@ -2888,34 +3107,34 @@ func quernRow8MomentsOfParts[T int32 | float32 | float64](r *host.Run, results [
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:2891:1*/
+	} /*line quern_gen.go:3110:1*/
 }
 
 //go:noinline
-func quernRow9MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, n2 int, partial *[8]Moments, startX int) {
-	vRow3 := vs3[at:][:n2]
-	for lane2 := range n2 {
+func quernRow9MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, partial *[8]Moments, startX int) {
+	vRow3 := (*[32]Moments)(vs3[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:191*/ v5 := partial[lane2%8]
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:2902:1*/
+	} /*line quern_gen.go:3121:1*/
 }
 
 //go:noinline
-func quernRow10MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, n2 int, results2 []Moments) {
-	vRow3 := vs3[at:][:n2]
-	resultRow2 := results2[at:][:n2]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:2909:1*/
+func quernRow10MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
+	vRow3 := (*[32]Moments)(vs3[at:])
+	resultRow2 := (*[32]Moments)(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3128:1*/
 }
 
 //go:noinline
-func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, n2 int, t3s2 []Moments, shuffleDowns5 []Moments, givens4 []int64) {
-	vRow3 := vs3[at:][:n2]
-	t3Row2 := t3s2[at:][:n2]
-	shuffleDownRow5 := shuffleDowns5[at:][:n2]
-	givenRow4 := givens4[at:][:n2]
-	for lane2 := range n2 {
+func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, t3s2 []Moments, shuffleDowns5 []Moments, givens4 []int64) {
+	vRow3 := (*[32]Moments)(vs3[at:])
+	t3Row2 := (*[32]Moments)(t3s2[at:])
+	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
+	givenRow4 := (*[32]int64)(givens4[at:])
+	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		v5 := vRow3[lane2]
 		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v5
 		t32 := t12
@@ -2924,16 +3143,49 @@ func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 		t3Row2[lane2] = t32
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow4[lane2] = given4
-	} /*line quern_gen.go:2927:1*/
+		{
+			lane2 := lane2 + 1
+			v5 := vRow3[lane2]
+			t12 := v5
+			t32 := t12
+			shuffleDown5 := Moments{}
+			given4 := t32.Count
+			t3Row2[lane2] = t32
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow4[lane2] = given4
+		}
+		{
+			lane2 := lane2 + 2
+			v5 := vRow3[lane2]
+			t12 := v5
+			t32 := t12
+			shuffleDown5 := Moments{}
+			given4 := t32.Count
+			t3Row2[lane2] = t32
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow4[lane2] = given4
+		}
+		{
+			lane2 := lane2 + 3
+			v5 := vRow3[lane2]
+			t12 := v5
+			t32 := t12
+			shuffleDown5 := Moments{}
+			given4 := t32.Count
+			t3Row2[lane2] = t32
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow4[lane2] = given4
+		}
+	} /*line quern_gen.go:3179:1*/
 }
 
 //go:noinline
-func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []Moments, at int, n2 int, shuffleDowns5 []Moments, shuffleDowns6 []int64, givens5 []float64) {
-	t3Row2 := t3s2[at:][:n2]
-	shuffleDownRow5 := shuffleDowns5[at:][:n2]
-	shuffleDownRow6 := shuffleDowns6[at:][:n2]
-	givenRow5 := givens5[at:][:n2]
-	for lane2 := range n2 {
+func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns6 []int64, givens5 []float64) {
+	t3Row2 := (*[32]Moments)(t3s2[at:])
+	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
+	shuffleDownRow6 := (*[32]int64)(shuffleDowns6[at:])
+	givenRow5 := (*[32]float64)(givens5[at:])
+	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		t32 := t3Row2[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown6 := shuffleDownRow6[lane2]
@@ -2941,16 +3193,46 @@ func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []M
 		given5 := t32.Mean
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow5[lane2] = given5
-	} /*line quern_gen.go:2944:1*/
+		{
+			lane2 := lane2 + 1
+			t32 := t3Row2[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown6 := shuffleDownRow6[lane2]
+			shuffleDown5.Count = shuffleDown6
+			given5 := t32.Mean
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow5[lane2] = given5
+		}
+		{
+			lane2 := lane2 + 2
+			t32 := t3Row2[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown6 := shuffleDownRow6[lane2]
+			shuffleDown5.Count = shuffleDown6
+			given5 := t32.Mean
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow5[lane2] = given5
+		}
+		{
+			lane2 := lane2 + 3
+			t32 := t3Row2[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown6 := shuffleDownRow6[lane2]
+			shuffleDown5.Count = shuffleDown6
+			given5 := t32.Mean
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow5[lane2] = given5
+		}
+	} /*line quern_gen.go:3226:1*/
 }
 
 //go:noinline
-func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []Moments, at int, n2 int, shuffleDowns5 []Moments, shuffleDowns7 []float64, givens6 []float64) {
-	t3Row2 := t3s2[at:][:n2]
-	shuffleDownRow5 := shuffleDowns5[at:][:n2]
-	shuffleDownRow7 := shuffleDowns7[at:][:n2]
-	givenRow6 := givens6[at:][:n2]
-	for lane2 := range n2 {
+func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns7 []float64, givens6 []float64) {
+	t3Row2 := (*[32]Moments)(t3s2[at:])
+	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
+	shuffleDownRow7 := (*[32]float64)(shuffleDowns7[at:])
+	givenRow6 := (*[32]float64)(givens6[at:])
+	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		t32 := t3Row2[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown7 := shuffleDownRow7[lane2]
@@ -2958,15 +3240,45 @@ func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []M
 		given6 := t32.M2
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow6[lane2] = given6
-	} /*line quern_gen.go:2961:1*/
+		{
+			lane2 := lane2 + 1
+			t32 := t3Row2[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown7 := shuffleDownRow7[lane2]
+			shuffleDown5.Mean = shuffleDown7
+			given6 := t32.M2
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow6[lane2] = given6
+		}
+		{
+			lane2 := lane2 + 2
+			t32 := t3Row2[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown7 := shuffleDownRow7[lane2]
+			shuffleDown5.Mean = shuffleDown7
+			given6 := t32.M2
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow6[lane2] = given6
+		}
+		{
+			lane2 := lane2 + 3
+			t32 := t3Row2[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown7 := shuffleDownRow7[lane2]
+			shuffleDown5.Mean = shuffleDown7
+			given6 := t32.M2
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow6[lane2] = given6
+		}
+	} /*line quern_gen.go:3273:1*/
 }
 
 //go:noinline
-func quernRow14MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, n2 int, shuffleDowns5 []Moments, shuffleDowns8 []float64, d3 int, group2 int, count5 int, start2 int, startX int) {
-	vRow3 := vs3[at:][:n2]
-	shuffleDownRow5 := shuffleDowns5[at:][:n2]
-	shuffleDownRow8 := shuffleDowns8[at:][:n2]
-	for lane2 := range n2 {
+func quernRow14MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns8 []float64, d3 int, group2 int, count5 int, start2 int, startX int) {
+	vRow3 := (*[32]Moments)(vs3[at:])
+	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
+	shuffleDownRow8 := (*[32]float64)(shuffleDowns8[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v5 := vRow3[lane2]
@@ -2983,27 +3295,27 @@ func quernRow14MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 		}
 		/*line :209:10000*/ vRow3[lane2] = v5
 		shuffleDownRow5[lane2] = shuffleDown5
-	} /*line quern_gen.go:2986:1*/
+	} /*line quern_gen.go:3298:1*/
 }
 
 //go:noinline
-func quernRow15MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, n2 int, results2 []Moments) {
-	vRow3 := vs3[at:][:n2]
-	resultRow2 := results2[at:][:n2]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:2993:1*/
+func quernRow15MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
+	vRow3 := (*[32]Moments)(vs3[at:])
+	resultRow2 := (*[32]Moments)(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3305:1*/
 }
 
 //go:noinline
-func quernRow16MomentsOfParts[T int32 | float32 | float64](r *host.Run, results2 []Moments, at int, n2 int, vs2 []Moments) {
-	resultRow2 := results2[at:][:n2]
-	vRow2 := vs2[at:][:n2]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:3000:1*/
+func quernRow16MomentsOfParts[T int32 | float32 | float64](r *host.Run, results2 []Moments, at int, vs2 []Moments) {
+	resultRow2 := (*[32]Moments)(results2[at:])
+	vRow2 := (*[32]Moments)(vs2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:3312:1*/
 }
 
 //go:noinline
-func quernRow17MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs2 []Moments, at int, n2 int, out []Moments, blockX int, startX int) {
-	vRow2 := vs2[at:][:n2]
-	for lane2 := range n2 {
+func quernRow17MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs2 []Moments, at int, out []Moments, blockX int, startX int) {
+	vRow2 := (*[32]Moments)(vs2[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v4 := vRow2[lane2]
@@ -3013,7 +3325,7 @@ func quernRow17MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs2 []Mo
 		if threadX == 0 {
 			out[blockX] = m2
 		}
-	} /*line quern_gen.go:3016:1*/
+	} /*line quern_gen.go:3328:1*/
 }
 
 func quernPlainCountFlags(r *host.Run) {
@@ -3092,7 +3404,7 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 			}
 			before[p+1] = n
 		}
-	} /*line quern_gen.go:3095:1*/
+	} /*line quern_gen.go:3407:1*/
 }
 
 func quernPlainKeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3168,7 +3480,7 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 				n++
 			}
 		}
-	} /*line quern_gen.go:3171:1*/
+	} /*line quern_gen.go:3483:1*/
 }
 
 func quernPlainPlaceCounts(r *host.Run) {
@@ -3228,7 +3540,7 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 			before[i] = sum
 		}
 		/*line select_kernels.go:55:30000*/ count[0] = int(sum)
-	} /*line quern_gen.go:3231:1*/
+	} /*line quern_gen.go:3543:1*/
 }
 
 func quernPlainCountParts_uint32(r *host.Run) {
@@ -3280,7 +3592,7 @@ func quernRow1CountParts_uint32(r *host.Run, o digitOrder[uint32], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:3283:1*/
+	} /*line quern_gen.go:3595:1*/
 }
 
 func quernPlainCountParts_uint64(r *host.Run) {
@@ -3332,7 +3644,7 @@ func quernRow1CountParts_uint64(r *host.Run, o digitOrder[uint64], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:3335:1*/
+	} /*line quern_gen.go:3647:1*/
 }
 
 func quernPlainPlaceParts(r *host.Run) {
@@ -3398,7 +3710,7 @@ func quernRow1PlaceParts(r *host.Run, base int, parts int, counts []uint32, widt
 				at += n
 			}
 		}
-	} /*line quern_gen.go:3401:1*/
+	} /*line quern_gen.go:3713:1*/
 }
 
 func quernPlainMoveParts[T uint32 | uint64](r *host.Run) {
@@ -3453,7 +3765,7 @@ func quernRow1MoveParts[T uint32 | uint64](r *host.Run, o digitOrder[T], base in
 			/*line sort_kernels.go:574*/ out[at[d]] = k
 			at[d]++
 		}
-	} /*line quern_gen.go:3456:1*/
+	} /*line quern_gen.go:3768:1*/
 }
 
 func quernPlainMovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run) {
@@ -3512,7 +3824,7 @@ func quernRow1MovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run, o dig
 			outValues[at[d]] = v[i]
 			at[d]++
 		}
-	} /*line quern_gen.go:3515:1*/
+	} /*line quern_gen.go:3827:1*/
 }
 
 func quernPlainSortLineParts_uint32(r *host.Run) {
@@ -3625,7 +3937,7 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, 
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:3628:1*/
+	} /*line quern_gen.go:3940:1*/
 }
 
 func quernPlainSortLineParts_uint64(r *host.Run) {
@@ -3738,7 +4050,7 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, 
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:3741:1*/
+	} /*line quern_gen.go:4053:1*/
 }
 
 func quernPlainLinesOf(r *host.Run) {
@@ -3792,7 +4104,7 @@ func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []u
 			plane := at[i] / size
 			lines[i] = plane*inner + (at[i]-plane*n*inner)%inner
 		}
-	} /*line quern_gen.go:3795:1*/
+	} /*line quern_gen.go:4107:1*/
 }
 
 func quernPlainPlaceLines_uint8(r *host.Run) {
@@ -3848,7 +4160,7 @@ func quernRow1PlaceLines_uint8(r *host.Run, base int, out []uint8, at []uint32, 
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:3851:1*/
+	} /*line quern_gen.go:4163:1*/
 }
 
 func quernPlainPlaceLines_uint16(r *host.Run) {
@@ -3904,7 +4216,7 @@ func quernRow1PlaceLines_uint16(r *host.Run, base int, out []uint16, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:3907:1*/
+	} /*line quern_gen.go:4219:1*/
 }
 
 func quernPlainPlaceLines_uint32(r *host.Run) {
@@ -3960,7 +4272,7 @@ func quernRow1PlaceLines_uint32(r *host.Run, base int, out []uint32, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:3963:1*/
+	} /*line quern_gen.go:4275:1*/
 }
 
 func quernPlainPlaceLines_uint64(r *host.Run) {
@@ -4016,7 +4328,7 @@ func quernRow1PlaceLines_uint64(r *host.Run, base int, out []uint64, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:4019:1*/
+	} /*line quern_gen.go:4331:1*/
 }
 
 func quernPlainNumbers(r *host.Run) {
@@ -4063,7 +4375,7 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 		/*line sort_kernels.go:679*/ if i < len(out) {
 			out[i] = uint32(i)
 		}
-	} /*line quern_gen.go:4066:1*/
+	} /*line quern_gen.go:4378:1*/
 }
 
 func quernPlainWiden[T uint8 | uint16](r *host.Run) {
@@ -4111,7 +4423,7 @@ func quernRow1Widen[T uint8 | uint16](r *host.Run, base int, keys []T, words []u
 		/*line sort_kernels.go:688*/ if i < len(keys) {
 			words[i] = uint32(keys[i])
 		}
-	} /*line quern_gen.go:4114:1*/
+	} /*line quern_gen.go:4426:1*/
 }
 
 func quernPlainNarrow[T uint8 | uint16](r *host.Run) {
@@ -4159,7 +4471,7 @@ func quernRow1Narrow[T uint8 | uint16](r *host.Run, base int, keys []T, words []
 		/*line sort_kernels.go:697*/ if i < len(keys) {
 			keys[i] = T(words[i])
 		}
-	} /*line quern_gen.go:4162:1*/
+	} /*line quern_gen.go:4474:1*/
 }
 
 func quernPlainGather_uint8(r *host.Run) {
@@ -4210,7 +4522,7 @@ func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4213:1*/
+	} /*line quern_gen.go:4525:1*/
 }
 
 func quernPlainGather_uint16(r *host.Run) {
@@ -4261,7 +4573,7 @@ func quernRow1Gather_uint16(r *host.Run, base int, out []uint16, in []uint16, at
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4264:1*/
+	} /*line quern_gen.go:4576:1*/
 }
 
 func quernPlainGather_uint32(r *host.Run) {
@@ -4312,7 +4624,7 @@ func quernRow1Gather_uint32(r *host.Run, base int, out []uint32, in []uint32, at
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4315:1*/
+	} /*line quern_gen.go:4627:1*/
 }
 
 func quernPlainGather_uint64(r *host.Run) {
@@ -4363,7 +4675,7 @@ func quernRow1Gather_uint64(r *host.Run, base int, out []uint64, in []uint64, at
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4366:1*/
+	} /*line quern_gen.go:4678:1*/
 }
 
 func quernPlainScatter_uint8(r *host.Run) {
@@ -4414,7 +4726,7 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in []uint8, out []uint8, at [
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4417:1*/
+	} /*line quern_gen.go:4729:1*/
 }
 
 func quernPlainScatter_uint16(r *host.Run) {
@@ -4465,7 +4777,7 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in []uint16, out []uint16, a
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4468:1*/
+	} /*line quern_gen.go:4780:1*/
 }
 
 func quernPlainScatter_uint32(r *host.Run) {
@@ -4516,7 +4828,7 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in []uint32, out []uint32, a
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4519:1*/
+	} /*line quern_gen.go:4831:1*/
 }
 
 func quernPlainScatter_uint64(r *host.Run) {
@@ -4567,7 +4879,7 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in []uint64, out []uint64, a
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4570:1*/
+	} /*line quern_gen.go:4882:1*/
 }
 
 func quernPlainSegmentsOf(r *host.Run) {
@@ -4647,7 +4959,7 @@ func quernRow1SegmentsOf(r *host.Run, base int, at []uint32, segments []uint32, 
 			}
 		}
 		/*line :22:40000*/ segments[i] = uint32(low)
-	} /*line quern_gen.go:4650:1*/
+	} /*line quern_gen.go:4962:1*/
 }
 
 func quernPlainPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4701,7 +5013,7 @@ func quernRow1PlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run, bas
 		/*line :30:40000*/ if i < len(out) && i < len(at) && i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
 			out[i] = in[at[i]]
 		}
-	} /*line quern_gen.go:4704:1*/
+	} /*line quern_gen.go:5016:1*/
 }
 
 func quernPlainCopyFirst(r *host.Run) {
@@ -4747,7 +5059,7 @@ func quernRow1CopyFirst(r *host.Run, base int, out []uint32, in []uint32, width 
 		/*line topk_kernels.go:101*/ if i < len(out) && i < len(in) {
 			out[i] = in[i]
 		}
-	} /*line quern_gen.go:4750:1*/
+	} /*line quern_gen.go:5062:1*/
 }
 
 func quernHostAddCompensatedReduceParts[T float32 | float64](r *host.Run) {
@@ -4872,7 +5184,7 @@ func quernHostAddCompensatedReduceParts[T float32 | float64](r *host.Run) {
 						threadZ := 0 // no constant, by which Go would not divide
 						_ = threadZ
 						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow8AddCompensatedReduceParts[T](r, counts, at, n, counts3, vs3, partial, startX)
+						quernRow8AddCompensatedReduceParts[T](r, counts, at, counts3, vs3, partial, startX)
 					}
 					/*line :201:10000*/ switch {
 //line :202:10000
@@ -4882,7 +5194,7 @@ func quernHostAddCompensatedReduceParts[T float32 | float64](r *host.Run) {
 							{
 								at, n, startX := first9, lanes, first9
 								_, _, _ = at, n, startX
-								quernRow9AddCompensatedReduceParts[T](r, vs3, at, n, results2)
+								quernRow9AddCompensatedReduceParts[T](r, vs3, at, results2)
 							}
 							/*line :206:10000*/ break
 						}
@@ -4896,14 +5208,14 @@ func quernHostAddCompensatedReduceParts[T float32 | float64](r *host.Run) {
 							{
 								at, n, startX := first9, lanes, first9
 								_, _, _ = at, n, startX
-								quernRow10AddCompensatedReduceParts[T](r, vs3, at, n, t3s2, shuffleDowns4, givens3)
+								quernRow10AddCompensatedReduceParts[T](r, vs3, at, t3s2, shuffleDowns4, givens3)
 							}
 							/*line :210:10000*/ host.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], t25)
 //line :211:10000
 							{
 								at, n, startX := first9, lanes, first9
 								_, _, _ = at, n, startX
-								quernRow11AddCompensatedReduceParts[T](r, t3s2, at, n, shuffleDowns4, shuffleDowns5, givens4)
+								quernRow11AddCompensatedReduceParts[T](r, t3s2, at, shuffleDowns4, shuffleDowns5, givens4)
 							}
 							/*line :216:10000*/ host.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], t25)
 							start2 := 2*d2 - 1
@@ -4916,21 +5228,21 @@ func quernHostAddCompensatedReduceParts[T float32 | float64](r *host.Run) {
 								threadZ := 0 // no constant, by which Go would not divide
 								_ = threadZ
 								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow12AddCompensatedReduceParts[T](r, counts3, at, n, vs3, shuffleDowns4, shuffleDowns6, d2, group2, start2, startX)
+								quernRow12AddCompensatedReduceParts[T](r, counts3, at, vs3, shuffleDowns4, shuffleDowns6, d2, group2, start2, startX)
 							}
 						}
 //line :229:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
-							quernRow13AddCompensatedReduceParts[T](r, vs3, at, n, results2)
+							quernRow13AddCompensatedReduceParts[T](r, vs3, at, results2)
 						}
 					}
 //line :235:10000
 					{
 						at, n, startX := first9, lanes, first9
 						_, _, _ = at, n, startX
-						quernRow14AddCompensatedReduceParts[T](r, results2, at, n, vs2)
+						quernRow14AddCompensatedReduceParts[T](r, results2, at, vs2)
 					}
 				}
 //line :241:10000
@@ -4942,11 +5254,11 @@ func quernHostAddCompensatedReduceParts[T float32 | float64](r *host.Run) {
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow15AddCompensatedReduceParts[T](r, vs2, at, n, out, blockX, startX)
+					quernRow15AddCompensatedReduceParts[T](r, vs2, at, out, blockX, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:4949:1*/
+	} /*line quern_gen.go:5261:1*/
 }
 
 //go:noinline
@@ -5135,14 +5447,14 @@ func quernRow1AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:5138:1*/
+	} /*line quern_gen.go:5450:1*/
 }
 
 //go:noinline
 func quernRow2AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []Compensated[T], first3 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first3:])
 	resultRow := (*[256]Compensated[T])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5145:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5457:1*/
 }
 
 //go:noinline
@@ -5151,7 +5463,7 @@ func quernRow3AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []C
 	t3Row := (*[256]Compensated[T])(t3s[first4:])
 	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns[first4:])
 	givenRow := (*[256]T)(givens[first4:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		v3 := vRow[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:204*/ t1 := v3
 		t3 := t1
@@ -5160,7 +5472,40 @@ func quernRow3AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []C
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:5163:1*/
+		{
+			threadX := threadX + 1
+			v3 := vRow[threadX]
+			t1 := v3
+			t3 := t1
+			shuffleDown := Compensated[T]{}
+			given := t3.Sum
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 2
+			v3 := vRow[threadX]
+			t1 := v3
+			t3 := t1
+			shuffleDown := Compensated[T]{}
+			given := t3.Sum
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 3
+			v3 := vRow[threadX]
+			t1 := v3
+			t3 := t1
+			shuffleDown := Compensated[T]{}
+			given := t3.Sum
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+	} /*line quern_gen.go:5508:1*/
 }
 
 //go:noinline
@@ -5169,7 +5514,7 @@ func quernRow4AddCompensatedReduceParts[T float32 | float64](r *host.Run, t3s []
 	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns[first5:])
 	shuffleDownRow2 := (*[256]T)(shuffleDowns2[first5:])
 	givenRow2 := (*[256]T)(givens2[first5:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
@@ -5177,7 +5522,37 @@ func quernRow4AddCompensatedReduceParts[T float32 | float64](r *host.Run, t3s []
 		given2 := t3.Rest
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:5180:1*/
+		{
+			threadX := threadX + 1
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.Sum = shuffleDown2
+			given2 := t3.Rest
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 2
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.Sum = shuffleDown2
+			given2 := t3.Rest
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 3
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.Sum = shuffleDown2
+			given2 := t3.Rest
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+	} /*line quern_gen.go:5555:1*/
 }
 
 //go:noinline
@@ -5203,14 +5578,14 @@ func quernRow5AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts
 		}
 		/*line :209:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:5206:1*/
+	} /*line quern_gen.go:5581:1*/
 }
 
 //go:noinline
 func quernRow6AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first7:])
 	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5213:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5588:1*/
 }
 
 //go:noinline
@@ -5225,15 +5600,15 @@ func quernRow7AddCompensatedReduceParts[T float32 | float64](r *host.Run, result
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:5228:1*/
+	} /*line quern_gen.go:5603:1*/
 }
 
 //go:noinline
-func quernRow8AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []Compensated[T], partial *[8]Compensated[T], startX int) {
-	countRow := counts[at:][:n]
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	for lane2 := range n {
+func quernRow8AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts []int, at int, counts3 []int, vs3 []Compensated[T], partial *[8]Compensated[T], startX int) {
+	countRow := (*[32]int)(counts[at:])
+	countRow3 := (*[32]int)(counts3[at:])
+	vRow3 := (*[32]Compensated[T])(vs3[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		count2 := countRow[lane2]
@@ -5241,23 +5616,23 @@ func quernRow8AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts
 		/*line :191:10000*/ v5 := partial[lane2%8]
 		countRow3[lane2] = count5
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:5244:1*/
+	} /*line quern_gen.go:5619:1*/
 }
 
 //go:noinline
-func quernRow9AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:5251:1*/
+func quernRow9AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
+	vRow3 := (*[32]Compensated[T])(vs3[at:])
+	resultRow2 := (*[32]Compensated[T])(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:5626:1*/
 }
 
 //go:noinline
-func quernRow10AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, t3s2 []Compensated[T], shuffleDowns4 []Compensated[T], givens3 []T) {
-	vRow3 := vs3[at:][:n]
-	t3Row2 := t3s2[at:][:n]
-	shuffleDownRow4 := shuffleDowns4[at:][:n]
-	givenRow3 := givens3[at:][:n]
-	for lane2 := range n {
+func quernRow10AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, t3s2 []Compensated[T], shuffleDowns4 []Compensated[T], givens3 []T) {
+	vRow3 := (*[32]Compensated[T])(vs3[at:])
+	t3Row2 := (*[32]Compensated[T])(t3s2[at:])
+	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
+	givenRow3 := (*[32]T)(givens3[at:])
+	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		v5 := vRow3[lane2]
 		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v5
 		t32 := t12
@@ -5266,16 +5641,49 @@ func quernRow10AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 [
 		t3Row2[lane2] = t32
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow3[lane2] = given3
-	} /*line quern_gen.go:5269:1*/
+		{
+			lane2 := lane2 + 1
+			v5 := vRow3[lane2]
+			t12 := v5
+			t32 := t12
+			shuffleDown4 := Compensated[T]{}
+			given3 := t32.Sum
+			t3Row2[lane2] = t32
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow3[lane2] = given3
+		}
+		{
+			lane2 := lane2 + 2
+			v5 := vRow3[lane2]
+			t12 := v5
+			t32 := t12
+			shuffleDown4 := Compensated[T]{}
+			given3 := t32.Sum
+			t3Row2[lane2] = t32
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow3[lane2] = given3
+		}
+		{
+			lane2 := lane2 + 3
+			v5 := vRow3[lane2]
+			t12 := v5
+			t32 := t12
+			shuffleDown4 := Compensated[T]{}
+			given3 := t32.Sum
+			t3Row2[lane2] = t32
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow3[lane2] = given3
+		}
+	} /*line quern_gen.go:5677:1*/
 }
 
 //go:noinline
-func quernRow11AddCompensatedReduceParts[T float32 | float64](r *host.Run, t3s2 []Compensated[T], at int, n int, shuffleDowns4 []Compensated[T], shuffleDowns5 []T, givens4 []T) {
-	t3Row2 := t3s2[at:][:n]
-	shuffleDownRow4 := shuffleDowns4[at:][:n]
-	shuffleDownRow5 := shuffleDowns5[at:][:n]
-	givenRow4 := givens4[at:][:n]
-	for lane2 := range n {
+func quernRow11AddCompensatedReduceParts[T float32 | float64](r *host.Run, t3s2 []Compensated[T], at int, shuffleDowns4 []Compensated[T], shuffleDowns5 []T, givens4 []T) {
+	t3Row2 := (*[32]Compensated[T])(t3s2[at:])
+	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
+	shuffleDownRow5 := (*[32]T)(shuffleDowns5[at:])
+	givenRow4 := (*[32]T)(givens4[at:])
+	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		t32 := t3Row2[lane2]
 		shuffleDown4 := shuffleDownRow4[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
@@ -5283,16 +5691,46 @@ func quernRow11AddCompensatedReduceParts[T float32 | float64](r *host.Run, t3s2 
 		given4 := t32.Rest
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow4[lane2] = given4
-	} /*line quern_gen.go:5286:1*/
+		{
+			lane2 := lane2 + 1
+			t32 := t3Row2[lane2]
+			shuffleDown4 := shuffleDownRow4[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown4.Sum = shuffleDown5
+			given4 := t32.Rest
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow4[lane2] = given4
+		}
+		{
+			lane2 := lane2 + 2
+			t32 := t3Row2[lane2]
+			shuffleDown4 := shuffleDownRow4[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown4.Sum = shuffleDown5
+			given4 := t32.Rest
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow4[lane2] = given4
+		}
+		{
+			lane2 := lane2 + 3
+			t32 := t3Row2[lane2]
+			shuffleDown4 := shuffleDownRow4[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown4.Sum = shuffleDown5
+			given4 := t32.Rest
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow4[lane2] = given4
+		}
+	} /*line quern_gen.go:5724:1*/
 }
 
 //go:noinline
-func quernRow12AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts3 []int, at int, n int, vs3 []Compensated[T], shuffleDowns4 []Compensated[T], shuffleDowns6 []T, d2 int, group2 int, start2 int, startX int) {
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	shuffleDownRow4 := shuffleDowns4[at:][:n]
-	shuffleDownRow6 := shuffleDowns6[at:][:n]
-	for lane2 := range n {
+func quernRow12AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts3 []int, at int, vs3 []Compensated[T], shuffleDowns4 []Compensated[T], shuffleDowns6 []T, d2 int, group2 int, start2 int, startX int) {
+	countRow3 := (*[32]int)(counts3[at:])
+	vRow3 := (*[32]Compensated[T])(vs3[at:])
+	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
+	shuffleDownRow6 := (*[32]T)(shuffleDowns6[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		count5 := countRow3[lane2]
@@ -5310,27 +5748,27 @@ func quernRow12AddCompensatedReduceParts[T float32 | float64](r *host.Run, count
 		}
 		/*line :209:10000*/ vRow3[lane2] = v5
 		shuffleDownRow4[lane2] = shuffleDown4
-	} /*line quern_gen.go:5313:1*/
+	} /*line quern_gen.go:5751:1*/
 }
 
 //go:noinline
-func quernRow13AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:5320:1*/
+func quernRow13AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
+	vRow3 := (*[32]Compensated[T])(vs3[at:])
+	resultRow2 := (*[32]Compensated[T])(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:5758:1*/
 }
 
 //go:noinline
-func quernRow14AddCompensatedReduceParts[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, n int, vs2 []Compensated[T]) {
-	resultRow2 := results2[at:][:n]
-	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:5327:1*/
+func quernRow14AddCompensatedReduceParts[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, vs2 []Compensated[T]) {
+	resultRow2 := (*[32]Compensated[T])(results2[at:])
+	vRow2 := (*[32]Compensated[T])(vs2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:5765:1*/
 }
 
 //go:noinline
-func quernRow15AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs2 []Compensated[T], at int, n int, out []Compensated[T], blockX int, startX int) {
-	vRow2 := vs2[at:][:n]
-	for lane2 := range n {
+func quernRow15AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs2 []Compensated[T], at int, out []Compensated[T], blockX int, startX int) {
+	vRow2 := (*[32]Compensated[T])(vs2[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v4 := vRow2[lane2]
@@ -5339,7 +5777,7 @@ func quernRow15AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs2 [
 		/*line :74:10000*/ if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:5342:1*/
+	} /*line quern_gen.go:5780:1*/
 }
 
 func quernHostMergeMomentsReduceParts(r *host.Run) {
@@ -5475,7 +5913,7 @@ func quernHostMergeMomentsReduceParts(r *host.Run) {
 						threadZ := 0 // no constant, by which Go would not divide
 						_ = threadZ
 						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow9MergeMomentsReduceParts(r, counts, at, n, counts3, vs3, partial, startX)
+						quernRow9MergeMomentsReduceParts(r, counts, at, counts3, vs3, partial, startX)
 					}
 					/*line :201:10000*/ switch {
 //line :202:10000
@@ -5485,7 +5923,7 @@ func quernHostMergeMomentsReduceParts(r *host.Run) {
 							{
 								at, n, startX := first10, lanes, first10
 								_, _, _ = at, n, startX
-								quernRow10MergeMomentsReduceParts(r, vs3, at, n, results2)
+								quernRow10MergeMomentsReduceParts(r, vs3, at, results2)
 							}
 							/*line :206:10000*/ break
 						}
@@ -5499,21 +5937,21 @@ func quernHostMergeMomentsReduceParts(r *host.Run) {
 							{
 								at, n, startX := first10, lanes, first10
 								_, _, _ = at, n, startX
-								quernRow11MergeMomentsReduceParts(r, vs3, at, n, t3s2, shuffleDowns5, givens4)
+								quernRow11MergeMomentsReduceParts(r, vs3, at, t3s2, shuffleDowns5, givens4)
 							}
 							/*line :210:10000*/ host.ShuffleDown(shuffleDowns6[first10:][:lanes], givens4[first10:][:lanes], t25)
 //line :211:10000
 							{
 								at, n, startX := first10, lanes, first10
 								_, _, _ = at, n, startX
-								quernRow12MergeMomentsReduceParts(r, t3s2, at, n, shuffleDowns5, shuffleDowns6, givens5)
+								quernRow12MergeMomentsReduceParts(r, t3s2, at, shuffleDowns5, shuffleDowns6, givens5)
 							}
 							/*line :216:10000*/ host.ShuffleDown(shuffleDowns7[first10:][:lanes], givens5[first10:][:lanes], t25)
 //line :217:10000
 							{
 								at, n, startX := first10, lanes, first10
 								_, _, _ = at, n, startX
-								quernRow13MergeMomentsReduceParts(r, t3s2, at, n, shuffleDowns5, shuffleDowns7, givens6)
+								quernRow13MergeMomentsReduceParts(r, t3s2, at, shuffleDowns5, shuffleDowns7, givens6)
 							}
 							/*line :222:10000*/ host.ShuffleDown(shuffleDowns8[first10:][:lanes], givens6[first10:][:lanes], t25)
 							start2 := 2*d2 - 1
@@ -5526,21 +5964,21 @@ func quernHostMergeMomentsReduceParts(r *host.Run) {
 								threadZ := 0 // no constant, by which Go would not divide
 								_ = threadZ
 								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow14MergeMomentsReduceParts(r, counts3, at, n, vs3, shuffleDowns5, shuffleDowns8, d2, group2, start2, startX)
+								quernRow14MergeMomentsReduceParts(r, counts3, at, vs3, shuffleDowns5, shuffleDowns8, d2, group2, start2, startX)
 							}
 						}
 //line :235:10000
 						{
 							at, n, startX := first10, lanes, first10
 							_, _, _ = at, n, startX
-							quernRow15MergeMomentsReduceParts(r, vs3, at, n, results2)
+							quernRow15MergeMomentsReduceParts(r, vs3, at, results2)
 						}
 					}
 //line :241:10000
 					{
 						at, n, startX := first10, lanes, first10
 						_, _, _ = at, n, startX
-						quernRow16MergeMomentsReduceParts(r, results2, at, n, vs2)
+						quernRow16MergeMomentsReduceParts(r, results2, at, vs2)
 					}
 				}
 //line :247:10000
@@ -5552,11 +5990,11 @@ func quernHostMergeMomentsReduceParts(r *host.Run) {
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow17MergeMomentsReduceParts(r, vs2, at, n, out, blockX, startX)
+					quernRow17MergeMomentsReduceParts(r, vs2, at, out, blockX, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:5559:1*/
+	} /*line quern_gen.go:5997:1*/
 }
 
 //go:noinline
@@ -5745,14 +6183,14 @@ func quernRow1MergeMomentsReduceParts(r *host.Run, counts []int, first2 int, cou
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:5748:1*/
+	} /*line quern_gen.go:6186:1*/
 }
 
 //go:noinline
 func quernRow2MergeMomentsReduceParts(r *host.Run, vs []Moments, first3 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first3:])
 	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5755:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6193:1*/
 }
 
 //go:noinline
@@ -5761,7 +6199,7 @@ func quernRow3MergeMomentsReduceParts(r *host.Run, vs []Moments, first4 int, t3s
 	t3Row := (*[256]Moments)(t3s[first4:])
 	shuffleDownRow := (*[256]Moments)(shuffleDowns[first4:])
 	givenRow := (*[256]int64)(givens[first4:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		v3 := vRow[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:204*/ t1 := v3
 		t3 := t1
@@ -5770,7 +6208,40 @@ func quernRow3MergeMomentsReduceParts(r *host.Run, vs []Moments, first4 int, t3s
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:5773:1*/
+		{
+			threadX := threadX + 1
+			v3 := vRow[threadX]
+			t1 := v3
+			t3 := t1
+			shuffleDown := Moments{}
+			given := t3.Count
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 2
+			v3 := vRow[threadX]
+			t1 := v3
+			t3 := t1
+			shuffleDown := Moments{}
+			given := t3.Count
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 3
+			v3 := vRow[threadX]
+			t1 := v3
+			t3 := t1
+			shuffleDown := Moments{}
+			given := t3.Count
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+	} /*line quern_gen.go:6244:1*/
 }
 
 //go:noinline
@@ -5779,7 +6250,7 @@ func quernRow4MergeMomentsReduceParts(r *host.Run, t3s []Moments, first5 int, sh
 	shuffleDownRow := (*[256]Moments)(shuffleDowns[first5:])
 	shuffleDownRow2 := (*[256]int64)(shuffleDowns2[first5:])
 	givenRow2 := (*[256]float64)(givens2[first5:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
@@ -5787,7 +6258,37 @@ func quernRow4MergeMomentsReduceParts(r *host.Run, t3s []Moments, first5 int, sh
 		given2 := t3.Mean
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:5790:1*/
+		{
+			threadX := threadX + 1
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.Count = shuffleDown2
+			given2 := t3.Mean
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 2
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.Count = shuffleDown2
+			given2 := t3.Mean
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 3
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.Count = shuffleDown2
+			given2 := t3.Mean
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+	} /*line quern_gen.go:6291:1*/
 }
 
 //go:noinline
@@ -5796,7 +6297,7 @@ func quernRow5MergeMomentsReduceParts(r *host.Run, t3s []Moments, first6 int, sh
 	shuffleDownRow := (*[256]Moments)(shuffleDowns[first6:])
 	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first6:])
 	givenRow3 := (*[256]float64)(givens3[first6:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
@@ -5804,7 +6305,37 @@ func quernRow5MergeMomentsReduceParts(r *host.Run, t3s []Moments, first6 int, sh
 		given3 := t3.M2
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:5807:1*/
+		{
+			threadX := threadX + 1
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown3 := shuffleDownRow3[threadX]
+			shuffleDown.Mean = shuffleDown3
+			given3 := t3.M2
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow3[threadX] = given3
+		}
+		{
+			threadX := threadX + 2
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown3 := shuffleDownRow3[threadX]
+			shuffleDown.Mean = shuffleDown3
+			given3 := t3.M2
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow3[threadX] = given3
+		}
+		{
+			threadX := threadX + 3
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown3 := shuffleDownRow3[threadX]
+			shuffleDown.Mean = shuffleDown3
+			given3 := t3.M2
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow3[threadX] = given3
+		}
+	} /*line quern_gen.go:6338:1*/
 }
 
 //go:noinline
@@ -5830,14 +6361,14 @@ func quernRow6MergeMomentsReduceParts(r *host.Run, counts2 []int, first7 int, vs
 		}
 		/*line :209:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:5833:1*/
+	} /*line quern_gen.go:6364:1*/
 }
 
 //go:noinline
 func quernRow7MergeMomentsReduceParts(r *host.Run, vs []Moments, first8 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first8:])
 	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5840:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6371:1*/
 }
 
 //go:noinline
@@ -5852,15 +6383,15 @@ func quernRow8MergeMomentsReduceParts(r *host.Run, results []Moments, first9 int
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:5855:1*/
+	} /*line quern_gen.go:6386:1*/
 }
 
 //go:noinline
-func quernRow9MergeMomentsReduceParts(r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []Moments, partial *[8]Moments, startX int) {
-	countRow := counts[at:][:n]
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	for lane2 := range n {
+func quernRow9MergeMomentsReduceParts(r *host.Run, counts []int, at int, counts3 []int, vs3 []Moments, partial *[8]Moments, startX int) {
+	countRow := (*[32]int)(counts[at:])
+	countRow3 := (*[32]int)(counts3[at:])
+	vRow3 := (*[32]Moments)(vs3[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		count2 := countRow[lane2]
@@ -5868,23 +6399,23 @@ func quernRow9MergeMomentsReduceParts(r *host.Run, counts []int, at int, n int, 
 		/*line :191:10000*/ v5 := partial[lane2%8]
 		countRow3[lane2] = count5
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:5871:1*/
+	} /*line quern_gen.go:6402:1*/
 }
 
 //go:noinline
-func quernRow10MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, n int, results2 []Moments) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:5878:1*/
+func quernRow10MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, results2 []Moments) {
+	vRow3 := (*[32]Moments)(vs3[at:])
+	resultRow2 := (*[32]Moments)(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:6409:1*/
 }
 
 //go:noinline
-func quernRow11MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, n int, t3s2 []Moments, shuffleDowns5 []Moments, givens4 []int64) {
-	vRow3 := vs3[at:][:n]
-	t3Row2 := t3s2[at:][:n]
-	shuffleDownRow5 := shuffleDowns5[at:][:n]
-	givenRow4 := givens4[at:][:n]
-	for lane2 := range n {
+func quernRow11MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, t3s2 []Moments, shuffleDowns5 []Moments, givens4 []int64) {
+	vRow3 := (*[32]Moments)(vs3[at:])
+	t3Row2 := (*[32]Moments)(t3s2[at:])
+	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
+	givenRow4 := (*[32]int64)(givens4[at:])
+	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		v5 := vRow3[lane2]
 		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v5
 		t32 := t12
@@ -5893,16 +6424,49 @@ func quernRow11MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, n int
 		t3Row2[lane2] = t32
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow4[lane2] = given4
-	} /*line quern_gen.go:5896:1*/
+		{
+			lane2 := lane2 + 1
+			v5 := vRow3[lane2]
+			t12 := v5
+			t32 := t12
+			shuffleDown5 := Moments{}
+			given4 := t32.Count
+			t3Row2[lane2] = t32
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow4[lane2] = given4
+		}
+		{
+			lane2 := lane2 + 2
+			v5 := vRow3[lane2]
+			t12 := v5
+			t32 := t12
+			shuffleDown5 := Moments{}
+			given4 := t32.Count
+			t3Row2[lane2] = t32
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow4[lane2] = given4
+		}
+		{
+			lane2 := lane2 + 3
+			v5 := vRow3[lane2]
+			t12 := v5
+			t32 := t12
+			shuffleDown5 := Moments{}
+			given4 := t32.Count
+			t3Row2[lane2] = t32
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow4[lane2] = given4
+		}
+	} /*line quern_gen.go:6460:1*/
 }
 
 //go:noinline
-func quernRow12MergeMomentsReduceParts(r *host.Run, t3s2 []Moments, at int, n int, shuffleDowns5 []Moments, shuffleDowns6 []int64, givens5 []float64) {
-	t3Row2 := t3s2[at:][:n]
-	shuffleDownRow5 := shuffleDowns5[at:][:n]
-	shuffleDownRow6 := shuffleDowns6[at:][:n]
-	givenRow5 := givens5[at:][:n]
-	for lane2 := range n {
+func quernRow12MergeMomentsReduceParts(r *host.Run, t3s2 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns6 []int64, givens5 []float64) {
+	t3Row2 := (*[32]Moments)(t3s2[at:])
+	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
+	shuffleDownRow6 := (*[32]int64)(shuffleDowns6[at:])
+	givenRow5 := (*[32]float64)(givens5[at:])
+	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		t32 := t3Row2[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown6 := shuffleDownRow6[lane2]
@@ -5910,16 +6474,46 @@ func quernRow12MergeMomentsReduceParts(r *host.Run, t3s2 []Moments, at int, n in
 		given5 := t32.Mean
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow5[lane2] = given5
-	} /*line quern_gen.go:5913:1*/
+		{
+			lane2 := lane2 + 1
+			t32 := t3Row2[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown6 := shuffleDownRow6[lane2]
+			shuffleDown5.Count = shuffleDown6
+			given5 := t32.Mean
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow5[lane2] = given5
+		}
+		{
+			lane2 := lane2 + 2
+			t32 := t3Row2[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown6 := shuffleDownRow6[lane2]
+			shuffleDown5.Count = shuffleDown6
+			given5 := t32.Mean
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow5[lane2] = given5
+		}
+		{
+			lane2 := lane2 + 3
+			t32 := t3Row2[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown6 := shuffleDownRow6[lane2]
+			shuffleDown5.Count = shuffleDown6
+			given5 := t32.Mean
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow5[lane2] = given5
+		}
+	} /*line quern_gen.go:6507:1*/
 }
 
 //go:noinline
-func quernRow13MergeMomentsReduceParts(r *host.Run, t3s2 []Moments, at int, n int, shuffleDowns5 []Moments, shuffleDowns7 []float64, givens6 []float64) {
-	t3Row2 := t3s2[at:][:n]
-	shuffleDownRow5 := shuffleDowns5[at:][:n]
-	shuffleDownRow7 := shuffleDowns7[at:][:n]
-	givenRow6 := givens6[at:][:n]
-	for lane2 := range n {
+func quernRow13MergeMomentsReduceParts(r *host.Run, t3s2 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns7 []float64, givens6 []float64) {
+	t3Row2 := (*[32]Moments)(t3s2[at:])
+	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
+	shuffleDownRow7 := (*[32]float64)(shuffleDowns7[at:])
+	givenRow6 := (*[32]float64)(givens6[at:])
+	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		t32 := t3Row2[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown7 := shuffleDownRow7[lane2]
@@ -5927,16 +6521,46 @@ func quernRow13MergeMomentsReduceParts(r *host.Run, t3s2 []Moments, at int, n in
 		given6 := t32.M2
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow6[lane2] = given6
-	} /*line quern_gen.go:5930:1*/
+		{
+			lane2 := lane2 + 1
+			t32 := t3Row2[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown7 := shuffleDownRow7[lane2]
+			shuffleDown5.Mean = shuffleDown7
+			given6 := t32.M2
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow6[lane2] = given6
+		}
+		{
+			lane2 := lane2 + 2
+			t32 := t3Row2[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown7 := shuffleDownRow7[lane2]
+			shuffleDown5.Mean = shuffleDown7
+			given6 := t32.M2
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow6[lane2] = given6
+		}
+		{
+			lane2 := lane2 + 3
+			t32 := t3Row2[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown7 := shuffleDownRow7[lane2]
+			shuffleDown5.Mean = shuffleDown7
+			given6 := t32.M2
+			shuffleDownRow5[lane2] = shuffleDown5
+			givenRow6[lane2] = given6
+		}
+	} /*line quern_gen.go:6554:1*/
 }
 
 //go:noinline
-func quernRow14MergeMomentsReduceParts(r *host.Run, counts3 []int, at int, n int, vs3 []Moments, shuffleDowns5 []Moments, shuffleDowns8 []float64, d2 int, group2 int, start2 int, startX int) {
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	shuffleDownRow5 := shuffleDowns5[at:][:n]
-	shuffleDownRow8 := shuffleDowns8[at:][:n]
-	for lane2 := range n {
+func quernRow14MergeMomentsReduceParts(r *host.Run, counts3 []int, at int, vs3 []Moments, shuffleDowns5 []Moments, shuffleDowns8 []float64, d2 int, group2 int, start2 int, startX int) {
+	countRow3 := (*[32]int)(counts3[at:])
+	vRow3 := (*[32]Moments)(vs3[at:])
+	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
+	shuffleDownRow8 := (*[32]float64)(shuffleDowns8[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		count5 := countRow3[lane2]
@@ -5954,27 +6578,27 @@ func quernRow14MergeMomentsReduceParts(r *host.Run, counts3 []int, at int, n int
 		}
 		/*line :209:10000*/ vRow3[lane2] = v5
 		shuffleDownRow5[lane2] = shuffleDown5
-	} /*line quern_gen.go:5957:1*/
+	} /*line quern_gen.go:6581:1*/
 }
 
 //go:noinline
-func quernRow15MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, n int, results2 []Moments) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:5964:1*/
+func quernRow15MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, results2 []Moments) {
+	vRow3 := (*[32]Moments)(vs3[at:])
+	resultRow2 := (*[32]Moments)(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:6588:1*/
 }
 
 //go:noinline
-func quernRow16MergeMomentsReduceParts(r *host.Run, results2 []Moments, at int, n int, vs2 []Moments) {
-	resultRow2 := results2[at:][:n]
-	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:5971:1*/
+func quernRow16MergeMomentsReduceParts(r *host.Run, results2 []Moments, at int, vs2 []Moments) {
+	resultRow2 := (*[32]Moments)(results2[at:])
+	vRow2 := (*[32]Moments)(vs2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:6595:1*/
 }
 
 //go:noinline
-func quernRow17MergeMomentsReduceParts(r *host.Run, vs2 []Moments, at int, n int, out []Moments, blockX int, startX int) {
-	vRow2 := vs2[at:][:n]
-	for lane2 := range n {
+func quernRow17MergeMomentsReduceParts(r *host.Run, vs2 []Moments, at int, out []Moments, blockX int, startX int) {
+	vRow2 := (*[32]Moments)(vs2[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v4 := vRow2[lane2]
@@ -5983,7 +6607,7 @@ func quernRow17MergeMomentsReduceParts(r *host.Run, vs2 []Moments, at int, n int
 		/*line :74:10000*/ if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:5986:1*/
+	} /*line quern_gen.go:6610:1*/
 }
 
 func quernHostExtremeIntegerReduceParts[T int32 | int64](r *host.Run) {
@@ -6094,7 +6718,7 @@ func quernHostExtremeIntegerReduceParts[T int32 | int64](r *host.Run) {
 						threadZ := 0 // no constant, by which Go would not divide
 						_ = threadZ
 						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow7ExtremeIntegerReduceParts[T](r, counts, at, n, counts3, vs3, partial, startX)
+						quernRow7ExtremeIntegerReduceParts[T](r, counts, at, counts3, vs3, partial, startX)
 					}
 					/*line :201:10000*/ switch {
 //line :202:10000
@@ -6104,7 +6728,7 @@ func quernHostExtremeIntegerReduceParts[T int32 | int64](r *host.Run) {
 							{
 								at, n, startX := first8, lanes, first8
 								_, _, _ = at, n, startX
-								quernRow8ExtremeIntegerReduceParts[T](r, vs3, at, n, results2)
+								quernRow8ExtremeIntegerReduceParts[T](r, vs3, at, results2)
 							}
 							/*line :206:10000*/ break
 						}
@@ -6118,7 +6742,7 @@ func quernHostExtremeIntegerReduceParts[T int32 | int64](r *host.Run) {
 							{
 								at, n, startX := first8, lanes, first8
 								_, _, _ = at, n, startX
-								quernRow9ExtremeIntegerReduceParts[T](r, vs3, at, n, t1s2)
+								quernRow9ExtremeIntegerReduceParts[T](r, vs3, at, t1s2)
 							}
 							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t212)
 							start2 := 2*d2 - 1
@@ -6131,21 +6755,21 @@ func quernHostExtremeIntegerReduceParts[T int32 | int64](r *host.Run) {
 								threadZ := 0 // no constant, by which Go would not divide
 								_ = threadZ
 								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow10ExtremeIntegerReduceParts[T](r, counts3, at, n, vs3, shuffleDowns2, d2, group2, start2, quernbound0, startX)
+								quernRow10ExtremeIntegerReduceParts[T](r, counts3, at, vs3, shuffleDowns2, d2, group2, start2, quernbound0, startX)
 							}
 						}
 //line :223:10000
 						{
 							at, n, startX := first8, lanes, first8
 							_, _, _ = at, n, startX
-							quernRow11ExtremeIntegerReduceParts[T](r, vs3, at, n, results2)
+							quernRow11ExtremeIntegerReduceParts[T](r, vs3, at, results2)
 						}
 					}
 //line :229:10000
 					{
 						at, n, startX := first8, lanes, first8
 						_, _, _ = at, n, startX
-						quernRow12ExtremeIntegerReduceParts[T](r, results2, at, n, vs2)
+						quernRow12ExtremeIntegerReduceParts[T](r, results2, at, vs2)
 					}
 				}
 //line :235:10000
@@ -6157,11 +6781,11 @@ func quernHostExtremeIntegerReduceParts[T int32 | int64](r *host.Run) {
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow13ExtremeIntegerReduceParts[T](r, vs2, at, n, out, blockX, startX)
+					quernRow13ExtremeIntegerReduceParts[T](r, vs2, at, out, blockX, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:6164:1*/
+	} /*line quern_gen.go:6788:1*/
 }
 
 //go:noinline
@@ -6394,21 +7018,21 @@ func quernRow1ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts []i
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:6397:1*/
+	} /*line quern_gen.go:7021:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6404:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7028:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6411:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7035:1*/
 }
 
 //go:noinline
@@ -6432,14 +7056,14 @@ func quernRow4ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts2 []
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v3 = result9
 		}
 		vRow[threadX] = v3
-	} /*line quern_gen.go:6435:1*/
+	} /*line quern_gen.go:7059:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6442:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7066:1*/
 }
 
 //go:noinline
@@ -6454,15 +7078,15 @@ func quernRow6ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, results []
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:6457:1*/
+	} /*line quern_gen.go:7081:1*/
 }
 
 //go:noinline
-func quernRow7ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
-	countRow := counts[at:][:n]
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	for lane2 := range n {
+func quernRow7ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts []int, at int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
+	countRow := (*[32]int)(counts[at:])
+	countRow3 := (*[32]int)(counts3[at:])
+	vRow3 := (*[32]T)(vs3[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		count2 := countRow[lane2]
@@ -6470,29 +7094,29 @@ func quernRow7ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts []i
 		/*line :191:10000*/ v5 := partial[lane2%8]
 		countRow3[lane2] = count5
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:6473:1*/
+	} /*line quern_gen.go:7097:1*/
 }
 
 //go:noinline
-func quernRow8ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:6480:1*/
+func quernRow8ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, results2 []T) {
+	vRow3 := (*[32]T)(vs3[at:])
+	resultRow2 := (*[32]T)(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:7104:1*/
 }
 
 //go:noinline
-func quernRow9ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
-	vRow3 := vs3[at:][:n]
-	t1Row2 := t1s2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:6487:1*/
+func quernRow9ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, t1s2 []T) {
+	vRow3 := (*[32]T)(vs3[at:])
+	t1Row2 := (*[32]T)(t1s2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2[:], vRow3[:]) /*line quern_gen.go:7111:1*/
 }
 
 //go:noinline
-func quernRow10ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts3 []int, at int, n int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, quernbound0 T, startX int) {
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	shuffleDownRow2 := shuffleDowns2[at:][:n]
-	for lane2 := range n {
+func quernRow10ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts3 []int, at int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, quernbound0 T, startX int) {
+	countRow3 := (*[32]int)(counts3[at:])
+	vRow3 := (*[32]T)(vs3[at:])
+	shuffleDownRow2 := (*[32]T)(shuffleDowns2[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		count5 := countRow3[lane2]
@@ -6509,27 +7133,27 @@ func quernRow10ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts3 [
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v5 = result11
 		}
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:6512:1*/
+	} /*line quern_gen.go:7136:1*/
 }
 
 //go:noinline
-func quernRow11ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:6519:1*/
+func quernRow11ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, results2 []T) {
+	vRow3 := (*[32]T)(vs3[at:])
+	resultRow2 := (*[32]T)(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:7143:1*/
 }
 
 //go:noinline
-func quernRow12ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
-	resultRow2 := results2[at:][:n]
-	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:6526:1*/
+func quernRow12ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, results2 []T, at int, vs2 []T) {
+	resultRow2 := (*[32]T)(results2[at:])
+	vRow2 := (*[32]T)(vs2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:7150:1*/
 }
 
 //go:noinline
-func quernRow13ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs2 []T, at int, n int, out []T, blockX int, startX int) {
-	vRow2 := vs2[at:][:n]
-	for lane2 := range n {
+func quernRow13ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs2 []T, at int, out []T, blockX int, startX int) {
+	vRow2 := (*[32]T)(vs2[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v4 := vRow2[lane2]
@@ -6538,7 +7162,7 @@ func quernRow13ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs2 []T, 
 		/*line :74:10000*/ if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:6541:1*/
+	} /*line quern_gen.go:7165:1*/
 }
 
 func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
@@ -6629,7 +7253,7 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 				quernRow7ExtremeIntegerReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:6632:1*/
+	} /*line quern_gen.go:7256:1*/
 }
 
 //go:noinline
@@ -6639,7 +7263,7 @@ func quernRow1ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:6642:1*/
+	} /*line quern_gen.go:7266:1*/
 }
 
 //go:noinline
@@ -6768,21 +7392,21 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:6771:1*/
+	} /*line quern_gen.go:7395:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6778:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7402:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6785:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7409:1*/
 }
 
 //go:noinline
@@ -6806,14 +7430,14 @@ func quernRow5ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, counts []in
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result9
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:6809:1*/
+	} /*line quern_gen.go:7433:1*/
 }
 
 //go:noinline
 func quernRow6ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6816:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7440:1*/
 }
 
 //go:noinline
@@ -6829,7 +7453,7 @@ func quernRow7ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		/*line :120:10000*/ if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:6832:1*/
+	} /*line quern_gen.go:7456:1*/
 }
 
 func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
@@ -6892,7 +7516,7 @@ func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, base int
 				out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:6895:1*/
+	} /*line quern_gen.go:7519:1*/
 }
 
 func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
@@ -6969,7 +7593,7 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 				quernRow6ExtremeIntegerReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:6972:1*/
+	} /*line quern_gen.go:7596:1*/
 }
 
 //go:noinline
@@ -7015,21 +7639,21 @@ func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:7018:1*/
+	} /*line quern_gen.go:7642:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7025:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7649:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7032:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7656:1*/
 }
 
 //go:noinline
@@ -7053,14 +7677,14 @@ func quernRow4ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, counts 
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result2
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:7056:1*/
+	} /*line quern_gen.go:7680:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7063:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7687:1*/
 }
 
 //go:noinline
@@ -7083,7 +7707,7 @@ func quernRow6ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 			}
 			/*line :175:10000*/ out[segment] = sum2
 		}
-	} /*line quern_gen.go:7086:1*/
+	} /*line quern_gen.go:7710:1*/
 }
 
 func quernHostExtremeIntegerRunScanParts[T int32 | int64](r *host.Run) {
@@ -7371,7 +7995,7 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 				/*line :416:50000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:7374:1*/
+	} /*line quern_gen.go:7998:1*/
 }
 
 func quernHostExtremeIntegerTotalParts[T int32 | int64](r *host.Run) {
@@ -7504,7 +8128,7 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 				before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:7507:1*/
+	} /*line quern_gen.go:8131:1*/
 }
 
 func quernHostExtremeIntegerPrefixParts[T int32 | int64](r *host.Run) {
@@ -7557,7 +8181,7 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:7560:1*/
+	} /*line quern_gen.go:8184:1*/
 }
 
 func quernHostExtremeIntegerScanParts[T int32 | int64](r *host.Run) {
@@ -7783,7 +8407,7 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 				}
 			}
 		}
-	} /*line quern_gen.go:7786:1*/
+	} /*line quern_gen.go:8410:1*/
 }
 
 func quernHostExtremeIntegerScanLines[T int32 | int64](r *host.Run) {
@@ -7850,7 +8474,7 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:7853:1*/
+	} /*line quern_gen.go:8477:1*/
 }
 
 func quernHostExtremeFloatReduceParts[T float32 | float64](r *host.Run) {
@@ -7961,7 +8585,7 @@ func quernHostExtremeFloatReduceParts[T float32 | float64](r *host.Run) {
 						threadZ := 0 // no constant, by which Go would not divide
 						_ = threadZ
 						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow7ExtremeFloatReduceParts[T](r, counts, at, n, counts3, vs3, partial, startX)
+						quernRow7ExtremeFloatReduceParts[T](r, counts, at, counts3, vs3, partial, startX)
 					}
 					/*line :201:10000*/ switch {
 //line :202:10000
@@ -7971,7 +8595,7 @@ func quernHostExtremeFloatReduceParts[T float32 | float64](r *host.Run) {
 							{
 								at, n, startX := first8, lanes, first8
 								_, _, _ = at, n, startX
-								quernRow8ExtremeFloatReduceParts[T](r, vs3, at, n, results2)
+								quernRow8ExtremeFloatReduceParts[T](r, vs3, at, results2)
 							}
 							/*line :206:10000*/ break
 						}
@@ -7985,7 +8609,7 @@ func quernHostExtremeFloatReduceParts[T float32 | float64](r *host.Run) {
 							{
 								at, n, startX := first8, lanes, first8
 								_, _, _ = at, n, startX
-								quernRow9ExtremeFloatReduceParts[T](r, vs3, at, n, t1s2)
+								quernRow9ExtremeFloatReduceParts[T](r, vs3, at, t1s2)
 							}
 							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t212)
 							start2 := 2*d2 - 1
@@ -7998,21 +8622,21 @@ func quernHostExtremeFloatReduceParts[T float32 | float64](r *host.Run) {
 								threadZ := 0 // no constant, by which Go would not divide
 								_ = threadZ
 								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow10ExtremeFloatReduceParts[T](r, counts3, at, n, vs3, shuffleDowns2, d2, group2, start2, quernbound0, startX)
+								quernRow10ExtremeFloatReduceParts[T](r, counts3, at, vs3, shuffleDowns2, d2, group2, start2, quernbound0, startX)
 							}
 						}
 //line :223:10000
 						{
 							at, n, startX := first8, lanes, first8
 							_, _, _ = at, n, startX
-							quernRow11ExtremeFloatReduceParts[T](r, vs3, at, n, results2)
+							quernRow11ExtremeFloatReduceParts[T](r, vs3, at, results2)
 						}
 					}
 //line :229:10000
 					{
 						at, n, startX := first8, lanes, first8
 						_, _, _ = at, n, startX
-						quernRow12ExtremeFloatReduceParts[T](r, results2, at, n, vs2)
+						quernRow12ExtremeFloatReduceParts[T](r, results2, at, vs2)
 					}
 				}
 //line :235:10000
@@ -8024,11 +8648,11 @@ func quernHostExtremeFloatReduceParts[T float32 | float64](r *host.Run) {
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow13ExtremeFloatReduceParts[T](r, vs2, at, n, out, blockX, startX)
+					quernRow13ExtremeFloatReduceParts[T](r, vs2, at, out, blockX, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:8031:1*/
+	} /*line quern_gen.go:8655:1*/
 }
 
 //go:noinline
@@ -8261,21 +8885,21 @@ func quernRow1ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts [
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:8264:1*/
+	} /*line quern_gen.go:8888:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8271:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8895:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8278:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8902:1*/
 }
 
 //go:noinline
@@ -8299,14 +8923,14 @@ func quernRow4ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts2 
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v3 = result9
 		}
 		vRow[threadX] = v3
-	} /*line quern_gen.go:8302:1*/
+	} /*line quern_gen.go:8926:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8309:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8933:1*/
 }
 
 //go:noinline
@@ -8321,15 +8945,15 @@ func quernRow6ExtremeFloatReduceParts[T float32 | float64](r *host.Run, results 
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:8324:1*/
+	} /*line quern_gen.go:8948:1*/
 }
 
 //go:noinline
-func quernRow7ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
-	countRow := counts[at:][:n]
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	for lane2 := range n {
+func quernRow7ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts []int, at int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
+	countRow := (*[32]int)(counts[at:])
+	countRow3 := (*[32]int)(counts3[at:])
+	vRow3 := (*[32]T)(vs3[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		count2 := countRow[lane2]
@@ -8337,29 +8961,29 @@ func quernRow7ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts [
 		/*line :191:10000*/ v5 := partial[lane2%8]
 		countRow3[lane2] = count5
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:8340:1*/
+	} /*line quern_gen.go:8964:1*/
 }
 
 //go:noinline
-func quernRow8ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:8347:1*/
+func quernRow8ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, results2 []T) {
+	vRow3 := (*[32]T)(vs3[at:])
+	resultRow2 := (*[32]T)(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:8971:1*/
 }
 
 //go:noinline
-func quernRow9ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
-	vRow3 := vs3[at:][:n]
-	t1Row2 := t1s2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:8354:1*/
+func quernRow9ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, t1s2 []T) {
+	vRow3 := (*[32]T)(vs3[at:])
+	t1Row2 := (*[32]T)(t1s2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2[:], vRow3[:]) /*line quern_gen.go:8978:1*/
 }
 
 //go:noinline
-func quernRow10ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts3 []int, at int, n int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, quernbound0 T, startX int) {
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	shuffleDownRow2 := shuffleDowns2[at:][:n]
-	for lane2 := range n {
+func quernRow10ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts3 []int, at int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, quernbound0 T, startX int) {
+	countRow3 := (*[32]int)(counts3[at:])
+	vRow3 := (*[32]T)(vs3[at:])
+	shuffleDownRow2 := (*[32]T)(shuffleDowns2[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		count5 := countRow3[lane2]
@@ -8376,27 +9000,27 @@ func quernRow10ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts3
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v5 = result11
 		}
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:8379:1*/
+	} /*line quern_gen.go:9003:1*/
 }
 
 //go:noinline
-func quernRow11ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:8386:1*/
+func quernRow11ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, results2 []T) {
+	vRow3 := (*[32]T)(vs3[at:])
+	resultRow2 := (*[32]T)(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:9010:1*/
 }
 
 //go:noinline
-func quernRow12ExtremeFloatReduceParts[T float32 | float64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
-	resultRow2 := results2[at:][:n]
-	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:8393:1*/
+func quernRow12ExtremeFloatReduceParts[T float32 | float64](r *host.Run, results2 []T, at int, vs2 []T) {
+	resultRow2 := (*[32]T)(results2[at:])
+	vRow2 := (*[32]T)(vs2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:9017:1*/
 }
 
 //go:noinline
-func quernRow13ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs2 []T, at int, n int, out []T, blockX int, startX int) {
-	vRow2 := vs2[at:][:n]
-	for lane2 := range n {
+func quernRow13ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs2 []T, at int, out []T, blockX int, startX int) {
+	vRow2 := (*[32]T)(vs2[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v4 := vRow2[lane2]
@@ -8405,7 +9029,7 @@ func quernRow13ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs2 []T
 		/*line :74:10000*/ if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:8408:1*/
+	} /*line quern_gen.go:9032:1*/
 }
 
 func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
@@ -8496,7 +9120,7 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 				quernRow7ExtremeFloatReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:8499:1*/
+	} /*line quern_gen.go:9123:1*/
 }
 
 //go:noinline
@@ -8506,7 +9130,7 @@ func quernRow1ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:8509:1*/
+	} /*line quern_gen.go:9133:1*/
 }
 
 //go:noinline
@@ -8635,21 +9259,21 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:8638:1*/
+	} /*line quern_gen.go:9262:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8645:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9269:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8652:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9276:1*/
 }
 
 //go:noinline
@@ -8673,14 +9297,14 @@ func quernRow5ExtremeFloatReduceRows[T float32 | float64](r *host.Run, counts []
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result9
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:8676:1*/
+	} /*line quern_gen.go:9300:1*/
 }
 
 //go:noinline
 func quernRow6ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8683:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9307:1*/
 }
 
 //go:noinline
@@ -8696,7 +9320,7 @@ func quernRow7ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		/*line :120:10000*/ if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:8699:1*/
+	} /*line quern_gen.go:9323:1*/
 }
 
 func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
@@ -8759,7 +9383,7 @@ func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, base i
 				out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:8762:1*/
+	} /*line quern_gen.go:9386:1*/
 }
 
 func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
@@ -8836,7 +9460,7 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 				quernRow6ExtremeFloatReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:8839:1*/
+	} /*line quern_gen.go:9463:1*/
 }
 
 //go:noinline
@@ -8882,21 +9506,21 @@ func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:8885:1*/
+	} /*line quern_gen.go:9509:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8892:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9516:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8899:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9523:1*/
 }
 
 //go:noinline
@@ -8920,14 +9544,14 @@ func quernRow4ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, count
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result2
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:8923:1*/
+	} /*line quern_gen.go:9547:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8930:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9554:1*/
 }
 
 //go:noinline
@@ -8950,7 +9574,7 @@ func quernRow6ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 			}
 			/*line :175:10000*/ out[segment] = sum2
 		}
-	} /*line quern_gen.go:8953:1*/
+	} /*line quern_gen.go:9577:1*/
 }
 
 func quernHostExtremeFloatRunScanParts[T float32 | float64](r *host.Run) {
@@ -9238,7 +9862,7 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 				/*line :416:50000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:9241:1*/
+	} /*line quern_gen.go:9865:1*/
 }
 
 func quernHostExtremeFloatTotalParts[T float32 | float64](r *host.Run) {
@@ -9371,7 +9995,7 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 				before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:9374:1*/
+	} /*line quern_gen.go:9998:1*/
 }
 
 func quernHostExtremeFloatPrefixParts[T float32 | float64](r *host.Run) {
@@ -9424,7 +10048,7 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:9427:1*/
+	} /*line quern_gen.go:10051:1*/
 }
 
 func quernHostExtremeFloatScanParts[T float32 | float64](r *host.Run) {
@@ -9650,7 +10274,7 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 				}
 			}
 		}
-	} /*line quern_gen.go:9653:1*/
+	} /*line quern_gen.go:10277:1*/
 }
 
 func quernHostExtremeFloatScanLines[T float32 | float64](r *host.Run) {
@@ -9717,7 +10341,7 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:9720:1*/
+	} /*line quern_gen.go:10344:1*/
 }
 
 func quernHostAddReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9827,7 +10451,7 @@ func quernHostAddReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
 						threadZ := 0 // no constant, by which Go would not divide
 						_ = threadZ
 						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow7AddReduceParts[T](r, counts, at, n, counts3, vs3, partial, startX)
+						quernRow7AddReduceParts[T](r, counts, at, counts3, vs3, partial, startX)
 					}
 					/*line :201:10000*/ switch {
 //line :202:10000
@@ -9837,7 +10461,7 @@ func quernHostAddReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
 							{
 								at, n, startX := first8, lanes, first8
 								_, _, _ = at, n, startX
-								quernRow8AddReduceParts[T](r, vs3, at, n, results2)
+								quernRow8AddReduceParts[T](r, vs3, at, results2)
 							}
 							/*line :206:10000*/ break
 						}
@@ -9851,7 +10475,7 @@ func quernHostAddReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
 							{
 								at, n, startX := first8, lanes, first8
 								_, _, _ = at, n, startX
-								quernRow9AddReduceParts[T](r, vs3, at, n, t1s2)
+								quernRow9AddReduceParts[T](r, vs3, at, t1s2)
 							}
 							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t25)
 							start2 := 2*d2 - 1
@@ -9864,21 +10488,21 @@ func quernHostAddReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
 								threadZ := 0 // no constant, by which Go would not divide
 								_ = threadZ
 								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow10AddReduceParts[T](r, counts3, at, n, vs3, shuffleDowns2, d2, group2, start2, startX)
+								quernRow10AddReduceParts[T](r, counts3, at, vs3, shuffleDowns2, d2, group2, start2, startX)
 							}
 						}
 //line :223:10000
 						{
 							at, n, startX := first8, lanes, first8
 							_, _, _ = at, n, startX
-							quernRow11AddReduceParts[T](r, vs3, at, n, results2)
+							quernRow11AddReduceParts[T](r, vs3, at, results2)
 						}
 					}
 //line :229:10000
 					{
 						at, n, startX := first8, lanes, first8
 						_, _, _ = at, n, startX
-						quernRow12AddReduceParts[T](r, results2, at, n, vs2)
+						quernRow12AddReduceParts[T](r, results2, at, vs2)
 					}
 				}
 //line :235:10000
@@ -9890,11 +10514,11 @@ func quernHostAddReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow13AddReduceParts[T](r, vs2, at, n, out, blockX, startX)
+					quernRow13AddReduceParts[T](r, vs2, at, out, blockX, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:9897:1*/
+	} /*line quern_gen.go:10521:1*/
 }
 
 //go:noinline
@@ -10085,21 +10709,21 @@ func quernRow1AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, c
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:10088:1*/
+	} /*line quern_gen.go:10712:1*/
 }
 
 //go:noinline
 func quernRow2AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10095:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10719:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10102:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10726:1*/
 }
 
 //go:noinline
@@ -10121,14 +10745,14 @@ func quernRow4AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, c
 			v3 = result09
 		}
 		/*line :209:10000*/ vRow[threadX] = v3
-	} /*line quern_gen.go:10124:1*/
+	} /*line quern_gen.go:10748:1*/
 }
 
 //go:noinline
 func quernRow5AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10131:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10755:1*/
 }
 
 //go:noinline
@@ -10143,15 +10767,15 @@ func quernRow6AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, r
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:10146:1*/
+	} /*line quern_gen.go:10770:1*/
 }
 
 //go:noinline
-func quernRow7AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
-	countRow := counts[at:][:n]
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	for lane2 := range n {
+func quernRow7AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, at int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
+	countRow := (*[32]int)(counts[at:])
+	countRow3 := (*[32]int)(counts3[at:])
+	vRow3 := (*[32]T)(vs3[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		count2 := countRow[lane2]
@@ -10159,29 +10783,29 @@ func quernRow7AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, c
 		/*line :191:10000*/ v5 := partial[lane2%8]
 		countRow3[lane2] = count5
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:10162:1*/
+	} /*line quern_gen.go:10786:1*/
 }
 
 //go:noinline
-func quernRow8AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:10169:1*/
+func quernRow8AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, results2 []T) {
+	vRow3 := (*[32]T)(vs3[at:])
+	resultRow2 := (*[32]T)(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:10793:1*/
 }
 
 //go:noinline
-func quernRow9AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
-	vRow3 := vs3[at:][:n]
-	t1Row2 := t1s2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:10176:1*/
+func quernRow9AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, t1s2 []T) {
+	vRow3 := (*[32]T)(vs3[at:])
+	t1Row2 := (*[32]T)(t1s2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2[:], vRow3[:]) /*line quern_gen.go:10800:1*/
 }
 
 //go:noinline
-func quernRow10AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts3 []int, at int, n int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, startX int) {
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	shuffleDownRow2 := shuffleDowns2[at:][:n]
-	for lane2 := range n {
+func quernRow10AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts3 []int, at int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, startX int) {
+	countRow3 := (*[32]int)(counts3[at:])
+	vRow3 := (*[32]T)(vs3[at:])
+	shuffleDownRow2 := (*[32]T)(shuffleDowns2[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		count5 := countRow3[lane2]
@@ -10196,27 +10820,27 @@ func quernRow10AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, 
 			v5 = result010
 		}
 		/*line :209:10000*/ vRow3[lane2] = v5
-	} /*line quern_gen.go:10199:1*/
+	} /*line quern_gen.go:10823:1*/
 }
 
 //go:noinline
-func quernRow11AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:10206:1*/
+func quernRow11AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, results2 []T) {
+	vRow3 := (*[32]T)(vs3[at:])
+	resultRow2 := (*[32]T)(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:10830:1*/
 }
 
 //go:noinline
-func quernRow12AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
-	resultRow2 := results2[at:][:n]
-	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:10213:1*/
+func quernRow12AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results2 []T, at int, vs2 []T) {
+	resultRow2 := (*[32]T)(results2[at:])
+	vRow2 := (*[32]T)(vs2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:10837:1*/
 }
 
 //go:noinline
-func quernRow13AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs2 []T, at int, n int, out []T, blockX int, startX int) {
-	vRow2 := vs2[at:][:n]
-	for lane2 := range n {
+func quernRow13AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs2 []T, at int, out []T, blockX int, startX int) {
+	vRow2 := (*[32]T)(vs2[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v4 := vRow2[lane2]
@@ -10225,7 +10849,7 @@ func quernRow13AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, 
 		/*line :74:10000*/ if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:10228:1*/
+	} /*line quern_gen.go:10852:1*/
 }
 
 func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10315,7 +10939,7 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 				quernRow7AddReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:10318:1*/
+	} /*line quern_gen.go:10942:1*/
 }
 
 //go:noinline
@@ -10325,7 +10949,7 @@ func quernRow1AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:10328:1*/
+	} /*line quern_gen.go:10952:1*/
 }
 
 //go:noinline
@@ -10431,21 +11055,21 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:10434:1*/
+	} /*line quern_gen.go:11058:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10441:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11065:1*/
 }
 
 //go:noinline
 func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10448:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11072:1*/
 }
 
 //go:noinline
@@ -10467,14 +11091,14 @@ func quernRow5AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, co
 			v = result09
 		}
 		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:10470:1*/
+	} /*line quern_gen.go:11094:1*/
 }
 
 //go:noinline
 func quernRow6AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10477:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11101:1*/
 }
 
 //go:noinline
@@ -10490,7 +11114,7 @@ func quernRow7AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		/*line :120:10000*/ if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:10493:1*/
+	} /*line quern_gen.go:11117:1*/
 }
 
 func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10549,7 +11173,7 @@ func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run,
 				/*line :146:10000*/ out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:10552:1*/
+	} /*line quern_gen.go:11176:1*/
 }
 
 func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10625,7 +11249,7 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 				quernRow6AddReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:10628:1*/
+	} /*line quern_gen.go:11252:1*/
 }
 
 //go:noinline
@@ -10668,21 +11292,21 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:10671:1*/
+	} /*line quern_gen.go:11295:1*/
 }
 
 //go:noinline
 func quernRow2AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10678:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11302:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10685:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11309:1*/
 }
 
 //go:noinline
@@ -10704,14 +11328,14 @@ func quernRow4AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 			v = result02
 		}
 		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:10707:1*/
+	} /*line quern_gen.go:11331:1*/
 }
 
 //go:noinline
 func quernRow5AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10714:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11338:1*/
 }
 
 //go:noinline
@@ -10734,7 +11358,7 @@ func quernRow6AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			/*line :175:10000*/ out[segment] = sum2
 		}
-	} /*line quern_gen.go:10737:1*/
+	} /*line quern_gen.go:11361:1*/
 }
 
 func quernHostAddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11007,7 +11631,7 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 				/*line :416:50000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:11010:1*/
+	} /*line quern_gen.go:11634:1*/
 }
 
 func quernHostAddTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11124,7 +11748,7 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 				/*line :288:70000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:11127:1*/
+	} /*line quern_gen.go:11751:1*/
 }
 
 func quernHostAddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11171,7 +11795,7 @@ func quernRow1AddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run, b
 				/*line :308:70000*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:11174:1*/
+	} /*line quern_gen.go:11798:1*/
 }
 
 func quernHostAddScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11374,7 +11998,7 @@ func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, bas
 				}
 			}
 		}
-	} /*line quern_gen.go:11377:1*/
+	} /*line quern_gen.go:12001:1*/
 }
 
 func quernHostAddScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11438,7 +12062,7 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 				/*line :419:70000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:11441:1*/
+	} /*line quern_gen.go:12065:1*/
 }
 
 func quernHostMultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11548,7 +12172,7 @@ func quernHostMultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 						threadZ := 0 // no constant, by which Go would not divide
 						_ = threadZ
 						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow7MultiplyReduceParts[T](r, counts, at, n, counts3, vs3, partial, startX)
+						quernRow7MultiplyReduceParts[T](r, counts, at, counts3, vs3, partial, startX)
 					}
 					/*line :201:10000*/ switch {
 //line :202:10000
@@ -11558,7 +12182,7 @@ func quernHostMultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 							{
 								at, n, startX := first8, lanes, first8
 								_, _, _ = at, n, startX
-								quernRow8MultiplyReduceParts[T](r, vs3, at, n, results2)
+								quernRow8MultiplyReduceParts[T](r, vs3, at, results2)
 							}
 							/*line :206:10000*/ break
 						}
@@ -11572,7 +12196,7 @@ func quernHostMultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 							{
 								at, n, startX := first8, lanes, first8
 								_, _, _ = at, n, startX
-								quernRow9MultiplyReduceParts[T](r, vs3, at, n, t1s2)
+								quernRow9MultiplyReduceParts[T](r, vs3, at, t1s2)
 							}
 							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t25)
 							start2 := 2*d2 - 1
@@ -11585,21 +12209,21 @@ func quernHostMultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 								threadZ := 0 // no constant, by which Go would not divide
 								_ = threadZ
 								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow10MultiplyReduceParts[T](r, counts3, at, n, vs3, shuffleDowns2, d2, group2, start2, startX)
+								quernRow10MultiplyReduceParts[T](r, counts3, at, vs3, shuffleDowns2, d2, group2, start2, startX)
 							}
 						}
 //line :223:10000
 						{
 							at, n, startX := first8, lanes, first8
 							_, _, _ = at, n, startX
-							quernRow11MultiplyReduceParts[T](r, vs3, at, n, results2)
+							quernRow11MultiplyReduceParts[T](r, vs3, at, results2)
 						}
 					}
 //line :229:10000
 					{
 						at, n, startX := first8, lanes, first8
 						_, _, _ = at, n, startX
-						quernRow12MultiplyReduceParts[T](r, results2, at, n, vs2)
+						quernRow12MultiplyReduceParts[T](r, results2, at, vs2)
 					}
 				}
 //line :235:10000
@@ -11611,11 +12235,11 @@ func quernHostMultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow13MultiplyReduceParts[T](r, vs2, at, n, out, blockX, startX)
+					quernRow13MultiplyReduceParts[T](r, vs2, at, out, blockX, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:11618:1*/
+	} /*line quern_gen.go:12242:1*/
 }
 
 //go:noinline
@@ -11806,21 +12430,21 @@ func quernRow1MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:11809:1*/
+	} /*line quern_gen.go:12433:1*/
 }
 
 //go:noinline
 func quernRow2MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11816:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12440:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11823:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12447:1*/
 }
 
 //go:noinline
@@ -11842,14 +12466,14 @@ func quernRow4MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 			v3 = result09
 		}
 		/*line :209:10000*/ vRow[threadX] = v3
-	} /*line quern_gen.go:11845:1*/
+	} /*line quern_gen.go:12469:1*/
 }
 
 //go:noinline
 func quernRow5MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11852:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12476:1*/
 }
 
 //go:noinline
@@ -11864,15 +12488,15 @@ func quernRow6MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:11867:1*/
+	} /*line quern_gen.go:12491:1*/
 }
 
 //go:noinline
-func quernRow7MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
-	countRow := counts[at:][:n]
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	for lane2 := range n {
+func quernRow7MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, at int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
+	countRow := (*[32]int)(counts[at:])
+	countRow3 := (*[32]int)(counts3[at:])
+	vRow3 := (*[32]T)(vs3[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		count2 := countRow[lane2]
@@ -11880,29 +12504,29 @@ func quernRow7MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 		/*line :191:10000*/ v5 := partial[lane2%8]
 		countRow3[lane2] = count5
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:11883:1*/
+	} /*line quern_gen.go:12507:1*/
 }
 
 //go:noinline
-func quernRow8MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:11890:1*/
+func quernRow8MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, results2 []T) {
+	vRow3 := (*[32]T)(vs3[at:])
+	resultRow2 := (*[32]T)(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:12514:1*/
 }
 
 //go:noinline
-func quernRow9MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
-	vRow3 := vs3[at:][:n]
-	t1Row2 := t1s2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:11897:1*/
+func quernRow9MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, t1s2 []T) {
+	vRow3 := (*[32]T)(vs3[at:])
+	t1Row2 := (*[32]T)(t1s2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2[:], vRow3[:]) /*line quern_gen.go:12521:1*/
 }
 
 //go:noinline
-func quernRow10MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts3 []int, at int, n int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, startX int) {
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	shuffleDownRow2 := shuffleDowns2[at:][:n]
-	for lane2 := range n {
+func quernRow10MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts3 []int, at int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, startX int) {
+	countRow3 := (*[32]int)(counts3[at:])
+	vRow3 := (*[32]T)(vs3[at:])
+	shuffleDownRow2 := (*[32]T)(shuffleDowns2[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		count5 := countRow3[lane2]
@@ -11917,27 +12541,27 @@ func quernRow10MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.
 			v5 = result010
 		}
 		/*line :209:10000*/ vRow3[lane2] = v5
-	} /*line quern_gen.go:11920:1*/
+	} /*line quern_gen.go:12544:1*/
 }
 
 //go:noinline
-func quernRow11MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:11927:1*/
+func quernRow11MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, results2 []T) {
+	vRow3 := (*[32]T)(vs3[at:])
+	resultRow2 := (*[32]T)(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:12551:1*/
 }
 
 //go:noinline
-func quernRow12MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
-	resultRow2 := results2[at:][:n]
-	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:11934:1*/
+func quernRow12MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results2 []T, at int, vs2 []T) {
+	resultRow2 := (*[32]T)(results2[at:])
+	vRow2 := (*[32]T)(vs2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:12558:1*/
 }
 
 //go:noinline
-func quernRow13MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs2 []T, at int, n int, out []T, blockX int, startX int) {
-	vRow2 := vs2[at:][:n]
-	for lane2 := range n {
+func quernRow13MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs2 []T, at int, out []T, blockX int, startX int) {
+	vRow2 := (*[32]T)(vs2[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v4 := vRow2[lane2]
@@ -11946,7 +12570,7 @@ func quernRow13MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.
 		/*line :74:10000*/ if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:11949:1*/
+	} /*line quern_gen.go:12573:1*/
 }
 
 func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12036,7 +12660,7 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 				quernRow7MultiplyReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:12039:1*/
+	} /*line quern_gen.go:12663:1*/
 }
 
 //go:noinline
@@ -12046,7 +12670,7 @@ func quernRow1MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:12049:1*/
+	} /*line quern_gen.go:12673:1*/
 }
 
 //go:noinline
@@ -12152,21 +12776,21 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:12155:1*/
+	} /*line quern_gen.go:12779:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12162:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12786:1*/
 }
 
 //go:noinline
 func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12169:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12793:1*/
 }
 
 //go:noinline
@@ -12188,14 +12812,14 @@ func quernRow5MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 			v = result09
 		}
 		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:12191:1*/
+	} /*line quern_gen.go:12815:1*/
 }
 
 //go:noinline
 func quernRow6MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12198:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12822:1*/
 }
 
 //go:noinline
@@ -12211,7 +12835,7 @@ func quernRow7MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		/*line :120:10000*/ if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:12214:1*/
+	} /*line quern_gen.go:12838:1*/
 }
 
 func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12270,7 +12894,7 @@ func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 				/*line :146:10000*/ out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:12273:1*/
+	} /*line quern_gen.go:12897:1*/
 }
 
 func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12346,7 +12970,7 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 				quernRow6MultiplyReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:12349:1*/
+	} /*line quern_gen.go:12973:1*/
 }
 
 //go:noinline
@@ -12389,21 +13013,21 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:12392:1*/
+	} /*line quern_gen.go:13016:1*/
 }
 
 //go:noinline
 func quernRow2MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12399:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13023:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12406:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:13030:1*/
 }
 
 //go:noinline
@@ -12425,14 +13049,14 @@ func quernRow4MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 			v = result02
 		}
 		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:12428:1*/
+	} /*line quern_gen.go:13052:1*/
 }
 
 //go:noinline
 func quernRow5MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12435:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13059:1*/
 }
 
 //go:noinline
@@ -12455,7 +13079,7 @@ func quernRow6MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 			}
 			/*line :175:10000*/ out[segment] = sum2
 		}
-	} /*line quern_gen.go:12458:1*/
+	} /*line quern_gen.go:13082:1*/
 }
 
 func quernHostMultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12728,7 +13352,7 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 				/*line :416:50000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:12731:1*/
+	} /*line quern_gen.go:13355:1*/
 }
 
 func quernHostMultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12845,7 +13469,7 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 				/*line :288:70000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:12848:1*/
+	} /*line quern_gen.go:13472:1*/
 }
 
 func quernHostMultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12892,7 +13516,7 @@ func quernRow1MultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.R
 				/*line :308:70000*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:12895:1*/
+	} /*line quern_gen.go:13519:1*/
 }
 
 func quernHostMultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -13095,7 +13719,7 @@ func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:13098:1*/
+	} /*line quern_gen.go:13722:1*/
 }
 
 func quernHostMultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -13159,7 +13783,7 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 				/*line :419:70000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:13162:1*/
+	} /*line quern_gen.go:13786:1*/
 }
 
 func quernHostOrderedIntegersExtremeParts[T int32 | int64](r *host.Run) {
@@ -13381,7 +14005,7 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 				}
 			}
 		}
-	} /*line quern_gen.go:13384:1*/
+	} /*line quern_gen.go:14008:1*/
 }
 
 func quernHostOrderedIntegersSortParts[T int32 | int64](r *host.Run) {
@@ -13616,7 +14240,7 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 				/*line :380:90000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:13619:1*/
+	} /*line quern_gen.go:14243:1*/
 }
 
 func quernHostOrderedIntegersSortPairParts[T int32 | int64](r *host.Run) {
@@ -13882,7 +14506,7 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 				/*line :380:90000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:13885:1*/
+	} /*line quern_gen.go:14509:1*/
 }
 
 func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
@@ -14071,7 +14695,7 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 				/*line :445:90000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14074:1*/
+	} /*line quern_gen.go:14698:1*/
 }
 
 func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
@@ -14285,7 +14909,7 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 				/*line :445:90000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14288:1*/
+	} /*line quern_gen.go:14912:1*/
 }
 
 func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
@@ -14431,7 +15055,7 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 				/*line :493:90000*/ at[i] = result4
 			}
 		}
-	} /*line quern_gen.go:14434:1*/
+	} /*line quern_gen.go:15058:1*/
 }
 
 func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
@@ -14497,7 +15121,7 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 		if t1 {
 			/*line :503:90000*/ kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:14500:1*/
+	} /*line quern_gen.go:15124:1*/
 }
 
 func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
@@ -15286,7 +15910,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:15289:1*/
+	} /*line quern_gen.go:15913:1*/
 }
 
 func quernHostOrderedFloatsExtremeParts[T float32 | float64](r *host.Run) {
@@ -15508,7 +16132,7 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 				}
 			}
 		}
-	} /*line quern_gen.go:15511:1*/
+	} /*line quern_gen.go:16135:1*/
 }
 
 func quernHostOrderedFloatsSortParts[T float32 | float64](r *host.Run) {
@@ -15743,7 +16367,7 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 				/*line :380:90000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:15746:1*/
+	} /*line quern_gen.go:16370:1*/
 }
 
 func quernHostOrderedFloatsSortPairParts[T float32 | float64](r *host.Run) {
@@ -16009,7 +16633,7 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 				/*line :380:90000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:16012:1*/
+	} /*line quern_gen.go:16636:1*/
 }
 
 func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
@@ -16198,7 +16822,7 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 				/*line :445:90000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:16201:1*/
+	} /*line quern_gen.go:16825:1*/
 }
 
 func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
@@ -16412,7 +17036,7 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 				/*line :445:90000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:16415:1*/
+	} /*line quern_gen.go:17039:1*/
 }
 
 func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
@@ -16558,7 +17182,7 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 				/*line :493:90000*/ at[i] = result4
 			}
 		}
-	} /*line quern_gen.go:16561:1*/
+	} /*line quern_gen.go:17185:1*/
 }
 
 func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
@@ -16624,7 +17248,7 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 		if t1 {
 			/*line :503:90000*/ kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:16627:1*/
+	} /*line quern_gen.go:17251:1*/
 }
 
 func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
@@ -17413,7 +18037,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:17416:1*/
+	} /*line quern_gen.go:18040:1*/
 }
 
 func quernHostSameRunParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -17663,7 +18287,7 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 				/*line :281:50000*/ lengths[so.N-1] = len(in) - int(so.Start)
 			}
 		}
-	} /*line quern_gen.go:17666:1*/
+	} /*line quern_gen.go:18290:1*/
 }
 
 func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -17700,14 +18324,14 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 				quernRow3NonZeroCountMatches[T](r, reduceAdds, first3, count)
 			}
 		}
-	} /*line quern_gen.go:17703:1*/
+	} /*line quern_gen.go:18327:1*/
 }
 
 //go:noinline
 func quernRow1NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns []uint32, first int) {
 	nRow := (*[256]uint32)(ns[first:])
 //line quern.dev/algo/internal/template/select.go:144
-	*nRow = [256]uint32{} /*line quern_gen.go:17710:1*/
+	*nRow = [256]uint32{} /*line quern_gen.go:18334:1*/
 }
 
 //go:noinline
@@ -17745,7 +18369,7 @@ func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 			}
 		}
 		/*line :150:20000*/ nRow[threadX] = n
-	} /*line quern_gen.go:17748:1*/
+	} /*line quern_gen.go:18372:1*/
 }
 
 //go:noinline
@@ -17758,7 +18382,7 @@ func quernRow3NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 		if threadX&31 == 0 && n2 > 0 {
 			kernel.AtomicAdd(&count[0], int(n2))
 		}
-	} /*line quern_gen.go:17761:1*/
+	} /*line quern_gen.go:18385:1*/
 }
 
 func quernHostNonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -17835,7 +18459,7 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			/*line :170:20000*/ before[p+1] = n
 		}
-	} /*line quern_gen.go:17838:1*/
+	} /*line quern_gen.go:18462:1*/
 }
 
 func quernHostNonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -17923,7 +18547,7 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 				}
 			}
 		}
-	} /*line quern_gen.go:17926:1*/
+	} /*line quern_gen.go:18550:1*/
 }
 
 func quernHostNonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -17999,7 +18623,7 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:18002:1*/
+	} /*line quern_gen.go:18626:1*/
 }
 
 //line :215:20000

@@ -1803,26 +1803,25 @@ func quernHostDotTiles[T float32 | float64](r *host.Run) {
 		/*line dot.go:27*/ host.ReduceAdd(reduceAdds, sums)
 		for threadZ := range 1 {
 			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 256
 				quernRow4DotTiles[T](r, reduceAdds, first4, sums2, warps)
 			}
 		}
 		for threadZ := range 1 {
-			/*line dot.go:36:10000*/ for threadY := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first5 := (threadZ*1 + threadY) * 256
 				quernRow5DotTiles[T](r, sums2, first5, warps, partial, base)
 			}
 		}
-	} /*line quern_gen.go:1818:1*/
+	} /*line quern_gen.go:1817:1*/
 }
 
 //go:noinline
 func quernRow1DotTiles[T float32 | float64](r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
 //line dot.go:22
-	*sumRow = [256]float64{} /*line quern_gen.go:1825:1*/
+	*sumRow = [256]float64{} /*line quern_gen.go:1824:1*/
 }
 
 //go:noinline
@@ -1855,7 +1854,7 @@ func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, first2 
 		/*line dot.go:25*/ sum += float64(x[start3+threadX]) * float64(y[at3+threadX])
 		/*line dot.go:25*/ sum += float64(x[start4+threadX]) * float64(y[at4+threadX])
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:1858:1*/
+	} /*line quern_gen.go:1857:1*/
 }
 
 //go:noinline
@@ -1885,7 +1884,7 @@ func quernRow3DotTiles[T float32 | float64](r *host.Run, sums []float64, first3 
 			sum += float64(x[start5+threadX]) * float64(y[iFirst2+threadX])
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:1888:1*/
+	} /*line quern_gen.go:1887:1*/
 }
 
 //go:noinline
@@ -1893,14 +1892,13 @@ func quernRow4DotTiles[T float32 | float64](r *host.Run, reduceAdds []float64, f
 	reduceAddRow := (*[256]float64)(reduceAdds[first4:])
 	sumRow3 := (*[256]float64)(sums2[first4:])
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
 		/*line dot.go:27*/ sum2 := reduceAdd
 		if threadX&31 == 0 {
 			warps[threadX>>5] = sum2
 		}
 		sumRow3[threadX] = sum2
-	} /*line quern_gen.go:1903:1*/
+	} /*line quern_gen.go:1901:1*/
 }
 
 //go:noinline
@@ -1965,7 +1963,7 @@ func quernRow5DotTiles[T float32 | float64](r *host.Run, sums2 []float64, first5
 			sum2 += w8
 			/*line dot.go:37*/ partial[base] = sum2
 		}
-	} /*line quern_gen.go:1968:1*/
+	} /*line quern_gen.go:1966:1*/
 }
 
 func quernPlainDotParts[T float32 | float64](r *host.Run) {
@@ -2019,7 +2017,7 @@ func quernRow1DotParts[T float32 | float64](r *host.Run, base int, end int, x []
 			a += float64(x[base2+i]) * float64(y[i])
 		}
 		/*line dot.go:58:10000*/ partial[base3] = a + b + (c + d)
-	} /*line quern_gen.go:2022:1*/
+	} /*line quern_gen.go:2020:1*/
 }
 
 func quernPlainToELL[T float32 | float64](r *host.Run) {
@@ -2073,7 +2071,7 @@ func quernHostToELL[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:2076:1*/
+	} /*line quern_gen.go:2074:1*/
 }
 
 //go:noinline
@@ -2117,7 +2115,7 @@ func quernRow1ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 		}
 		/*line ell.go:64:20000*/ firstRow[threadX] = first
 		nRow[threadX] = n
-	} /*line quern_gen.go:2120:1*/
+	} /*line quern_gen.go:2118:1*/
 }
 
 //go:noinline
@@ -2283,7 +2281,7 @@ func quernRow2ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 			/*line ell.go:67*/ index[t54] = t84
 			/*line ell.go:67*/ value[t74] = t94
 		}
-	} /*line quern_gen.go:2286:1*/
+	} /*line quern_gen.go:2284:1*/
 }
 
 //go:noinline
@@ -2347,7 +2345,7 @@ func quernRow3ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 			/*line ell.go:67*/ index[t55] = t85
 			/*line ell.go:67*/ value[t75] = t95
 		}
-	} /*line quern_gen.go:2350:1*/
+	} /*line quern_gen.go:2348:1*/
 }
 
 func quernPlainMulELL[T float32 | float64](r *host.Run) {
@@ -2433,7 +2431,7 @@ func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width in
 		/*line ell.go:85*/ t7 := &y[row]
 		/*line ell.go:85*/ result0 := scaled[T](alpha, t3, beta, t7)
 		/*line ell.go:85*/ y[row] = result0
-	} /*line quern_gen.go:2436:1*/
+	} /*line quern_gen.go:2434:1*/
 }
 
 func quernPlainMulColumns_float32(r *host.Run) {
@@ -2522,7 +2520,7 @@ func quernRow1MulColumns_float32(r *host.Run, same bool, base2 int, cols int, st
 		/*line multiply_matrix.go:23*/ t6 := &c[at]
 		/*line multiply_matrix.go:23*/ result0 := scaled[float32](alpha, t2, beta, t6)
 		/*line multiply_matrix.go:23*/ c[at] = result0
-	} /*line quern_gen.go:2525:1*/
+	} /*line quern_gen.go:2523:1*/
 }
 
 func quernPlainMulColumns_float64(r *host.Run) {
@@ -2611,7 +2609,7 @@ func quernRow1MulColumns_float64(r *host.Run, same bool, base2 int, cols int, st
 		/*line multiply_matrix.go:23*/ t6 := &c[at]
 		/*line multiply_matrix.go:23*/ result0 := scaled[float64](alpha, t2, beta, t6)
 		/*line multiply_matrix.go:23*/ c[at] = result0
-	} /*line quern_gen.go:2614:1*/
+	} /*line quern_gen.go:2612:1*/
 }
 
 func quernPlainMulTiles_float32(r *host.Run) {
@@ -2772,7 +2770,7 @@ func quernRow1MulTiles_float32(r *host.Run, same bool, base2 int, cols int, star
 			/*line multiply_matrix.go:58*/ result02 := scaled[float32](alpha, t14, beta, t18)
 			/*line multiply_matrix.go:58*/ c[at4] = result02
 		}
-	} /*line quern_gen.go:2775:1*/
+	} /*line quern_gen.go:2773:1*/
 }
 
 func quernPlainMulTiles_float64(r *host.Run) {
@@ -2933,7 +2931,7 @@ func quernRow1MulTiles_float64(r *host.Run, same bool, base2 int, cols int, star
 			/*line multiply_matrix.go:58*/ result02 := scaled[float64](alpha, t14, beta, t18)
 			/*line multiply_matrix.go:58*/ c[at4] = result02
 		}
-	} /*line quern_gen.go:2936:1*/
+	} /*line quern_gen.go:2934:1*/
 }
 
 func quernPlainMulRows[T float32 | float64](r *host.Run) {
@@ -2998,7 +2996,7 @@ func quernHostMulRows[T float32 | float64](r *host.Run) {
 				quernRow4MulRows[T](r, sums, first4, dimX, base, size2, log, y, alpha, beta)
 			}
 		}
-	} /*line quern_gen.go:3001:1*/
+	} /*line quern_gen.go:2999:1*/
 }
 
 //go:noinline
@@ -3020,14 +3018,14 @@ func quernRow1MulRows[T float32 | float64](r *host.Run, sums []T, first int, dim
 			}
 		}
 		/*line multiply_vector.go:29:40000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:3023:1*/
+	} /*line quern_gen.go:3021:1*/
 }
 
 //go:noinline
 func quernRow2MulRows[T float32 | float64](r *host.Run, sums []T, first2 int, dimX int, t3s []T) {
 	sumRow := sums[first2:][:dimX]
 	t3Row := t3s[first2:][:dimX]
-	/*line multiply_vector.go:30*/ copy(t3Row, sumRow) /*line quern_gen.go:3030:1*/
+	/*line multiply_vector.go:30*/ copy(t3Row, sumRow) /*line quern_gen.go:3028:1*/
 }
 
 //go:noinline
@@ -3039,7 +3037,7 @@ func quernRow3MulRows[T float32 | float64](r *host.Run, sums []T, first3 int, di
 		shuffleXor := shuffleXorRow[threadX]
 		/*line multiply_vector.go:30*/ sum += shuffleXor
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:3042:1*/
+	} /*line quern_gen.go:3040:1*/
 }
 
 //go:noinline
@@ -3057,7 +3055,7 @@ func quernRow4MulRows[T float32 | float64](r *host.Run, sums []T, first4 int, di
 			/*line multiply_vector.go:33*/ result0 := scaled[T](alpha, t7, beta, t11)
 			/*line multiply_vector.go:33*/ y[t1] = result0
 		}
-	} /*line quern_gen.go:3060:1*/
+	} /*line quern_gen.go:3058:1*/
 }
 
 func quernPlainMulRow[T float32 | float64](r *host.Run) {
@@ -3132,7 +3130,7 @@ func quernRow1MulRow[T float32 | float64](r *host.Run, base int, y []T, start []
 			/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, t2, beta, t6)
 			/*line multiply_vector.go:47*/ y[row] = result0
 		}
-	} /*line quern_gen.go:3135:1*/
+	} /*line quern_gen.go:3133:1*/
 }
 
 func quernPlainMulParts[T float32 | float64](r *host.Run) {
@@ -3320,7 +3318,7 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 		t23 := sum2
 		/*line multiply_vector.go:97*/ rows[p] = t222
 		/*line multiply_vector.go:97*/ carry[p] = t23
-	} /*line quern_gen.go:3323:1*/
+	} /*line quern_gen.go:3321:1*/
 }
 
 func quernPlainMergeBounds(r *host.Run) {
@@ -3405,7 +3403,7 @@ func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows int, entri
 			result0 := low
 			/*line multiply_vector.go:113*/ bounds[p] = int32(result0)
 		}
-	} /*line quern_gen.go:3408:1*/
+	} /*line quern_gen.go:3406:1*/
 }
 
 func quernPlainMulMerge[T float32 | float64](r *host.Run) {
@@ -3547,7 +3545,7 @@ func quernHostMulMerge[T float32 | float64](r *host.Run) {
 				quernRow9MulMerge[T](r, sums, first9, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
 			}
 		}
-	} /*line quern_gen.go:3550:1*/
+	} /*line quern_gen.go:3548:1*/
 }
 
 //go:noinline
@@ -3563,7 +3561,7 @@ func quernRow1MulMerge[T float32 | float64](r *host.Run, k1 int, k0 int, product
 				ends[r2] = start[row0+r2+1] - int32(k0)
 			}
 		}
-	} /*line quern_gen.go:3566:1*/
+	} /*line quern_gen.go:3564:1*/
 }
 
 //go:noinline
@@ -3624,14 +3622,14 @@ func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, h
 		headRow[threadX] = head
 		doneRow[threadX] = done
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:3627:1*/
+	} /*line quern_gen.go:3625:1*/
 }
 
 //go:noinline
 func quernRow3MulMerge[T float32 | float64](r *host.Run, sums []T, first3 int, t22s []T) {
 	sumRow := (*[128]T)(sums[first3:])
 	t22Row := (*[128]T)(t22s[first3:])
-	/*line multiply_vector.go:181*/ copy(t22Row[:], sumRow[:]) /*line quern_gen.go:3634:1*/
+	/*line multiply_vector.go:181*/ copy(t22Row[:], sumRow[:]) /*line quern_gen.go:3632:1*/
 }
 
 //go:noinline
@@ -3641,7 +3639,7 @@ func quernRow4MulMerge[T float32 | float64](r *host.Run, wholes []bool, first4 i
 	t25Row := (*[128]T)(t25s[first4:])
 	t26Row := (*[128]bool)(t26s[first4:])
 	/*line multiply_vector.go:181*/ copy(t25Row[:], shuffleUpRow[:])
-	copy(t26Row[:], wholeRow[:]) /*line quern_gen.go:3644:1*/
+	copy(t26Row[:], wholeRow[:]) /*line quern_gen.go:3642:1*/
 }
 
 //go:noinline
@@ -3667,7 +3665,7 @@ func quernRow5MulMerge[T float32 | float64](r *host.Run, sums []T, first5 int, w
 		}
 		sumRow[threadX] = sum
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:3670:1*/
+	} /*line quern_gen.go:3668:1*/
 }
 
 //go:noinline
@@ -3691,7 +3689,7 @@ func quernRow6MulMerge[T float32 | float64](r *host.Run, sums []T, first6 int, w
 		}
 		t38 := sum
 		t38Row[threadX] = t38
-	} /*line quern_gen.go:3694:1*/
+	} /*line quern_gen.go:3692:1*/
 }
 
 //go:noinline
@@ -3701,7 +3699,7 @@ func quernRow7MulMerge[T float32 | float64](r *host.Run, wholes []bool, first7 i
 	t40Row := (*[128]T)(t40s[first7:])
 	t41Row := (*[128]bool)(t41s[first7:])
 	/*line multiply_vector.go:189*/ copy(t40Row[:], shuffleUpRow3[:])
-	copy(t41Row[:], wholeRow[:]) /*line quern_gen.go:3704:1*/
+	copy(t41Row[:], wholeRow[:]) /*line quern_gen.go:3702:1*/
 }
 
 //go:noinline
@@ -3723,7 +3721,7 @@ func quernRow8MulMerge[T float32 | float64](r *host.Run, t40s []T, first8 int, s
 		}
 		beforeRow[threadX] = before
 		beforeWholeRow[threadX] = beforeWhole
-	} /*line quern_gen.go:3726:1*/
+	} /*line quern_gen.go:3724:1*/
 }
 
 //go:noinline
@@ -3770,7 +3768,7 @@ func quernRow9MulMerge[T float32 | float64](r *host.Run, sums []T, first9 int, h
 			}
 			carry[blockX] = sum
 		}
-	} /*line quern_gen.go:3773:1*/
+	} /*line quern_gen.go:3771:1*/
 }
 
 func quernPlainAddCarries[T float32 | float64](r *host.Run) {
@@ -3816,7 +3814,7 @@ func quernRow1AddCarries[T float32 | float64](r *host.Run, base int, rows []int3
 			sum += carry[p]
 		}
 		y[row] += alpha * sum
-	} /*line quern_gen.go:3819:1*/
+	} /*line quern_gen.go:3817:1*/
 }
 
 func quernPlainFoldCarries[T float32 | float64](r *host.Run) {
@@ -3870,7 +3868,7 @@ func quernHostFoldCarries[T float32 | float64](r *host.Run) {
 				quernRow3FoldCarries[T](r, rows, first3, blockX, foldedRows, folded, sums, from, own, y, alpha)
 			}
 		}
-	} /*line quern_gen.go:3873:1*/
+	} /*line quern_gen.go:3871:1*/
 }
 
 //go:noinline
@@ -3917,7 +3915,7 @@ func quernRow1FoldCarries[T float32 | float64](r *host.Run, rows []int32, first 
 		/*line multiply_vector.go:252*/ own[threadX] = t9
 		/*line multiply_vector.go:252*/ sums[0][threadX] = t10
 		rowRow[threadX] = row
-	} /*line quern_gen.go:3920:1*/
+	} /*line quern_gen.go:3918:1*/
 }
 
 //go:noinline
@@ -3946,35 +3944,12 @@ func quernRow2FoldCarries[T float32 | float64](r *host.Run, rows []int32, first2
 			s += sums[from][threadX-d]
 		}
 		sums[1-from][threadX] = s
-	} /*line quern_gen.go:3949:1*/
+	} /*line quern_gen.go:3947:1*/
 }
 
 //go:noinline
 func quernRow3FoldCarries[T float32 | float64](r *host.Run, rows []int32, first3 int, blockX int, foldedRows []int32, folded []T, sums *[2][256]T, from int, own *[256]int32, y []T, alpha T) {
 	rowRow := (*[256]int32)(rows[first3:])
-	if blockX >= 0 && blockX < len(foldedRows) && blockX < len(folded) && from >= 0 && 1 <= 2-from && 256 <= 256-1 {
-		row8 := (*[1][256]T)(sums[from:])
-		row9 := (*[256]int32)(own[1:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			row := rowRow[threadX]
-			/*line multiply_vector.go:264*/ if threadX == 255 {
-				if blockX < len(foldedRows) && blockX < len(folded) {
-					_ = foldedRows[blockX]
-					/*line multiply_vector.go:266*/ _ = folded[blockX]
-					t13 := row
-					t14 := row8[0][threadX]
-					foldedRows[blockX] = t13
-					folded[blockX] = t14
-				}
-				/*line multiply_vector.go:268*/ continue
-			}
-			if row9[threadX] != row && int(row) < len(y) {
-				y[row] += alpha * row8[0][threadX]
-			}
-		}
-		return
-	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		row := rowRow[threadX]
@@ -3992,7 +3967,7 @@ func quernRow3FoldCarries[T float32 | float64](r *host.Run, rows []int32, first3
 		if own[threadX+1] != row && int(row) < len(y) {
 			y[row] += alpha * sums[from][threadX]
 		}
-	} /*line quern_gen.go:3995:1*/
+	} /*line quern_gen.go:3970:1*/
 }
 
 func quernPlainFindDiagonal(r *host.Run) {
@@ -4081,7 +4056,7 @@ func quernRow1FindDiagonal(r *host.Run, base int, diagonal []int32, start []int3
 		/*line precondition_ilu.go:42:50000*/ if at < 0 {
 			kernel.AtomicMin(&flaw[0], int32(row))
 		}
-	} /*line quern_gen.go:4084:1*/
+	} /*line quern_gen.go:4059:1*/
 }
 
 func quernPlainFactorWarps[T float32 | float64](r *host.Run) {
@@ -4177,7 +4152,7 @@ func quernHostFactorWarps[T float32 | float64](r *host.Run) {
 				quernRow6FactorWarps[T](r, value, own, flaw, row2, sync)
 			}
 		}
-	} /*line quern_gen.go:4180:1*/
+	} /*line quern_gen.go:4155:1*/
 }
 
 //go:noinline
@@ -4200,7 +4175,7 @@ func quernRow1FactorWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint3
 			old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-	} /*line quern_gen.go:4203:1*/
+	} /*line quern_gen.go:4178:1*/
 }
 
 //go:noinline
@@ -4217,7 +4192,7 @@ func quernRow2FactorWarps[T float32 | float64](r *host.Run, sync []uint32, j int
 				break
 			}
 		}
-	} /*line quern_gen.go:4220:1*/
+	} /*line quern_gen.go:4195:1*/
 }
 
 //go:noinline
@@ -4227,7 +4202,7 @@ func quernRow3FactorWarps[T float32 | float64](r *host.Run, t6s []int, first int
 		r.ThreadIdx.X = threadX
 		/*line precondition_ilu.go:72*/ t6 := int(diagonal[j]) + 1 + threadX
 		t6Row[threadX] = t6
-	} /*line quern_gen.go:4230:1*/
+	} /*line quern_gen.go:4205:1*/
 }
 
 //go:noinline
@@ -4261,7 +4236,7 @@ func quernRow4FactorWarps[T float32 | float64](r *host.Run, t6s []int, first2 in
 				value[at] -= t5 * value[q]
 			}
 		}
-	} /*line quern_gen.go:4264:1*/
+	} /*line quern_gen.go:4239:1*/
 }
 
 //go:noinline
@@ -4282,7 +4257,7 @@ func quernRow5FactorWarps[T float32 | float64](r *host.Run, value []T, k int, l 
 		/*line precondition_ilu.go:74:50000*/ if threadX == 0 {
 			value[k] = l
 		}
-	} /*line quern_gen.go:4285:1*/
+	} /*line quern_gen.go:4260:1*/
 }
 
 //go:noinline
@@ -4311,7 +4286,7 @@ func quernRow6FactorWarps[T float32 | float64](r *host.Run, value []T, own int, 
 			}
 			/*line precondition_ilu.go:83:50000*/ kernel.StoreRelease(&sync[row2], 1)
 		}
-	} /*line quern_gen.go:4314:1*/
+	} /*line quern_gen.go:4289:1*/
 }
 
 func quernPlainFactorAll[T float32 | float64](r *host.Run) {
@@ -4462,7 +4437,7 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 				flaw[0] = int32(row)
 			}
 		}
-	} /*line quern_gen.go:4465:1*/
+	} /*line quern_gen.go:4440:1*/
 }
 
 func quernPlainInverseDiagonal[T float32 | float64](r *host.Run) {
@@ -4543,7 +4518,7 @@ func quernRow1InverseDiagonal[T float32 | float64](r *host.Run, base int, invers
 			}
 			/*line precondition_jacobi.go:27:70000*/ inverse[i] = 1 / d
 		}
-	} /*line quern_gen.go:4546:1*/
+	} /*line quern_gen.go:4521:1*/
 }
 
 func quernPlainScale[T float32 | float64](r *host.Run) {
@@ -4593,7 +4568,7 @@ func quernRow1Scale[T float32 | float64](r *host.Run, base int, z []T, d []T, r2
 		/*line precondition_jacobi.go:35:70000*/ if i < len(z) {
 			z[i] = d[i] * r2[i]
 		}
-	} /*line quern_gen.go:4596:1*/
+	} /*line quern_gen.go:4571:1*/
 }
 
 func quernPlainStartCG(r *host.Run) {
@@ -4650,7 +4625,7 @@ func quernHostStartCG(r *host.Run) {
 				quernRow4StartCG(r, t4s, first4, t8s, reduceAdds3, state, value, history)
 			}
 		}
-	} /*line quern_gen.go:4653:1*/
+	} /*line quern_gen.go:4628:1*/
 }
 
 //go:noinline
@@ -4664,7 +4639,7 @@ func quernRow1StartCG(r *host.Run, sums []float64, first int, n int, bb []float6
 			sum += bb[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4667:1*/
+	} /*line quern_gen.go:4642:1*/
 }
 
 //go:noinline
@@ -4684,7 +4659,7 @@ func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds []float
 		}
 		/*line dot.go:67:10000*/ t4Row[threadX] = t4
 		sumRow2[threadX] = sum2
-	} /*line quern_gen.go:4687:1*/
+	} /*line quern_gen.go:4662:1*/
 }
 
 //go:noinline
@@ -4704,7 +4679,7 @@ func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2 []floa
 		}
 		/*line dot.go:67:10000*/ t8Row[threadX] = t8
 		sumRow3[threadX] = sum3
-	} /*line quern_gen.go:4707:1*/
+	} /*line quern_gen.go:4682:1*/
 }
 
 //go:noinline
@@ -4748,7 +4723,7 @@ func quernRow4StartCG(r *host.Run, t4s []float64, first4 int, t8s []float64, red
 			}
 			/*line solve_cg.go:40:80000*/ history[0] = r2
 		}
-	} /*line quern_gen.go:4751:1*/
+	} /*line quern_gen.go:4726:1*/
 }
 
 func quernPlainAlphaCG(r *host.Run) {
@@ -4778,7 +4753,7 @@ func quernHostAlphaCG(r *host.Run) {
 				quernRow2AlphaCG(r, reduceAdds, first2, state)
 			}
 		}
-	} /*line quern_gen.go:4781:1*/
+	} /*line quern_gen.go:4756:1*/
 }
 
 //go:noinline
@@ -4792,7 +4767,7 @@ func quernRow1AlphaCG(r *host.Run, sums []float64, first int, n int, pq []float6
 			sum += pq[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4795:1*/
+	} /*line quern_gen.go:4770:1*/
 }
 
 //go:noinline
@@ -4817,7 +4792,7 @@ func quernRow2AlphaCG(r *host.Run, reduceAdds []float64, first2 int, state []flo
 				}
 			}
 		}
-	} /*line quern_gen.go:4820:1*/
+	} /*line quern_gen.go:4795:1*/
 }
 
 func quernPlainStepCG[T float32 | float64](r *host.Run) {
@@ -4872,7 +4847,7 @@ func quernRow1StepCG[T float32 | float64](r *host.Run, state []float64, base int
 			x[i] += alpha * p[i]
 			r2[i] -= alpha * q[i]
 		}
-	} /*line quern_gen.go:4875:1*/
+	} /*line quern_gen.go:4850:1*/
 }
 
 func quernPlainBetaCG(r *host.Run) {
@@ -4916,7 +4891,7 @@ func quernHostBetaCG(r *host.Run) {
 				quernRow3BetaCG(r, t4s, first3, reduceAdds2, state, iteration, history)
 			}
 		}
-	} /*line quern_gen.go:4919:1*/
+	} /*line quern_gen.go:4894:1*/
 }
 
 //go:noinline
@@ -4930,7 +4905,7 @@ func quernRow1BetaCG(r *host.Run, sums []float64, first int, n int, rr []float64
 			sum += rr[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4933:1*/
+	} /*line quern_gen.go:4908:1*/
 }
 
 //go:noinline
@@ -4950,7 +4925,7 @@ func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds []float6
 		}
 		/*line dot.go:67:10000*/ t4Row[threadX] = t4
 		sumRow2[threadX] = sum2
-	} /*line quern_gen.go:4953:1*/
+	} /*line quern_gen.go:4928:1*/
 }
 
 //go:noinline
@@ -4981,7 +4956,7 @@ func quernRow3BetaCG(r *host.Run, t4s []float64, first3 int, reduceAdds2 []float
 		}
 		/*line solve_cg.go:93:80000*/ state[1] = z / state[2]
 		state[2] = z
-	} /*line quern_gen.go:4984:1*/
+	} /*line quern_gen.go:4959:1*/
 }
 
 func quernPlainTurnCG[T float32 | float64](r *host.Run) {
@@ -5032,7 +5007,7 @@ func quernRow1TurnCG[T float32 | float64](r *host.Run, base int, p []T, state []
 		/*line solve_cg.go:101:80000*/ if i < len(p) && state[5] == 0 {
 			p[i] = z[i] + T(state[1])*p[i]
 		}
-	} /*line quern_gen.go:5035:1*/
+	} /*line quern_gen.go:5010:1*/
 }
 
 func quernPlainStartGMRES(r *host.Run) {
@@ -5080,7 +5055,7 @@ func quernHostStartGMRES(r *host.Run) {
 				quernRow3StartGMRES(r, t4s, first4, reduceAdds2, first, state, value, history, h, small)
 			}
 		}
-	} /*line quern_gen.go:5083:1*/
+	} /*line quern_gen.go:5058:1*/
 }
 
 //go:noinline
@@ -5094,7 +5069,7 @@ func quernRow1StartGMRES(r *host.Run, sums []float64, first2 int, n int, bb []fl
 			sum += bb[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5097:1*/
+	} /*line quern_gen.go:5072:1*/
 }
 
 //go:noinline
@@ -5114,7 +5089,7 @@ func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds []fl
 		}
 		/*line dot.go:67:10000*/ t4Row[threadX] = t4
 		sumRow2[threadX] = sum2
-	} /*line quern_gen.go:5117:1*/
+	} /*line quern_gen.go:5092:1*/
 }
 
 //go:noinline
@@ -5159,7 +5134,7 @@ func quernRow3StartGMRES(r *host.Run, t4s []float64, first4 int, reduceAdds2 []f
 		}
 		/*line solve_gmres.go:60:90000*/ result03 := h.right(0)
 		/*line solve_gmres.go:60*/ small[result03] = norm
-	} /*line quern_gen.go:5162:1*/
+	} /*line quern_gen.go:5137:1*/
 }
 
 func quernPlainUnitGMRES[T float32 | float64](r *host.Run) {
@@ -5208,7 +5183,7 @@ func quernRow1UnitGMRES[T float32 | float64](r *host.Run, base int, v []T, w []T
 		/*line solve_gmres.go:67:90000*/ if i < len(v) {
 			v[i] = T(float64(w[i]) * state[0])
 		}
-	} /*line quern_gen.go:5211:1*/
+	} /*line quern_gen.go:5186:1*/
 }
 
 func quernPlainSumGMRES(r *host.Run) {
@@ -5246,7 +5221,7 @@ func quernHostSumGMRES(r *host.Run) {
 				quernRow2SumGMRES(r, reduceAdds, first2, h, blockX, small, second, column)
 			}
 		}
-	} /*line quern_gen.go:5249:1*/
+	} /*line quern_gen.go:5224:1*/
 }
 
 //go:noinline
@@ -5260,7 +5235,7 @@ func quernRow1SumGMRES(r *host.Run, sums []float64, first int, n int, t3 []float
 			sum += t3[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5263:1*/
+	} /*line quern_gen.go:5238:1*/
 }
 
 //go:noinline
@@ -5281,7 +5256,7 @@ func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, first2 int, h hessenbe
 			/*line solve_gmres.go:84:90000*/ result04 := h.at(blockX, column)
 			/*line solve_gmres.go:84*/ small[result04] = sum2
 		}
-	} /*line quern_gen.go:5284:1*/
+	} /*line quern_gen.go:5259:1*/
 }
 
 func quernPlainSubtractGMRES[T float32 | float64](r *host.Run) {
@@ -5335,7 +5310,7 @@ func quernHostSubtractGMRES[T float32 | float64](r *host.Run) {
 				quernRow4SubtractGMRES[T](r, sums, width, base, w)
 			}
 		}
-	} /*line quern_gen.go:5338:1*/
+	} /*line quern_gen.go:5313:1*/
 }
 
 //go:noinline
@@ -5357,7 +5332,7 @@ func quernRow1SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			sum = 0
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:5360:1*/
+	} /*line quern_gen.go:5335:1*/
 }
 
 //go:noinline
@@ -5405,7 +5380,7 @@ func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			/*line solve_gmres.go:95*/ sum += small[result04] * float64(basis[start4+i])
 		}
 		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5408:1*/
+	} /*line quern_gen.go:5383:1*/
 }
 
 //go:noinline
@@ -5438,7 +5413,7 @@ func quernRow3SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			/*line solve_gmres.go:95*/ sum += small[result05] * float64(basis[start9+i])
 		}
 		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5441:1*/
+	} /*line quern_gen.go:5416:1*/
 }
 
 //go:noinline
@@ -5466,7 +5441,7 @@ func quernRow4SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 		/*line solve_gmres.go:106:90000*/ if i < len(w) {
 			/*line solve_gmres.go:97*/ w[i] = T(float64(w[i]) - sum)
 		}
-	} /*line quern_gen.go:5469:1*/
+	} /*line quern_gen.go:5444:1*/
 }
 
 func quernPlainRotateGMRES(r *host.Run) {
@@ -5502,7 +5477,7 @@ func quernHostRotateGMRES(r *host.Run) {
 				quernRow2RotateGMRES(r, reduceAdds, first2, state, h, column, small, iteration, history, t40)
 			}
 		}
-	} /*line quern_gen.go:5505:1*/
+	} /*line quern_gen.go:5480:1*/
 }
 
 //go:noinline
@@ -5516,7 +5491,7 @@ func quernRow1RotateGMRES(r *host.Run, sums []float64, first int, n int, ww []fl
 			sum += ww[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5519:1*/
+	} /*line quern_gen.go:5494:1*/
 }
 
 //go:noinline
@@ -5605,7 +5580,7 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 		} else if !(r2 <= 1.7976931348623157e+308) {
 			state[4] = 3
 		}
-	} /*line quern_gen.go:5608:1*/
+	} /*line quern_gen.go:5583:1*/
 }
 
 func quernPlainSolveGMRES(r *host.Run) {
@@ -5696,7 +5671,7 @@ func quernRow1SolveGMRES(r *host.Run, state []float64, h hessenberg, small []flo
 			/*line solve_gmres.go:162*/ result05 := h.at(t10, t11)
 			/*line solve_gmres.go:162*/ small[result04] = sum / small[result05]
 		}
-	} /*line quern_gen.go:5699:1*/
+	} /*line quern_gen.go:5674:1*/
 }
 
 func quernPlainCombineGMRES[T float32 | float64](r *host.Run) {
@@ -5776,7 +5751,7 @@ func quernRow1CombineGMRES[T float32 | float64](r *host.Run, base int, u []T, st
 			}
 			u[i] = T(sum)
 		}
-	} /*line quern_gen.go:5779:1*/
+	} /*line quern_gen.go:5754:1*/
 }
 
 func quernPlainAddVector[T float32 | float64](r *host.Run) {
@@ -5824,7 +5799,7 @@ func quernRow1AddVector[T float32 | float64](r *host.Run, base int, x []T, y []T
 		/*line solve_gmres.go:187*/ if i < len(x) {
 			x[i] += y[i]
 		}
-	} /*line quern_gen.go:5827:1*/
+	} /*line quern_gen.go:5802:1*/
 }
 
 func quernPlainCountTiles(r *host.Run) {
@@ -5866,7 +5841,7 @@ func quernHostCountTiles(r *host.Run) {
 
 //go:noinline
 func quernRow1CountTiles(r *host.Run, count *[256]int32) {
-	/*line sort.go:23*/ clear(count[0:256]) /*line quern_gen.go:5869:1*/
+	/*line sort.go:23*/ clear(count[0:256]) /*line quern_gen.go:5844:1*/
 }
 
 //go:noinline
@@ -5890,7 +5865,7 @@ func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32
 		/*line sort.go:26:100000*/ if i < len(keys) {
 			count[uint32(keys[i])>>shift&255] += 1
 		}
-	} /*line quern_gen.go:5893:1*/
+	} /*line quern_gen.go:5868:1*/
 }
 
 //go:noinline
@@ -5898,7 +5873,7 @@ func quernRow3CountTiles(r *host.Run, counts []int32, gridX int, blockX int, cou
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:31*/ counts[threadX*gridX+blockX] = count[threadX]
-	} /*line quern_gen.go:5901:1*/
+	} /*line quern_gen.go:5876:1*/
 }
 
 func quernPlainMoveTiles(r *host.Run) {
@@ -5968,7 +5943,7 @@ func quernHostMoveTiles(r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:5971:1*/
+	} /*line quern_gen.go:5946:1*/
 }
 
 //go:noinline
@@ -5976,7 +5951,7 @@ func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX int
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:39*/ base[threadX] = counts[threadX*gridX+blockX]
-	} /*line quern_gen.go:5979:1*/
+	} /*line quern_gen.go:5954:1*/
 }
 
 //go:noinline
@@ -5988,7 +5963,7 @@ func quernRow2MoveTiles(r *host.Run, warps *[8][256]int32) {
 	clear(warps[4][0:256])
 	clear(warps[5][0:256])
 	clear(warps[6][0:256])
-	clear(warps[7][0:256]) /*line quern_gen.go:5991:1*/
+	clear(warps[7][0:256]) /*line quern_gen.go:5966:1*/
 }
 
 //go:noinline
@@ -6023,7 +5998,7 @@ func quernRow3MoveTiles(r *host.Run, digits []int32, first int, keys2 []int32, s
 		}
 		/*line sort.go:51:100000*/ digitRow[threadX] = digit
 		keyRow[threadX] = key
-	} /*line quern_gen.go:6026:1*/
+	} /*line quern_gen.go:6001:1*/
 }
 
 //go:noinline
@@ -6041,7 +6016,7 @@ func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, matchAnys []uin
 			warps[threadX>>5][digit] = int32(bits.OnesCount32(same))
 		}
 		/*line sort.go:56:100000*/ rankRow[threadX] = rank
-	} /*line quern_gen.go:6044:1*/
+	} /*line quern_gen.go:6019:1*/
 }
 
 //go:noinline
@@ -6073,7 +6048,7 @@ func quernRow5MoveTiles(r *host.Run, base *[256]int32, warps *[8][256]int32) {
 		warps[7][threadX] = at
 		at += n8
 		/*line sort.go:63*/ base[threadX] = at
-	} /*line quern_gen.go:6076:1*/
+	} /*line quern_gen.go:6051:1*/
 }
 
 //go:noinline
@@ -6107,7 +6082,7 @@ func quernRow6MoveTiles(r *host.Run, digits []int32, first3 int, keys2 []int32, 
 			keysOut[to] = key
 			numbersOut[to] = numbers[i]
 		}
-	} /*line quern_gen.go:6110:1*/
+	} /*line quern_gen.go:6085:1*/
 }
 
 func quernPlainCountParts(r *host.Run) {
@@ -6148,7 +6123,7 @@ func quernRow1CountParts(r *host.Run, base int, base2 int, keys []int32, shift u
 		/*line sort.go:83:100000*/ for d := 0; d < 256; d++ {
 			counts[d*gridX+blockX] = count[d]
 		}
-	} /*line quern_gen.go:6151:1*/
+	} /*line quern_gen.go:6126:1*/
 }
 
 func quernPlainMoveParts(r *host.Run) {
@@ -6196,7 +6171,7 @@ func quernRow1MoveParts(r *host.Run, counts []int32, gridX int, blockX int, base
 			keysOut[to] = keys[i]
 			numbersOut[to] = numbers[i]
 		}
-	} /*line quern_gen.go:6199:1*/
+	} /*line quern_gen.go:6174:1*/
 }
 
 func quernPlainTotals(r *host.Run) {
@@ -6231,19 +6206,18 @@ func quernHostTotals(r *host.Run) {
 		/*line sort.go:122:100000*/ host.ReduceAdd(reduceAdds, sums2)
 		/*line sort.go:123*/ for threadZ := range 1 {
 			/*line sort.go:124:100000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
 				quernRow2Totals(r, reduceAdds, first2, sums3, partial)
 			}
 		}
-		/*line sort.go:130*/ for threadZ := range 1 {
-			/*line sort.go:131:100000*/ for threadY := range 1 {
+		/*line sort.go:129:100000*/ for threadZ := range 1 {
+			/*line sort.go:130*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
 				quernRow3Totals(r, sums3, first3, partial, sums, blockX)
 			}
 		}
-	} /*line quern_gen.go:6246:1*/
+	} /*line quern_gen.go:6220:1*/
 }
 
 //go:noinline
@@ -6327,7 +6301,7 @@ func quernRow1Totals(r *host.Run, sums2 []int32, first int, base int, x []int32,
 			sum += x[i8]
 		}
 		/*line sort.go:121*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6330:1*/
+	} /*line quern_gen.go:6304:1*/
 }
 
 //go:noinline
@@ -6335,14 +6309,13 @@ func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32,
 	reduceAddRow := (*[256]int32)(reduceAdds[first2:])
 	sumRow2 := (*[256]int32)(sums3[first2:])
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
 		/*line sort.go:122*/ sum2 := reduceAdd
 		if threadX&31 == 0 {
 			partial[threadX>>5] = sum2
 		}
 		/*line sort.go:126:100000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:6345:1*/
+	} /*line quern_gen.go:6318:1*/
 }
 
 //go:noinline
@@ -6407,7 +6380,7 @@ func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, 
 			sum2 += p8
 			/*line sort.go:132*/ sums[blockX] = sum2
 		}
-	} /*line quern_gen.go:6410:1*/
+	} /*line quern_gen.go:6383:1*/
 }
 
 func quernPlainScan(r *host.Run) {
@@ -6464,7 +6437,6 @@ func quernHostScan(r *host.Run) {
 			/*line sort.go:157:100000*/ host.ScanExclusiveAdd(scanExclusiveAdds, sums)
 			/*line sort.go:158:100000*/ for threadZ := range 1 {
 				/*line sort.go:159:100000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
 					quernRow2Scan(r, sums, first2, scanExclusiveAdds, prefixs, warps)
 				}
@@ -6496,7 +6468,7 @@ func quernHostScan(r *host.Run) {
 			}
 			/*line sort.go:176:100000*/ carry += total
 		}
-	} /*line quern_gen.go:6499:1*/
+	} /*line quern_gen.go:6471:1*/
 }
 
 //go:noinline
@@ -6563,7 +6535,7 @@ func quernRow1Scan(r *host.Run, sums []int32, first int, items_0s []int32, items
 		items_4Row[threadX] = items_4
 		items_5Row[threadX] = items_5
 		items_6Row[threadX] = items_6
-	} /*line quern_gen.go:6566:1*/
+	} /*line quern_gen.go:6538:1*/
 }
 
 //go:noinline
@@ -6572,7 +6544,6 @@ func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds []in
 	scanExclusiveAddRow := (*[256]int32)(scanExclusiveAdds[first2:])
 	prefixRow := (*[256]int32)(prefixs[first2:])
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
 		/*line sort.go:157*/ prefix := scanExclusiveAdd
@@ -6580,7 +6551,7 @@ func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds []in
 			warps[threadX>>5] = prefix + sum
 		}
 		/*line sort.go:161*/ prefixRow[threadX] = prefix
-	} /*line quern_gen.go:6583:1*/
+	} /*line quern_gen.go:6554:1*/
 }
 
 //go:noinline
@@ -6661,7 +6632,7 @@ func quernRow3Scan(r *host.Run, prefixs []int32, first3 int, items_0s []int32, i
 			x[at+7] = prefix2
 		}
 		/*line sort.go:174:100000*/ prefixRow[threadX] = prefix
-	} /*line quern_gen.go:6664:1*/
+	} /*line quern_gen.go:6635:1*/
 }
 
 func quernPlainScanAll(r *host.Run) {
@@ -6717,7 +6688,7 @@ func quernRow1ScanAll(r *host.Run, base int, x []int32, width int) {
 			x[i] = sum
 			sum += v
 		}
-	} /*line quern_gen.go:6720:1*/
+	} /*line quern_gen.go:6691:1*/
 }
 
 func quernPlainEnumerate(r *host.Run) {
@@ -6764,7 +6735,7 @@ func quernRow1Enumerate(r *host.Run, base int, x []int32, width int) {
 		/*line sort.go:200:100000*/ if i < len(x) {
 			x[i] = int32(i)
 		}
-	} /*line quern_gen.go:6767:1*/
+	} /*line quern_gen.go:6738:1*/
 }
 
 func quernPlainSolveWarps[T float32 | float64](r *host.Run) {
@@ -6837,7 +6808,7 @@ func quernHostSolveWarps[T float32 | float64](r *host.Run) {
 				quernRow5SolveWarps[T](r, t6s, first4, reduceAdds2, b, row2, unit, x, sync)
 			}
 		}
-	} /*line quern_gen.go:6840:1*/
+	} /*line quern_gen.go:6811:1*/
 }
 
 //go:noinline
@@ -6860,7 +6831,7 @@ func quernRow1SolveWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint32
 			old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-	} /*line quern_gen.go:6863:1*/
+	} /*line quern_gen.go:6834:1*/
 }
 
 //go:noinline
@@ -6869,7 +6840,7 @@ func quernRow2SolveWarps[T float32 | float64](r *host.Run, sums []T, first int, 
 	diagonalRow := (*[32]T)(diagonals[first:])
 //line triangular.go:34
 	*sumRow = [32]T{}
-	*diagonalRow = [32]T{} /*line quern_gen.go:6872:1*/
+	*diagonalRow = [32]T{} /*line quern_gen.go:6843:1*/
 }
 
 //go:noinline
@@ -6905,14 +6876,14 @@ func quernRow3SolveWarps[T float32 | float64](r *host.Run, sums []T, first2 int,
 		}
 		/*line triangular.go:46:60000*/ sumRow[threadX] = sum
 		diagonalRow[threadX] = diagonal
-	} /*line quern_gen.go:6908:1*/
+	} /*line quern_gen.go:6879:1*/
 }
 
 //go:noinline
 func quernRow4SolveWarps[T float32 | float64](r *host.Run, reduceAdds []T, first3 int, t6s []T) {
 	reduceAddRow := (*[32]T)(reduceAdds[first3:])
 	t6Row := (*[32]T)(t6s[first3:])
-	/*line triangular.go:46*/ copy(t6Row[:], reduceAddRow[:]) /*line quern_gen.go:6915:1*/
+	/*line triangular.go:46*/ copy(t6Row[:], reduceAddRow[:]) /*line quern_gen.go:6886:1*/
 }
 
 //go:noinline
@@ -6934,7 +6905,7 @@ func quernRow5SolveWarps[T float32 | float64](r *host.Run, t6s []T, first4 int, 
 			/*line triangular.go:52:60000*/ x[row2] = v
 			kernel.StoreRelease(&sync[row2], 1)
 		}
-	} /*line quern_gen.go:6937:1*/
+	} /*line quern_gen.go:6908:1*/
 }
 
 func quernPlainSolveAll[T float32 | float64](r *host.Run) {
@@ -7037,7 +7008,7 @@ func quernRow1SolveAll[T float32 | float64](r *host.Run, base int, t1 int, upper
 			}
 			/*line triangular.go:83:60000*/ x[row] = v
 		}
-	} /*line quern_gen.go:7040:1*/
+	} /*line quern_gen.go:7011:1*/
 }
 
 //line triangular.go:87:60000

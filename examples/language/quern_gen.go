@@ -4760,7 +4760,7 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 	t30Row := (*[128]kernel.MatrixA[kernel.BFloat16])(t30s[first4:])
 	t31Row := (*[128]kernel.MatrixB[kernel.BFloat16])(t31s[first4:])
 	t32Row := (*[128]kernel.Accumulator[float32])(t32s[first4:])
-	for threadX := range 128 {
+	for threadX := 0; threadX < 128; threadX += 4 {
 		sums := &sumsRow[threadX]
 		fa := &faRow[threadX]
 		word5 := wordRow5[threadX]
@@ -4777,7 +4777,64 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		*t30 = *fa
 		*t31 = left
 		*t32 = sums[0]
-	} /*line quern_gen.go:4780:1*/
+//line tensor.go:31:100000
+		{
+			threadX := threadX + 1
+			sums := &sumsRow[threadX]
+			fa := &faRow[threadX]
+			word5 := wordRow5[threadX]
+			word6 := wordRow6[threadX]
+			word7 := wordRow7[threadX]
+			word8 := wordRow8[threadX]
+			right := &rightRow[threadX]
+			t30 := &t30Row[threadX]
+			t31 := &t31Row[threadX]
+			t32 := &t32Row[threadX]
+			left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
+			*right = kernel.MatrixB[kernel.BFloat16]{word7, word8}
+			*t30 = *fa
+			*t31 = left
+			*t32 = sums[0]
+		}
+//line tensor.go:49:100000
+		{
+			threadX := threadX + 2
+			sums := &sumsRow[threadX]
+			fa := &faRow[threadX]
+			word5 := wordRow5[threadX]
+			word6 := wordRow6[threadX]
+			word7 := wordRow7[threadX]
+			word8 := wordRow8[threadX]
+			right := &rightRow[threadX]
+			t30 := &t30Row[threadX]
+			t31 := &t31Row[threadX]
+			t32 := &t32Row[threadX]
+			left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
+			*right = kernel.MatrixB[kernel.BFloat16]{word7, word8}
+			*t30 = *fa
+			*t31 = left
+			*t32 = sums[0]
+		}
+//line tensor.go:67:100000
+		{
+			threadX := threadX + 3
+			sums := &sumsRow[threadX]
+			fa := &faRow[threadX]
+			word5 := wordRow5[threadX]
+			word6 := wordRow6[threadX]
+			word7 := wordRow7[threadX]
+			word8 := wordRow8[threadX]
+			right := &rightRow[threadX]
+			t30 := &t30Row[threadX]
+			t31 := &t31Row[threadX]
+			t32 := &t32Row[threadX]
+			left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
+			*right = kernel.MatrixB[kernel.BFloat16]{word7, word8}
+			*t30 = *fa
+			*t31 = left
+			*t32 = sums[0]
+		}
+	} /*line quern_gen.go:4837:1*/
 }
 
 //go:noinline
@@ -4792,7 +4849,7 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 	t37Row := (*[128]kernel.MatrixA[kernel.BFloat16])(t37s[first5:])
 	t38Row := (*[128]kernel.MatrixB[kernel.BFloat16])(t38s[first5:])
 	t39Row := (*[128]kernel.Accumulator[float32])(t39s[first5:])
-	for threadX := range 128 {
+	for threadX := 0; threadX < 128; threadX += 4 {
 		sums := &sumsRow[threadX]
 		fa := &faRow[threadX]
 		right := &rightRow[threadX]
@@ -4807,7 +4864,61 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		*t37 = *fa
 		*t38 = *right
 		*t39 = sums[1]
-	} /*line quern_gen.go:4810:1*/
+//line tensor.go:32:100000
+		{
+			threadX := threadX + 1
+			sums := &sumsRow[threadX]
+			fa := &faRow[threadX]
+			right := &rightRow[threadX]
+			sum := sumRow[threadX]
+			sum2 := sumRow2[threadX]
+			sum3 := sumRow3[threadX]
+			sum4 := sumRow4[threadX]
+			t37 := &t37Row[threadX]
+			t38 := &t38Row[threadX]
+			t39 := &t39Row[threadX]
+			sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
+			*t37 = *fa
+			*t38 = *right
+			*t39 = sums[1]
+		}
+//line tensor.go:49:100000
+		{
+			threadX := threadX + 2
+			sums := &sumsRow[threadX]
+			fa := &faRow[threadX]
+			right := &rightRow[threadX]
+			sum := sumRow[threadX]
+			sum2 := sumRow2[threadX]
+			sum3 := sumRow3[threadX]
+			sum4 := sumRow4[threadX]
+			t37 := &t37Row[threadX]
+			t38 := &t38Row[threadX]
+			t39 := &t39Row[threadX]
+			sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
+			*t37 = *fa
+			*t38 = *right
+			*t39 = sums[1]
+		}
+//line tensor.go:66:100000
+		{
+			threadX := threadX + 3
+			sums := &sumsRow[threadX]
+			fa := &faRow[threadX]
+			right := &rightRow[threadX]
+			sum := sumRow[threadX]
+			sum2 := sumRow2[threadX]
+			sum3 := sumRow3[threadX]
+			sum4 := sumRow4[threadX]
+			t37 := &t37Row[threadX]
+			t38 := &t38Row[threadX]
+			t39 := &t39Row[threadX]
+			sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
+			*t37 = *fa
+			*t38 = *right
+			*t39 = sums[1]
+		}
+	} /*line quern_gen.go:4921:1*/
 }
 
 //go:noinline
@@ -4817,14 +4928,44 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 	sumRow6 := (*[128]float32)(sums7[first6:])
 	sumRow7 := (*[128]float32)(sums8[first6:])
 	sumRow8 := (*[128]float32)(sums9[first6:])
-	for threadX := range 128 {
+	for threadX := 0; threadX < 128; threadX += 4 {
 		sums := &sumsRow[threadX]
 		sum5 := sumRow5[threadX]
 		sum6 := sumRow6[threadX]
 		sum7 := sumRow7[threadX]
 		sum8 := sumRow8[threadX]
 		/*line tensor.go:29*/ sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
-	} /*line quern_gen.go:4827:1*/
+//line tensor.go:30:100000
+		{
+			threadX := threadX + 1
+			sums := &sumsRow[threadX]
+			sum5 := sumRow5[threadX]
+			sum6 := sumRow6[threadX]
+			sum7 := sumRow7[threadX]
+			sum8 := sumRow8[threadX]
+			sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+		}
+//line tensor.go:39:100000
+		{
+			threadX := threadX + 2
+			sums := &sumsRow[threadX]
+			sum5 := sumRow5[threadX]
+			sum6 := sumRow6[threadX]
+			sum7 := sumRow7[threadX]
+			sum8 := sumRow8[threadX]
+			sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+		}
+//line tensor.go:48
+		{
+			threadX := threadX + 3
+			sums := &sumsRow[threadX]
+			sum5 := sumRow5[threadX]
+			sum6 := sumRow6[threadX]
+			sum7 := sumRow7[threadX]
+			sum8 := sumRow8[threadX]
+			sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+		}
+	} /*line quern_gen.go:4968:1*/
 }
 
 //go:noinline
@@ -4869,7 +5010,7 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		c[(t3+result013)*n*8+t4+8+result014] = v7
 		/*line tensor.go:33*/ v8 := sum10[3]
 		c[(t3+result015)*n*8+t4+8+result016] = v8
-	} /*line quern_gen.go:4872:1*/
+	} /*line quern_gen.go:5013:1*/
 }
 
 func quernPlainSimilarities(r *host2.Run) {
@@ -4971,20 +5112,44 @@ func quernHostSimilarities(r *host2.Run) {
 				quernRow8Similarities(r, lefts, first7, rights, c)
 			}
 		}
-	} /*line quern_gen.go:4974:1*/
+	} /*line quern_gen.go:5115:1*/
 }
 
 //go:noinline
 func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first int, rights []kernel.Accumulator[int32]) {
 	leftRow := (*[32]kernel.Accumulator[int32])(lefts[first:])
 	rightRow := (*[32]kernel.Accumulator[int32])(rights[first:])
-	for threadX := range 32 {
+	for threadX := 0; threadX < 32; threadX += 4 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
 //line tensor.go:47
 		*left = kernel.Accumulator[int32]{}
 		*right = kernel.Accumulator[int32]{}
-	} /*line quern_gen.go:4987:1*/
+//line tensor.go:49:100000
+		{
+			threadX := threadX + 1
+			left := &leftRow[threadX]
+			right := &rightRow[threadX]
+			*left = kernel.Accumulator[int32]{}
+			*right = kernel.Accumulator[int32]{}
+		}
+//line tensor.go:56:100000
+		{
+			threadX := threadX + 2
+			left := &leftRow[threadX]
+			right := &rightRow[threadX]
+			*left = kernel.Accumulator[int32]{}
+			*right = kernel.Accumulator[int32]{}
+		}
+//line tensor.go:63:100000
+		{
+			threadX := threadX + 3
+			left := &leftRow[threadX]
+			right := &rightRow[threadX]
+			*left = kernel.Accumulator[int32]{}
+			*right = kernel.Accumulator[int32]{}
+		}
+	} /*line quern_gen.go:5152:1*/
 }
 
 //go:noinline
@@ -4994,7 +5159,7 @@ func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, vectors [][16]in
 		t1 := threadX & 31 % 16
 		t2 := threadX & 31 / 16
 		/*line tensor.go:50*/ tile[t1][t2] = vectors[t1*chunks+at+t2]
-	} /*line quern_gen.go:4997:1*/
+	} /*line quern_gen.go:5162:1*/
 }
 
 //go:noinline
@@ -5007,7 +5172,7 @@ func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first2 int, tile *[
 		/*line tensor.go:52*/ _ = tile[t1][t2]
 		/*line tensor.go:52*/ given := &tile[t1][t2]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:5010:1*/
+	} /*line quern_gen.go:5175:1*/
 }
 
 //go:noinline
@@ -5032,7 +5197,7 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first3 int, words2 []ui
 		_ = tile[t1][t2]
 		/*line tensor.go:53*/ given2 := &tile[t1][t2]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:5035:1*/
+	} /*line quern_gen.go:5200:1*/
 }
 
 //go:noinline
@@ -5047,7 +5212,7 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 	t17Row := (*[32]kernel.MatrixA[int8])(t17s[first4:])
 	t18Row := (*[32]kernel.MatrixB[int8])(t18s[first4:])
 	t19Row := (*[32]kernel.Accumulator[int32])(t19s[first4:])
-	for threadX := range 32 {
+	for threadX := 0; threadX < 32; threadX += 4 {
 		left := &leftRow[threadX]
 		a := &aRow[threadX]
 		word5 := wordRow5[threadX]
@@ -5064,7 +5229,62 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 		*t17 = *a
 		*t18 = bLeft
 		*t19 = *left
-	} /*line quern_gen.go:5067:1*/
+		{
+			threadX := threadX + 1
+			left := &leftRow[threadX]
+			a := &aRow[threadX]
+			word5 := wordRow5[threadX]
+			word7 := wordRow6[threadX]
+			word6 := wordRow7[threadX]
+			word8 := wordRow8[threadX]
+			bRight := &bRightRow[threadX]
+			t17 := &t17Row[threadX]
+			t18 := &t18Row[threadX]
+			t19 := &t19Row[threadX]
+			bLeft := kernel.MatrixB[int8]{word5, word6}
+			*bRight = kernel.MatrixB[int8]{word7, word8}
+			*t17 = *a
+			*t18 = bLeft
+			*t19 = *left
+		}
+		{
+			threadX := threadX + 2
+			left := &leftRow[threadX]
+			a := &aRow[threadX]
+			word5 := wordRow5[threadX]
+			word7 := wordRow6[threadX]
+			word6 := wordRow7[threadX]
+			word8 := wordRow8[threadX]
+			bRight := &bRightRow[threadX]
+			t17 := &t17Row[threadX]
+			t18 := &t18Row[threadX]
+			t19 := &t19Row[threadX]
+			bLeft := kernel.MatrixB[int8]{word5, word6}
+			*bRight = kernel.MatrixB[int8]{word7, word8}
+			*t17 = *a
+			*t18 = bLeft
+			*t19 = *left
+		}
+//line tensor.go:93:100000
+		{
+			threadX := threadX + 3
+			left := &leftRow[threadX]
+			a := &aRow[threadX]
+			word5 := wordRow5[threadX]
+			word7 := wordRow6[threadX]
+			word6 := wordRow7[threadX]
+			word8 := wordRow8[threadX]
+			bRight := &bRightRow[threadX]
+			t17 := &t17Row[threadX]
+			t18 := &t18Row[threadX]
+			t19 := &t19Row[threadX]
+			bLeft := kernel.MatrixB[int8]{word5, word6}
+			*bRight = kernel.MatrixB[int8]{word7, word8}
+			*t17 = *a
+			*t18 = bLeft
+			*t19 = *left
+		}
+	} /*line quern_gen.go:5287:1*/
 }
 
 //go:noinline
@@ -5080,7 +5300,7 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 	t25Row := (*[32]kernel.MatrixA[int8])(t25s[first5:])
 	t26Row := (*[32]kernel.MatrixB[int8])(t26s[first5:])
 	t27Row := (*[32]kernel.Accumulator[int32])(t27s[first5:])
-	for threadX := range 32 {
+	for threadX := 0; threadX < 32; threadX += 4 {
 		right := &rightRow[threadX]
 		a := &aRow[threadX]
 		bRight := &bRightRow[threadX]
@@ -5097,7 +5317,64 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 		*t25 = *a
 		*t26 = *bRight
 		*t27 = *right
-	} /*line quern_gen.go:5100:1*/
+//line tensor.go:58:100000
+		{
+			threadX := threadX + 1
+			right := &rightRow[threadX]
+			a := &aRow[threadX]
+			bRight := &bRightRow[threadX]
+			sum := sumRow[threadX]
+			sum2 := sumRow2[threadX]
+			sum3 := sumRow3[threadX]
+			sum4 := sumRow4[threadX]
+			t24 := &t24Row[threadX]
+			t25 := &t25Row[threadX]
+			t26 := &t26Row[threadX]
+			t27 := &t27Row[threadX]
+			*t24 = kernel.Accumulator[int32]{sum, sum2, sum3, sum4}
+			*t25 = *a
+			*t26 = *bRight
+			*t27 = *right
+		}
+//line tensor.go:76
+		{
+			threadX := threadX + 2
+			right := &rightRow[threadX]
+			a := &aRow[threadX]
+			bRight := &bRightRow[threadX]
+			sum := sumRow[threadX]
+			sum2 := sumRow2[threadX]
+			sum3 := sumRow3[threadX]
+			sum4 := sumRow4[threadX]
+			t24 := &t24Row[threadX]
+			t25 := &t25Row[threadX]
+			t26 := &t26Row[threadX]
+			t27 := &t27Row[threadX]
+			*t24 = kernel.Accumulator[int32]{sum, sum2, sum3, sum4}
+			*t25 = *a
+			*t26 = *bRight
+			*t27 = *right
+		}
+//line tensor.go:94:100000
+		{
+			threadX := threadX + 3
+			right := &rightRow[threadX]
+			a := &aRow[threadX]
+			bRight := &bRightRow[threadX]
+			sum := sumRow[threadX]
+			sum2 := sumRow2[threadX]
+			sum3 := sumRow3[threadX]
+			sum4 := sumRow4[threadX]
+			t24 := &t24Row[threadX]
+			t25 := &t25Row[threadX]
+			t26 := &t26Row[threadX]
+			t27 := &t27Row[threadX]
+			*t24 = kernel.Accumulator[int32]{sum, sum2, sum3, sum4}
+			*t25 = *a
+			*t26 = *bRight
+			*t27 = *right
+		}
+	} /*line quern_gen.go:5377:1*/
 }
 
 //go:noinline
@@ -5109,7 +5386,7 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 	sumRow6 := (*[32]int32)(sums6[first6:])
 	sumRow7 := (*[32]int32)(sums7[first6:])
 	sumRow8 := (*[32]int32)(sums8[first6:])
-	for threadX := range 32 {
+	for threadX := 0; threadX < 32; threadX += 4 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
 		t24 := &t24Row[threadX]
@@ -5120,7 +5397,47 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 		/*line tensor.go:54*/ t32 := kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
 		*left = *t24
 		*right = t32
-	} /*line quern_gen.go:5123:1*/
+		{
+			threadX := threadX + 1
+			left := &leftRow[threadX]
+			right := &rightRow[threadX]
+			t24 := &t24Row[threadX]
+			sum5 := sumRow5[threadX]
+			sum6 := sumRow6[threadX]
+			sum7 := sumRow7[threadX]
+			sum8 := sumRow8[threadX]
+			t32 := kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
+			*left = *t24
+			*right = t32
+		}
+		{
+			threadX := threadX + 2
+			left := &leftRow[threadX]
+			right := &rightRow[threadX]
+			t24 := &t24Row[threadX]
+			sum5 := sumRow5[threadX]
+			sum6 := sumRow6[threadX]
+			sum7 := sumRow7[threadX]
+			sum8 := sumRow8[threadX]
+			t32 := kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
+			*left = *t24
+			*right = t32
+		}
+//line tensor.go:83:100000
+		{
+			threadX := threadX + 3
+			left := &leftRow[threadX]
+			right := &rightRow[threadX]
+			t24 := &t24Row[threadX]
+			sum5 := sumRow5[threadX]
+			sum6 := sumRow6[threadX]
+			sum7 := sumRow7[threadX]
+			sum8 := sumRow8[threadX]
+			t32 := kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
+			*left = *t24
+			*right = t32
+		}
+	} /*line quern_gen.go:5440:1*/
 }
 
 //go:noinline
@@ -5147,7 +5464,7 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			/*line tensor.go:59*/ c[t38] = t41
 			/*line tensor.go:59*/ c[t40] = t42
 		}
-	} /*line quern_gen.go:5150:1*/
+	} /*line quern_gen.go:5467:1*/
 }
 
 func quernPlainMoments(r *host2.Run) {
@@ -5248,20 +5565,43 @@ func quernHostMoments(r *host2.Run) {
 				quernRow8Moments(r, lefts, first7, rights, c)
 			}
 		}
-	} /*line quern_gen.go:5251:1*/
+	} /*line quern_gen.go:5568:1*/
 }
 
 //go:noinline
 func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first int, rights []kernel.Accumulator[float32]) {
 	leftRow := (*[32]kernel.Accumulator[float32])(lefts[first:])
 	rightRow := (*[32]kernel.Accumulator[float32])(rights[first:])
-	for threadX := range 32 {
+	for threadX := 0; threadX < 32; threadX += 4 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
 //line tensor.go:71
 		*left = kernel.Accumulator[float32]{}
 		*right = kernel.Accumulator[float32]{}
-	} /*line quern_gen.go:5264:1*/
+		{
+			threadX := threadX + 1
+			left := &leftRow[threadX]
+			right := &rightRow[threadX]
+			*left = kernel.Accumulator[float32]{}
+			*right = kernel.Accumulator[float32]{}
+		}
+//line tensor.go:80:100000
+		{
+			threadX := threadX + 2
+			left := &leftRow[threadX]
+			right := &rightRow[threadX]
+			*left = kernel.Accumulator[float32]{}
+			*right = kernel.Accumulator[float32]{}
+		}
+//line tensor.go:87:100000
+		{
+			threadX := threadX + 3
+			left := &leftRow[threadX]
+			right := &rightRow[threadX]
+			*left = kernel.Accumulator[float32]{}
+			*right = kernel.Accumulator[float32]{}
+		}
+	} /*line quern_gen.go:5604:1*/
 }
 
 //go:noinline
@@ -5271,7 +5611,7 @@ func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, samples [][2
 		t1 := threadX & 31 % 16
 		t2 := threadX & 31 / 16
 		/*line tensor.go:73*/ tile[t1][t2] = samples[at+t1][t2]
-	} /*line quern_gen.go:5274:1*/
+	} /*line quern_gen.go:5614:1*/
 }
 
 //go:noinline
@@ -5284,7 +5624,7 @@ func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first2 int, til
 		/*line tensor.go:75*/ _ = tile[t1][t2]
 		/*line tensor.go:75*/ given := &tile[t1][t2]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:5287:1*/
+	} /*line quern_gen.go:5627:1*/
 }
 
 //go:noinline
@@ -5309,7 +5649,7 @@ func quernRow4Moments(r *host2.Run, words []uint32, first3 int, words2 []uint32,
 		_ = tile[t1][t2]
 		/*line tensor.go:76*/ given2 := &tile[t1][t2]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:5312:1*/
+	} /*line quern_gen.go:5652:1*/
 }
 
 //go:noinline
@@ -5324,7 +5664,7 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first4 
 	t17Row := (*[32]kernel.MatrixA[kernel.Float16])(t17s[first4:])
 	t18Row := (*[32]kernel.MatrixB[kernel.Float16])(t18s[first4:])
 	t19Row := (*[32]kernel.Accumulator[float32])(t19s[first4:])
-	for threadX := range 32 {
+	for threadX := 0; threadX < 32; threadX += 4 {
 		left := &leftRow[threadX]
 		a := &aRow[threadX]
 		word5 := wordRow5[threadX]
@@ -5341,7 +5681,64 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first4 
 		*t17 = *a
 		*t18 = bLeft
 		*t19 = *left
-	} /*line quern_gen.go:5344:1*/
+//line tensor.go:80:100000
+		{
+			threadX := threadX + 1
+			left := &leftRow[threadX]
+			a := &aRow[threadX]
+			word5 := wordRow5[threadX]
+			word6 := wordRow6[threadX]
+			word7 := wordRow7[threadX]
+			word8 := wordRow8[threadX]
+			bRight := &bRightRow[threadX]
+			t17 := &t17Row[threadX]
+			t18 := &t18Row[threadX]
+			t19 := &t19Row[threadX]
+			bLeft := kernel.MatrixB[kernel.Float16]{word5, word6}
+			*bRight = kernel.MatrixB[kernel.Float16]{word7, word8}
+			*t17 = *a
+			*t18 = bLeft
+			*t19 = *left
+		}
+//line tensor.go:98
+		{
+			threadX := threadX + 2
+			left := &leftRow[threadX]
+			a := &aRow[threadX]
+			word5 := wordRow5[threadX]
+			word6 := wordRow6[threadX]
+			word7 := wordRow7[threadX]
+			word8 := wordRow8[threadX]
+			bRight := &bRightRow[threadX]
+			t17 := &t17Row[threadX]
+			t18 := &t18Row[threadX]
+			t19 := &t19Row[threadX]
+			bLeft := kernel.MatrixB[kernel.Float16]{word5, word6}
+			*bRight = kernel.MatrixB[kernel.Float16]{word7, word8}
+			*t17 = *a
+			*t18 = bLeft
+			*t19 = *left
+		}
+//line tensor.go:116:100000
+		{
+			threadX := threadX + 3
+			left := &leftRow[threadX]
+			a := &aRow[threadX]
+			word5 := wordRow5[threadX]
+			word6 := wordRow6[threadX]
+			word7 := wordRow7[threadX]
+			word8 := wordRow8[threadX]
+			bRight := &bRightRow[threadX]
+			t17 := &t17Row[threadX]
+			t18 := &t18Row[threadX]
+			t19 := &t19Row[threadX]
+			bLeft := kernel.MatrixB[kernel.Float16]{word5, word6}
+			*bRight = kernel.MatrixB[kernel.Float16]{word7, word8}
+			*t17 = *a
+			*t18 = bLeft
+			*t19 = *left
+		}
+	} /*line quern_gen.go:5741:1*/
 }
 
 //go:noinline
@@ -5357,7 +5754,7 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first5
 	t25Row := (*[32]kernel.MatrixA[kernel.Float16])(t25s[first5:])
 	t26Row := (*[32]kernel.MatrixB[kernel.Float16])(t26s[first5:])
 	t27Row := (*[32]kernel.Accumulator[float32])(t27s[first5:])
-	for threadX := range 32 {
+	for threadX := 0; threadX < 32; threadX += 4 {
 		right := &rightRow[threadX]
 		a := &aRow[threadX]
 		bRight := &bRightRow[threadX]
@@ -5374,7 +5771,64 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first5
 		*t25 = *a
 		*t26 = *bRight
 		*t27 = *right
-	} /*line quern_gen.go:5377:1*/
+//line tensor.go:81:100000
+		{
+			threadX := threadX + 1
+			right := &rightRow[threadX]
+			a := &aRow[threadX]
+			bRight := &bRightRow[threadX]
+			sum := sumRow[threadX]
+			sum2 := sumRow2[threadX]
+			sum3 := sumRow3[threadX]
+			sum4 := sumRow4[threadX]
+			t24 := &t24Row[threadX]
+			t25 := &t25Row[threadX]
+			t26 := &t26Row[threadX]
+			t27 := &t27Row[threadX]
+			*t24 = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
+			*t25 = *a
+			*t26 = *bRight
+			*t27 = *right
+		}
+//line tensor.go:99:100000
+		{
+			threadX := threadX + 2
+			right := &rightRow[threadX]
+			a := &aRow[threadX]
+			bRight := &bRightRow[threadX]
+			sum := sumRow[threadX]
+			sum2 := sumRow2[threadX]
+			sum3 := sumRow3[threadX]
+			sum4 := sumRow4[threadX]
+			t24 := &t24Row[threadX]
+			t25 := &t25Row[threadX]
+			t26 := &t26Row[threadX]
+			t27 := &t27Row[threadX]
+			*t24 = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
+			*t25 = *a
+			*t26 = *bRight
+			*t27 = *right
+		}
+//line tensor.go:117
+		{
+			threadX := threadX + 3
+			right := &rightRow[threadX]
+			a := &aRow[threadX]
+			bRight := &bRightRow[threadX]
+			sum := sumRow[threadX]
+			sum2 := sumRow2[threadX]
+			sum3 := sumRow3[threadX]
+			sum4 := sumRow4[threadX]
+			t24 := &t24Row[threadX]
+			t25 := &t25Row[threadX]
+			t26 := &t26Row[threadX]
+			t27 := &t27Row[threadX]
+			*t24 = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
+			*t25 = *a
+			*t26 = *bRight
+			*t27 = *right
+		}
+	} /*line quern_gen.go:5831:1*/
 }
 
 //go:noinline
@@ -5386,7 +5840,7 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 
 	sumRow6 := (*[32]float32)(sums6[first6:])
 	sumRow7 := (*[32]float32)(sums7[first6:])
 	sumRow8 := (*[32]float32)(sums8[first6:])
-	for threadX := range 32 {
+	for threadX := 0; threadX < 32; threadX += 4 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
 		t24 := &t24Row[threadX]
@@ -5397,7 +5851,49 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 
 		/*line tensor.go:77*/ t32 := kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 		*left = *t24
 		*right = t32
-	} /*line quern_gen.go:5400:1*/
+//line tensor.go:80:100000
+		{
+			threadX := threadX + 1
+			left := &leftRow[threadX]
+			right := &rightRow[threadX]
+			t24 := &t24Row[threadX]
+			sum5 := sumRow5[threadX]
+			sum6 := sumRow6[threadX]
+			sum7 := sumRow7[threadX]
+			sum8 := sumRow8[threadX]
+			t32 := kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+			*left = *t24
+			*right = t32
+		}
+//line tensor.go:93:100000
+		{
+			threadX := threadX + 2
+			left := &leftRow[threadX]
+			right := &rightRow[threadX]
+			t24 := &t24Row[threadX]
+			sum5 := sumRow5[threadX]
+			sum6 := sumRow6[threadX]
+			sum7 := sumRow7[threadX]
+			sum8 := sumRow8[threadX]
+			t32 := kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+			*left = *t24
+			*right = t32
+		}
+//line tensor.go:106:100000
+		{
+			threadX := threadX + 3
+			left := &leftRow[threadX]
+			right := &rightRow[threadX]
+			t24 := &t24Row[threadX]
+			sum5 := sumRow5[threadX]
+			sum6 := sumRow6[threadX]
+			sum7 := sumRow7[threadX]
+			sum8 := sumRow8[threadX]
+			t32 := kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+			*left = *t24
+			*right = t32
+		}
+	} /*line quern_gen.go:5896:1*/
 }
 
 //go:noinline
@@ -5424,7 +5920,7 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 			/*line tensor.go:82*/ c[t38] = t41
 			/*line tensor.go:82*/ c[t40] = t42
 		}
-	} /*line quern_gen.go:5427:1*/
+	} /*line quern_gen.go:5923:1*/
 }
 
 func quernPlainSmallProduct(r *host2.Run) {
@@ -5518,17 +6014,35 @@ func quernHostSmallProduct(r *host2.Run) {
 				quernRow5SmallProduct(r, sums, first5, c, size, t18, size2, t182, size3, t183, size4, t184)
 			}
 		}
-	} /*line quern_gen.go:5521:1*/
+	} /*line quern_gen.go:6017:1*/
 }
 
 //go:noinline
 func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first int) {
 	sumRow := (*[32]kernel.Accumulator[float32])(sums[first:])
-	for threadX := range 32 {
+	for threadX := 0; threadX < 32; threadX += 4 {
 		sum := &sumRow[threadX]
 //line tensor.go:91
 		*sum = kernel.Accumulator[float32]{}
-	} /*line quern_gen.go:5531:1*/
+//line tensor.go:92:100000
+		{
+			threadX := threadX + 1
+			sum := &sumRow[threadX]
+			*sum = kernel.Accumulator[float32]{}
+		}
+//line tensor.go:97:100000
+		{
+			threadX := threadX + 2
+			sum := &sumRow[threadX]
+			*sum = kernel.Accumulator[float32]{}
+		}
+//line tensor.go:102:100000
+		{
+			threadX := threadX + 3
+			sum := &sumRow[threadX]
+			*sum = kernel.Accumulator[float32]{}
+		}
+	} /*line quern_gen.go:6045:1*/
 }
 
 //go:noinline
@@ -5571,7 +6085,7 @@ func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 i
 		}
 //line tensor.go:98
 		*fa = result0
-	} /*line quern_gen.go:5574:1*/
+	} /*line quern_gen.go:6088:1*/
 }
 
 //go:noinline
@@ -5618,7 +6132,7 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		*t82 = *fa
 		*t92 = fb
 		*t10 = *sum
-	} /*line quern_gen.go:5621:1*/
+	} /*line quern_gen.go:6135:1*/
 }
 
 //go:noinline
@@ -5628,7 +6142,7 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 	sumRow3 := (*[32]float32)(sums3[first4:])
 	sumRow4 := (*[32]float32)(sums4[first4:])
 	sumRow5 := (*[32]float32)(sums5[first4:])
-	for threadX := range 32 {
+	for threadX := 0; threadX < 32; threadX += 4 {
 		sum := &sumRow[threadX]
 		sum2 := sumRow2[threadX]
 		sum3 := sumRow3[threadX]
@@ -5636,7 +6150,37 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		sum5 := sumRow5[threadX]
 //line tensor.go:96
 		*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
-	} /*line quern_gen.go:5639:1*/
+//line tensor.go:97:100000
+		{
+			threadX := threadX + 1
+			sum := &sumRow[threadX]
+			sum2 := sumRow2[threadX]
+			sum3 := sumRow3[threadX]
+			sum4 := sumRow4[threadX]
+			sum5 := sumRow5[threadX]
+			*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+		}
+//line tensor.go:106:100000
+		{
+			threadX := threadX + 2
+			sum := &sumRow[threadX]
+			sum2 := sumRow2[threadX]
+			sum3 := sumRow3[threadX]
+			sum4 := sumRow4[threadX]
+			sum5 := sumRow5[threadX]
+			*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+		}
+//line tensor.go:115:100000
+		{
+			threadX := threadX + 3
+			sum := &sumRow[threadX]
+			sum2 := sumRow2[threadX]
+			sum3 := sumRow3[threadX]
+			sum4 := sumRow4[threadX]
+			sum5 := sumRow5[threadX]
+			*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+		}
+	} /*line quern_gen.go:6183:1*/
 }
 
 //go:noinline
@@ -5661,7 +6205,7 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		c[result010*8+result011] = v3
 		/*line tensor.go:98*/ v4 := sum[3]
 		c[result012*8+result013] = v4
-	} /*line quern_gen.go:5664:1*/
+	} /*line quern_gen.go:6208:1*/
 }
 
 func quernPlainGroupTiles(r *host2.Run) {
@@ -5803,17 +6347,34 @@ func quernHostGroupTiles(r *host2.Run) {
 				quernRow6GroupTiles(r, sums, first4, t2, t78, t1, size, m, n, c, t782, size2, t783, size3, t784, size4)
 			}
 		}
-	} /*line quern_gen.go:5806:1*/
+	} /*line quern_gen.go:6350:1*/
 }
 
 //go:noinline
 func quernRow1GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], first int) {
 	sumRow := (*[256][8]kernel.Accumulator[float32])(sums[first:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		sum := &sumRow[threadX]
 //line tensor.go:116
 		*sum = [8]kernel.Accumulator[float32]{}
-	} /*line quern_gen.go:5816:1*/
+		{
+			threadX := threadX + 1
+			sum := &sumRow[threadX]
+			*sum = [8]kernel.Accumulator[float32]{}
+		}
+//line tensor.go:122:100000
+		{
+			threadX := threadX + 2
+			sum := &sumRow[threadX]
+			*sum = [8]kernel.Accumulator[float32]{}
+		}
+//line tensor.go:127:100000
+		{
+			threadX := threadX + 3
+			sum := &sumRow[threadX]
+			*sum = [8]kernel.Accumulator[float32]{}
+		}
+	} /*line quern_gen.go:6377:1*/
 }
 
 //go:noinline
@@ -5823,7 +6384,7 @@ func quernRow2GroupTiles(r *host2.Run, same bool, maps []kernel.TileMap, t19 int
 		/*line tensor.go:118:100000*/ if same && threadX == 0 {
 			/*line tensor.go:118*/ host2.CopyTile(&maps[t19], t17, a, m, k, k, t1, t25)
 		}
-	} /*line quern_gen.go:5826:1*/
+	} /*line quern_gen.go:6387:1*/
 }
 
 //go:noinline
@@ -5849,7 +6410,7 @@ func quernRow3GroupTiles(r *host2.Run, same2 bool, maps []kernel.TileMap, t30 in
 		/*line tensor.go:125:100000*/ if same2 && threadX == 0 {
 			/*line tensor.go:119*/ host2.CopyTile(&maps[t30], t28, b, n, k, k, t2, t36)
 		}
-	} /*line quern_gen.go:5852:1*/
+	} /*line quern_gen.go:6413:1*/
 }
 
 //go:noinline
@@ -5864,7 +6425,7 @@ func quernRow4GroupTiles(r *host2.Run, givens []*[8]kernel.BFloat16, first2 int,
 		/*line tensor.go:121*/ given2 := &tileB[0]
 		givenRow[threadX] = given
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:5867:1*/
+	} /*line quern_gen.go:6428:1*/
 }
 
 //go:noinline
@@ -5968,7 +6529,7 @@ func quernRow5GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], fi
 		sum[7][1] = sum31
 		sum[7][2] = sum32
 		sum[7][3] = sum33
-	} /*line quern_gen.go:5971:1*/
+	} /*line quern_gen.go:6532:1*/
 }
 
 //go:noinline
@@ -6034,7 +6595,7 @@ func quernRow6GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], fi
 				c[at9+x4] = v4
 			}
 		}
-	} /*line quern_gen.go:6037:1*/
+	} /*line quern_gen.go:6598:1*/
 }
 
 func quernPlainZoom(r *host2.Run) {
@@ -6112,7 +6673,7 @@ func quernRow1Zoom(r *host2.Run, base int, w int, y int, h int, image kernel.Tex
 		t4 := v
 		/*line texture.go:15*/ result := image.Sample(t3, t4)
 		/*line texture.go:15*/ out[start+x] = result
-	} /*line quern_gen.go:6115:1*/
+	} /*line quern_gen.go:6676:1*/
 }
 
 func quernPlainEdges(r *host2.Run) {
@@ -6160,7 +6721,7 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base int, y i
 			/*line texture.go:24*/ result05 := image.Fetch(t8, y)
 			/*line texture.go:24*/ out[y*result03+x] = result04 - result05
 		}
-	} /*line quern_gen.go:6163:1*/
+	} /*line quern_gen.go:6724:1*/
 }
 
 func quernPlainAddHalves(r *host2.Run) {
@@ -6214,7 +6775,7 @@ func quernRow1AddHalves(r *host2.Run, base int, x []kernel.Float16, y []kernel.F
 			result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
 			/*line types.go:14*/ y[i] = result0
 		}
-	} /*line quern_gen.go:6217:1*/
+	} /*line quern_gen.go:6778:1*/
 }
 
 func quernPlainNorm(r *host2.Run) {
@@ -6278,7 +6839,7 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 			}
 			/*line types.go:27:120000*/ out[i] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum - 0))))
 		}
-	} /*line quern_gen.go:6281:1*/
+	} /*line quern_gen.go:6842:1*/
 }
 
 func quernPlainLimitHalves(r *host2.Run) {
@@ -6352,7 +6913,7 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 				/*line types.go:43*/ x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32()))))
 			}
 		}
-	} /*line quern_gen.go:6355:1*/
+	} /*line quern_gen.go:6916:1*/
 }
 
 func quernPlainScaleAny_float32(r *host2.Run) {
@@ -6404,7 +6965,7 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, w
 			/*line types.go:57*/ result0 := scaled[float32](a, t2)
 			/*line types.go:57*/ x[i] = result0
 		}
-	} /*line quern_gen.go:6407:1*/
+	} /*line quern_gen.go:6968:1*/
 }
 
 func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
@@ -6456,7 +7017,7 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 			/*line types.go:57*/ result0 := scaled[kernel.Float16](a, t2)
 			/*line types.go:57*/ x[i] = result0
 		}
-	} /*line quern_gen.go:6459:1*/
+	} /*line quern_gen.go:7020:1*/
 }
 
 func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
@@ -6508,7 +7069,7 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 			/*line types.go:57*/ result0 := scaled[kernel.BFloat16](a, t2)
 			/*line types.go:57*/ x[i] = result0
 		}
-	} /*line quern_gen.go:6511:1*/
+	} /*line quern_gen.go:7072:1*/
 }
 
 func quernPlainJulia(r *host2.Run) {
@@ -6576,7 +7137,7 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 			t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
 			v = complex(t3+real(c), t4+imag(c))
 		}
-	} /*line quern_gen.go:6579:1*/
+	} /*line quern_gen.go:7140:1*/
 }
 
 func quernPlainImpedance(r *host2.Run) {
@@ -6650,7 +7211,7 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 			t14 := quotient2
 			/*line types.go:79*/ z[i] = complex(float32(real(t14)), float32(imag(t14)))
 		}
-	} /*line quern_gen.go:6653:1*/
+	} /*line quern_gen.go:7214:1*/
 }
 
 func quernPlainPush(r *host2.Run) {
@@ -6704,7 +7265,7 @@ func quernRow1Push(r *host2.Run, base int, position []kernel.Vec4[float32], velo
 			/*line types.go:88*/ result0 := position[i].AddScaled(dt, t2)
 			/*line types.go:88*/ position[i] = result0
 		}
-	} /*line quern_gen.go:6707:1*/
+	} /*line quern_gen.go:7268:1*/
 }
 
 func quernPlainShade(r *host2.Run) {
@@ -6768,7 +7329,7 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 			/*line types.go:99*/ result03 := result02.Dot(light)
 			/*line types.go:99*/ out[i] = max(0, result03)
 		}
-	} /*line quern_gen.go:6771:1*/
+	} /*line quern_gen.go:7332:1*/
 }
 
 func quernPlainWidest(r *host2.Run) {
@@ -6834,7 +7395,7 @@ func quernRow1Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:121*/ best = &rows[i][0]
 		}
 		/*line types.go:123:120000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:6837:1*/
+	} /*line quern_gen.go:7398:1*/
 }
 
 //go:noinline
@@ -6951,7 +7512,7 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			}
 		}
 		/*line types.go:127:120000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:6954:1*/
+	} /*line quern_gen.go:7515:1*/
 }
 
 //go:noinline
@@ -7002,7 +7563,7 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			}
 		}
 		/*line types.go:127:120000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:7005:1*/
+	} /*line quern_gen.go:7566:1*/
 }
 
 //go:noinline
@@ -7033,7 +7594,7 @@ func quernRow4Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:127*/ out[i] = *best
 			out[i].Counts[2]++
 		}
-	} /*line quern_gen.go:7036:1*/
+	} /*line quern_gen.go:7597:1*/
 }
 
 func quernPlainFilter(r *host2.Run) {
@@ -7086,7 +7647,7 @@ func quernRow1Filter(r *host2.Run, sums []float32, width int, base int, radius i
 			sum = 0
 		}
 		/*line types.go:162*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:7089:1*/
+	} /*line quern_gen.go:7650:1*/
 }
 
 //go:noinline
@@ -7119,7 +7680,7 @@ func quernRow2Filter(r *host2.Run, sums []float32, width int, base int, radius i
 			/*line types.go:155*/ sum += taps[k+2] * in[i+k]
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:7122:1*/
+	} /*line quern_gen.go:7683:1*/
 }
 
 //go:noinline
@@ -7176,7 +7737,7 @@ func quernRow3Filter(r *host2.Run, sums []float32, width int, base int, radius i
 			}
 			/*line types.go:163*/ out[i] = gain * sum
 		}
-	} /*line quern_gen.go:7179:1*/
+	} /*line quern_gen.go:7740:1*/
 }
 
 func quernPlainQuantize(r *host2.Run) {
@@ -7230,7 +7791,7 @@ func quernRow1Quantize(r *host2.Run, base int, x []float32, out []kernel.Float8E
 			/*line types.go:171*/ result0 := kernel.ToFloat8E4M3[float32](t1)
 			/*line types.go:171*/ out[i] = result0
 		}
-	} /*line quern_gen.go:7233:1*/
+	} /*line quern_gen.go:7794:1*/
 }
 
 func quernPlainWarpSums(r *host2.Run) {
@@ -7278,7 +7839,7 @@ func quernHostWarpSums(r *host2.Run) {
 				quernRow3WarpSums(r, t2s, first3, dimX, scanAdds, base, x, all, upTo, count2, same2)
 			}
 		}
-	} /*line quern_gen.go:7281:1*/
+	} /*line quern_gen.go:7842:1*/
 }
 
 //go:noinline
@@ -7307,14 +7868,14 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first int, dimX int, base int
 			v = x[i]
 		}
 		/*line warp.go:18:130000*/ vRow[threadX] = v
-	} /*line quern_gen.go:7310:1*/
+	} /*line quern_gen.go:7871:1*/
 }
 
 //go:noinline
 func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2 int, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
-	/*line warp.go:18*/ copy(t2Row, reduceAddRow) /*line quern_gen.go:7317:1*/
+	/*line warp.go:18*/ copy(t2Row, reduceAddRow) /*line quern_gen.go:7878:1*/
 }
 
 //go:noinline
@@ -7360,7 +7921,7 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3 int, dimX int, scanAd
 			/*line warp.go:20*/ all[i] = t9
 			/*line warp.go:20*/ upTo[i] = t10
 		}
-	} /*line quern_gen.go:7363:1*/
+	} /*line quern_gen.go:7924:1*/
 }
 
 func quernPlainBlockSum(r *host2.Run) {
@@ -7391,7 +7952,7 @@ func quernHostBlockSum(r *host2.Run) {
 	var reduceAddOf [1]float32
 	var reduceAdd2 float32
 	var p2 float32
-	threads10 := r.BlockDim.Count()
+	threads11 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line warp.go:31*/ iFirst = blockX * 256
@@ -7427,13 +7988,12 @@ func quernHostBlockSum(r *host2.Run) {
 		/*line warp.go:34:130000*/ host2.ReduceAdd(reduceAdds, ss)
 		/*line warp.go:35:130000*/ for threadZ := range 1 {
 			/*line warp.go:36:130000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 256
 				quernRow4BlockSum(r, reduceAdds, first4, partial)
 			}
 		}
-		/*line warp.go:42:130000*/ for first5 := 0; first5 < threads10; first5 += 32 {
-			lanes := min(32, threads10-first5)
+		/*line warp.go:41:130000*/ for first5 := 0; first5 < threads11; first5 += 32 {
+			lanes := min(32, threads11-first5)
 			/*line warp.go:39:130000*/ if first5>>5 == 0 {
 //line warp.go:40:130000
 				{
@@ -7444,7 +8004,7 @@ func quernHostBlockSum(r *host2.Run) {
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow5BlockSum(r, ps, at5, n, partial, startX)
+					quernRow5BlockSum(r, ps, at5, partial, startX)
 				}
 				/*line warp.go:44:130000*/ host2.ReduceAdd(reduceAddOf[:], ps[first5:][:lanes])
 				reduceAdd2 = reduceAddOf[0]
@@ -7458,18 +8018,18 @@ func quernHostBlockSum(r *host2.Run) {
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow6BlockSum(r, sum, p2, n, startX)
+					quernRow6BlockSum(r, sum, p2, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:7465:1*/
+	} /*line quern_gen.go:8025:1*/
 }
 
 //go:noinline
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := (*[256]float32)(ss[first:])
 //line warp.go:30
-	*sRow = [256]float32{} /*line quern_gen.go:7472:1*/
+	*sRow = [256]float32{} /*line quern_gen.go:8032:1*/
 }
 
 //go:noinline
@@ -7498,7 +8058,7 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at i
 		/*line warp.go:32*/ s += x[at3+threadX]
 		/*line warp.go:32*/ s += x[at4+threadX]
 		sRow[threadX] = s
-	} /*line quern_gen.go:7501:1*/
+	} /*line quern_gen.go:8061:1*/
 }
 
 //go:noinline
@@ -7527,40 +8087,25 @@ func quernRow3BlockSum(r *host2.Run, ss []float32, first3 int, iFirst2 int, x []
 			s += x[iFirst2+threadX]
 		}
 		/*line warp.go:34:130000*/ sRow[threadX] = s
-	} /*line quern_gen.go:7530:1*/
+	} /*line quern_gen.go:8090:1*/
 }
 
 //go:noinline
 func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *[8]float32) {
 	reduceAddRow := (*[256]float32)(reduceAdds[first4:])
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
 		/*line warp.go:34*/ s2 := reduceAdd
 		/*line warp.go:35:130000*/ if threadX&31 == 0 {
 			partial[threadX>>5] = s2
 		}
-	} /*line quern_gen.go:7543:1*/
+	} /*line quern_gen.go:8102:1*/
 }
 
 //go:noinline
-func quernRow5BlockSum(r *host2.Run, ps []float32, at5 int, n int, partial *[8]float32, startX int) {
-	pRow := ps[at5:][:n]
-	count3 := n
-	if count3 <= 8 {
-		row6 := partial[:count3]
-		pRow2 := pRow[:][:count3]
-		for lane := range count3 {
-//line warp.go:40
-			var p float32
-			/*line warp.go:41:130000*/ if lane < 8 {
-				p = row6[lane]
-			}
-			/*line warp.go:44:130000*/ pRow2[lane] = p
-		}
-		/*line warp.go:46:130000*/ return
-	}
-	/*line warp.go:48*/ for lane := range n {
+func quernRow5BlockSum(r *host2.Run, ps []float32, at5 int, partial *[8]float32, startX int) {
+	pRow := (*[32]float32)(ps[at5:])
+	for lane := range 32 {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 //line warp.go:40
@@ -7569,16 +8114,16 @@ func quernRow5BlockSum(r *host2.Run, ps []float32, at5 int, n int, partial *[8]f
 			p = partial[lane]
 		}
 		/*line warp.go:44:130000*/ pRow[lane] = p
-	} /*line quern_gen.go:7572:1*/
+	} /*line quern_gen.go:8117:1*/
 }
 
 //go:noinline
-func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, n int, startX int) {
-	for lane := 0; lane < min(1, n); lane++ {
+func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, startX int) {
+	for lane := 0; lane < min(1, 32); lane++ {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		/*line warp.go:46*/ kernel.AtomicAdd(&sum[0], p2)
-	} /*line quern_gen.go:7581:1*/
+	} /*line quern_gen.go:8126:1*/
 }
 
 func quernPlainCompact(r *host2.Run) {
@@ -7629,7 +8174,7 @@ func quernHostCompact(r *host2.Run) {
 				quernRow3Compact(r, keeps, first3, dimX, masks, shuffles, c, out, x, base, count3, same2)
 			}
 		}
-	} /*line quern_gen.go:7632:1*/
+	} /*line quern_gen.go:8177:1*/
 }
 
 //go:noinline
@@ -7650,7 +8195,7 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first int, dimX int, base int,
 		i := base + threadX
 		/*line warp.go:57*/ keep := i < len(x) && x[i] >= 0
 		keepRow[threadX] = keep
-	} /*line quern_gen.go:7653:1*/
+	} /*line quern_gen.go:8198:1*/
 }
 
 //go:noinline
@@ -7670,7 +8215,7 @@ func quernRow2Compact(r *host2.Run, ballots []uint32, first2 int, dimX int, mask
 		/*line warp.go:63:130000*/ t3 := base2
 		maskRow[threadX] = mask
 		t3Row[threadX] = t3
-	} /*line quern_gen.go:7673:1*/
+	} /*line quern_gen.go:8218:1*/
 }
 
 //go:noinline
@@ -7707,7 +8252,7 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3 int, dimX int, masks []
 			below := mask & (c<<((threadX+first3)&31) - 1)
 			out[int(base3)+bits.OnesCount32(below)] = x[i]
 		}
-	} /*line quern_gen.go:7710:1*/
+	} /*line quern_gen.go:8255:1*/
 }
 
 func quernPlainShuffles(r *host2.Run) {
@@ -7779,7 +8324,7 @@ func quernHostShuffles(r *host2.Run) {
 				quernRow6Shuffles(r, os, first6, shuffles2)
 			}
 		}
-	} /*line quern_gen.go:7782:1*/
+	} /*line quern_gen.go:8327:1*/
 }
 
 //go:noinline
@@ -7814,7 +8359,7 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s []
 		vRow[threadX] = v
 		oRow[threadX] = o
 		t4Row[threadX] = t4
-	} /*line quern_gen.go:7817:1*/
+	} /*line quern_gen.go:8362:1*/
 }
 
 //go:noinline
@@ -7831,7 +8376,7 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 		/*line warp.go:75*/ o[0] = shuffle
 		t6 := v
 		t6Row[threadX] = t6
-	} /*line quern_gen.go:7834:1*/
+	} /*line quern_gen.go:8379:1*/
 }
 
 //go:noinline
@@ -7848,7 +8393,7 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 		/*line warp.go:76*/ o[1] = shuffleUp
 		t8 := v
 		t8Row[threadX] = t8
-	} /*line quern_gen.go:7851:1*/
+	} /*line quern_gen.go:8396:1*/
 }
 
 //go:noinline
@@ -7865,7 +8410,7 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 		/*line warp.go:77*/ o[2] = shuffleDown
 		t10 := v
 		t10Row[threadX] = t10
-	} /*line quern_gen.go:7868:1*/
+	} /*line quern_gen.go:8413:1*/
 }
 
 //go:noinline
@@ -7886,7 +8431,7 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 		given := t13 & 31
 		t12Row[threadX] = t12
 		givenRow[threadX] = given
-	} /*line quern_gen.go:7889:1*/
+	} /*line quern_gen.go:8434:1*/
 }
 
 //go:noinline
@@ -7898,7 +8443,7 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
 		/*line warp.go:79*/ o[4] = shuffle2
-	} /*line quern_gen.go:7901:1*/
+	} /*line quern_gen.go:8446:1*/
 }
 
 func quernPlainAgreements(r *host2.Run) {
@@ -7955,7 +8500,7 @@ func quernHostAgreements(r *host2.Run) {
 			{
 				at, n, startX := first4, lanes, first4
 				_, _, _ = at, n, startX
-				quernRow4Agreements(r, anys, at, n, t8s)
+				quernRow4Agreements(r, anys, at, t8s)
 			}
 			/*line warp.go:98:130000*/ if t8s[first4] {
 //line warp.go:99:130000
@@ -7967,7 +8512,7 @@ func quernHostAgreements(r *host2.Run) {
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow5Agreements(r, givens4, at, n, keys, base, startX)
+					quernRow5Agreements(r, givens4, at, keys, base, startX)
 				}
 				/*line warp.go:109:130000*/ host2.All(allOf[:], givens4[first4:][:lanes])
 				all = allOf[0]
@@ -7975,10 +8520,10 @@ func quernHostAgreements(r *host2.Run) {
 				{
 					at, n, startX := first4, lanes, first4
 					_, _, _ = at, n, startX
-					quernRow6Agreements(r, t8s, at, n, all)
+					quernRow6Agreements(r, t8s, at, all)
 				}
 			}
-//line warp.go:117
+//line warp.go:117:130000
 			{
 				at, n, startX := first4, lanes, first4
 				_, _, _ = at, n, startX
@@ -7987,10 +8532,10 @@ func quernHostAgreements(r *host2.Run) {
 				threadZ := 0 // no constant, by which Go would not divide
 				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-				quernRow7Agreements(r, t8s, at, n, zero, base, startX)
+				quernRow7Agreements(r, t8s, at, zero, base, startX)
 			}
 		}
-	} /*line quern_gen.go:7993:1*/
+	} /*line quern_gen.go:8538:1*/
 }
 
 //go:noinline
@@ -8006,7 +8551,7 @@ func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32
 		i := base + threadX
 		/*line warp.go:88*/ given := keys[i]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:8009:1*/
+	} /*line quern_gen.go:8554:1*/
 }
 
 //go:noinline
@@ -8034,7 +8579,7 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 		_ = single[i]
 		/*line warp.go:89*/ given2 := keys[i]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:8037:1*/
+	} /*line quern_gen.go:8582:1*/
 }
 
 //go:noinline
@@ -8044,62 +8589,104 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []b
 	if base >= 0 && 64 <= len(single)-base && 64 <= len(keys)-base {
 		row5 := (*[64]bool)(single[base:])
 		row6 := (*[64]uint32)(keys[base:])
-		for threadX := range 64 {
+		for threadX := 0; threadX < 64; threadX += 4 {
 			matchAll := matchAllRow[threadX]
 			/*line warp.go:89*/ row5[threadX] = matchAll
 			given3 := row6[threadX] == 0
 			givenRow3[threadX] = given3
+//line warp.go:92:130000
+			{
+				threadX := threadX + 1
+				matchAll := matchAllRow[threadX]
+				row5[threadX] = matchAll
+				given3 := row6[threadX] == 0
+				givenRow3[threadX] = given3
+			}
+//line warp.go:99:130000
+			{
+				threadX := threadX + 2
+				matchAll := matchAllRow[threadX]
+				row5[threadX] = matchAll
+				given3 := row6[threadX] == 0
+				givenRow3[threadX] = given3
+			}
+//line warp.go:106:130000
+			{
+				threadX := threadX + 3
+				matchAll := matchAllRow[threadX]
+				row5[threadX] = matchAll
+				given3 := row6[threadX] == 0
+				givenRow3[threadX] = given3
+			}
 		}
-		/*line warp.go:93:130000*/ return
+		/*line warp.go:114:130000*/ return
 	}
-	/*line warp.go:95:130000*/ for threadX := range 64 {
+	/*line warp.go:116:130000*/ for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		matchAll := matchAllRow[threadX]
 		i := base + threadX
 		/*line warp.go:89*/ single[i] = matchAll
 		given3 := keys[i] == 0
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:8062:1*/
+	} /*line quern_gen.go:8631:1*/
 }
 
 //go:noinline
-func quernRow4Agreements(r *host2.Run, anys []bool, at int, n int, t8s []bool) {
-	anyRow := anys[at:][:n]
-	t8Row := t8s[at:][:n]
-	/*line warp.go:90*/ copy(t8Row, anyRow) /*line quern_gen.go:8069:1*/
+func quernRow4Agreements(r *host2.Run, anys []bool, at int, t8s []bool) {
+	anyRow := (*[32]bool)(anys[at:])
+	t8Row := (*[32]bool)(t8s[at:])
+	/*line warp.go:90*/ copy(t8Row[:], anyRow[:]) /*line quern_gen.go:8638:1*/
 }
 
 //go:noinline
-func quernRow5Agreements(r *host2.Run, givens4 []bool, at int, n int, keys []uint32, base int, startX int) {
-	givenRow4 := givens4[at:][:n]
-	for lane := range n {
+func quernRow5Agreements(r *host2.Run, givens4 []bool, at int, keys []uint32, base int, startX int) {
+	givenRow4 := (*[32]bool)(givens4[at:])
+	for lane := range 32 {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line warp.go:90*/ given4 := keys[i] == 0
 		givenRow4[lane] = given4
-	} /*line quern_gen.go:8081:1*/
+	} /*line quern_gen.go:8650:1*/
 }
 
 //go:noinline
-func quernRow6Agreements(r *host2.Run, t8s []bool, at int, n int, all bool) {
-	t8Row := t8s[at:][:n]
-	for lane := range n {
+func quernRow6Agreements(r *host2.Run, t8s []bool, at int, all bool) {
+	t8Row := (*[32]bool)(t8s[at:])
+	for lane := 0; lane < 32; lane += 4 {
 		/*line warp.go:90*/ t8 := !all
 		t8Row[lane] = t8
-	} /*line quern_gen.go:8090:1*/
+//line warp.go:92:130000
+		{
+			lane := lane + 1
+			t8 := !all
+			t8Row[lane] = t8
+		}
+//line warp.go:97:130000
+		{
+			lane := lane + 2
+			t8 := !all
+			t8Row[lane] = t8
+		}
+//line warp.go:102:130000
+		{
+			lane := lane + 3
+			t8 := !all
+			t8Row[lane] = t8
+		}
+	} /*line quern_gen.go:8677:1*/
 }
 
 //go:noinline
-func quernRow7Agreements(r *host2.Run, t8s []bool, at int, n int, zero []bool, base int, startX int) {
-	t8Row := t8s[at:][:n]
-	for lane := range n {
+func quernRow7Agreements(r *host2.Run, t8s []bool, at int, zero []bool, base int, startX int) {
+	t8Row := (*[32]bool)(t8s[at:])
+	for lane := range 32 {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		t8 := t8Row[lane]
 		i := base + threadX
 		/*line warp.go:90*/ zero[i] = t8
-	} /*line quern_gen.go:8102:1*/
+	} /*line quern_gen.go:8689:1*/
 }
 
 func quernPlainBounds(r *host2.Run) {
@@ -8176,7 +8763,7 @@ func quernHostBounds(r *host2.Run) {
 				quernRow7Bounds(r, lows, first7, highs, ands, ors, xors, scanExclusiveAdds, out)
 			}
 		}
-	} /*line quern_gen.go:8179:1*/
+	} /*line quern_gen.go:8766:1*/
 }
 
 //go:noinline
@@ -8191,14 +8778,14 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 		r.ThreadIdx.X = threadX
 		/*line warp.go:97*/ v := x[threadX]
 		vRow[threadX] = v
-	} /*line quern_gen.go:8194:1*/
+	} /*line quern_gen.go:8781:1*/
 }
 
 //go:noinline
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := (*[32]uint32)(reduceMins[first2:])
 	t2Row := (*[32]uint32)(t2s[first2:])
-	/*line warp.go:98*/ copy(t2Row[:], reduceMinRow[:]) /*line quern_gen.go:8201:1*/
+	/*line warp.go:98*/ copy(t2Row[:], reduceMinRow[:]) /*line quern_gen.go:8788:1*/
 }
 
 //go:noinline
@@ -8207,7 +8794,7 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs []uint32
 	reduceMaxRow := (*[32]uint32)(reduceMaxs[first3:])
 	lowRow := (*[32]uint32)(lows[first3:])
 	highRow := (*[32]uint32)(highs[first3:])
-	for threadX := range 32 {
+	for threadX := 0; threadX < 32; threadX += 4 {
 		t2 := t2Row[threadX]
 		reduceMax := reduceMaxRow[threadX]
 		/*line warp.go:98*/ t4 := reduceMax
@@ -8215,21 +8802,54 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs []uint32
 		high := t4
 		lowRow[threadX] = low
 		highRow[threadX] = high
-	} /*line quern_gen.go:8218:1*/
+//line warp.go:103:130000
+		{
+			threadX := threadX + 1
+			t2 := t2Row[threadX]
+			reduceMax := reduceMaxRow[threadX]
+			t4 := reduceMax
+			low := t2
+			high := t4
+			lowRow[threadX] = low
+			highRow[threadX] = high
+		}
+//line warp.go:113:130000
+		{
+			threadX := threadX + 2
+			t2 := t2Row[threadX]
+			reduceMax := reduceMaxRow[threadX]
+			t4 := reduceMax
+			low := t2
+			high := t4
+			lowRow[threadX] = low
+			highRow[threadX] = high
+		}
+//line warp.go:123:130000
+		{
+			threadX := threadX + 3
+			t2 := t2Row[threadX]
+			reduceMax := reduceMaxRow[threadX]
+			t4 := reduceMax
+			low := t2
+			high := t4
+			lowRow[threadX] = low
+			highRow[threadX] = high
+		}
+	} /*line quern_gen.go:8838:1*/
 }
 
 //go:noinline
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := (*[32]uint32)(reduceAnds[first4:])
 	t6Row := (*[32]uint32)(t6s[first4:])
-	/*line warp.go:99*/ copy(t6Row[:], reduceAndRow[:]) /*line quern_gen.go:8225:1*/
+	/*line warp.go:99*/ copy(t6Row[:], reduceAndRow[:]) /*line quern_gen.go:8845:1*/
 }
 
 //go:noinline
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := (*[32]uint32)(reduceOrs[first5:])
 	t8Row := (*[32]uint32)(t8s[first5:])
-	/*line warp.go:99*/ copy(t8Row[:], reduceOrRow[:]) /*line quern_gen.go:8232:1*/
+	/*line warp.go:99*/ copy(t8Row[:], reduceOrRow[:]) /*line quern_gen.go:8852:1*/
 }
 
 //go:noinline
@@ -8240,7 +8860,7 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s []uint32, reduc
 	andRow := (*[32]uint32)(ands[first6:])
 	orRow := (*[32]uint32)(ors[first6:])
 	xorRow := (*[32]uint32)(xors[first6:])
-	for threadX := range 32 {
+	for threadX := 0; threadX < 32; threadX += 4 {
 		t6 := t6Row[threadX]
 		t8 := t8Row[threadX]
 		reduceXor := reduceXorRow[threadX]
@@ -8251,7 +8871,49 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s []uint32, reduc
 		andRow[threadX] = and
 		orRow[threadX] = or
 		xorRow[threadX] = xor
-	} /*line quern_gen.go:8254:1*/
+//line warp.go:106:130000
+		{
+			threadX := threadX + 1
+			t6 := t6Row[threadX]
+			t8 := t8Row[threadX]
+			reduceXor := reduceXorRow[threadX]
+			t10 := reduceXor
+			and := t6
+			or := t8
+			xor := t10
+			andRow[threadX] = and
+			orRow[threadX] = or
+			xorRow[threadX] = xor
+		}
+//line warp.go:119:130000
+		{
+			threadX := threadX + 2
+			t6 := t6Row[threadX]
+			t8 := t8Row[threadX]
+			reduceXor := reduceXorRow[threadX]
+			t10 := reduceXor
+			and := t6
+			or := t8
+			xor := t10
+			andRow[threadX] = and
+			orRow[threadX] = or
+			xorRow[threadX] = xor
+		}
+//line warp.go:132:130000
+		{
+			threadX := threadX + 3
+			t6 := t6Row[threadX]
+			t8 := t8Row[threadX]
+			reduceXor := reduceXorRow[threadX]
+			t10 := reduceXor
+			and := t6
+			or := t8
+			xor := t10
+			andRow[threadX] = and
+			orRow[threadX] = or
+			xorRow[threadX] = xor
+		}
+	} /*line quern_gen.go:8916:1*/
 }
 
 //go:noinline
@@ -8291,7 +8953,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs []uint32, an
 			/*line warp.go:102*/ out[4] = t22
 			/*line warp.go:102*/ out[5] = t23
 		}
-	} /*line quern_gen.go:8294:1*/
+	} /*line quern_gen.go:8956:1*/
 }
 
 func quernPlainReversed(r *host2.Run) {
@@ -8331,7 +8993,7 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line warp.go:112*/ tile[threadX] = x[i]
-	} /*line quern_gen.go:8334:1*/
+	} /*line quern_gen.go:8996:1*/
 }
 
 //go:noinline
@@ -8348,7 +9010,7 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line warp.go:114*/ x[i] = tile[threadX^31]
-	} /*line quern_gen.go:8351:1*/
+	} /*line quern_gen.go:9013:1*/
 }
 
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
@@ -8380,17 +9042,16 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 	/*line actor.go:26:140000*/ host2.ReduceAdd(reduceAdds, givens)
 	/*line actor.go:27:140000*/ for threadZ := range 1 {
 		/*line actor.go:28:140000*/ for threadY := range 1 {
-			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 			first2 := (threadZ*1 + threadY) * 64
 			quernRow2Summarise(r, reduceAdds, first2, sums)
 		}
 	}
-	/*line actor.go:34:140000*/ for threadZ := range 1 {
-		/*line actor.go:35:140000*/ for threadY := range 1 {
+	/*line actor.go:33:140000*/ for threadZ := range 1 {
+		/*line actor.go:34:140000*/ for threadY := range 1 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 			quernRow3Summarise(r, state, sums, out, result0, action)
 		}
-	} /*line quern_gen.go:8393:1*/
+	} /*line quern_gen.go:9054:1*/
 }
 
 //go:noinline
@@ -8400,20 +9061,19 @@ func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) 
 		r.ThreadIdx.X = threadX
 		/*line actor.go:26*/ given := in.Values[threadX]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:8403:1*/
+	} /*line quern_gen.go:9064:1*/
 }
 
 //go:noinline
 func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2]float32) {
 	reduceAddRow := (*[64]float32)(reduceAdds[first2:])
 	for threadX := range 64 {
-		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
 		/*line actor.go:26*/ sum := reduceAdd
 		/*line actor.go:27:140000*/ if threadX&31 == 0 {
 			sums[threadX>>5] = sum
 		}
-	} /*line quern_gen.go:8416:1*/
+	} /*line quern_gen.go:9076:1*/
 }
 
 //go:noinline
@@ -8432,7 +9092,7 @@ func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *sum
 //line actor.go:24
 			*action = result0
 		}
-	} /*line quern_gen.go:8435:1*/
+	} /*line quern_gen.go:9095:1*/
 }
 
 func quernHostLongerReduceParts(r *host2.Run) {
@@ -8557,7 +9217,7 @@ func quernHostLongerReduceParts(r *host2.Run) {
 						threadZ := 0 // no constant, by which Go would not divide
 						_ = threadZ
 						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow8LongerReduceParts(r, counts, at, n, counts3, vs3, partial, startX)
+						quernRow8LongerReduceParts(r, counts, at, counts3, vs3, partial, startX)
 					}
 					/*line :201:150000*/ switch {
 //line :202:150000
@@ -8567,7 +9227,7 @@ func quernHostLongerReduceParts(r *host2.Run) {
 							{
 								at, n, startX := first9, lanes, first9
 								_, _, _ = at, n, startX
-								quernRow9LongerReduceParts(r, vs3, at, n, results2)
+								quernRow9LongerReduceParts(r, vs3, at, results2)
 							}
 							/*line :206:150000*/ break
 						}
@@ -8581,14 +9241,14 @@ func quernHostLongerReduceParts(r *host2.Run) {
 							{
 								at, n, startX := first9, lanes, first9
 								_, _, _ = at, n, startX
-								quernRow10LongerReduceParts(r, vs3, at, n, t3s2, shuffleDowns4, givens3)
+								quernRow10LongerReduceParts(r, vs3, at, t3s2, shuffleDowns4, givens3)
 							}
 							/*line :210:150000*/ host2.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], t25)
 //line :211:150000
 							{
 								at, n, startX := first9, lanes, first9
 								_, _, _ = at, n, startX
-								quernRow11LongerReduceParts(r, t3s2, at, n, shuffleDowns4, shuffleDowns5, givens4)
+								quernRow11LongerReduceParts(r, t3s2, at, shuffleDowns4, shuffleDowns5, givens4)
 							}
 							/*line :216:150000*/ host2.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], t25)
 							start2 := 2*d2 - 1
@@ -8601,21 +9261,21 @@ func quernHostLongerReduceParts(r *host2.Run) {
 								threadZ := 0 // no constant, by which Go would not divide
 								_ = threadZ
 								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow12LongerReduceParts(r, counts3, at, n, vs3, shuffleDowns4, shuffleDowns6, d2, group2, start2, startX)
+								quernRow12LongerReduceParts(r, counts3, at, vs3, shuffleDowns4, shuffleDowns6, d2, group2, start2, startX)
 							}
 						}
 //line :229:150000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
-							quernRow13LongerReduceParts(r, vs3, at, n, results2)
+							quernRow13LongerReduceParts(r, vs3, at, results2)
 						}
 					}
 //line :235:150000
 					{
 						at, n, startX := first9, lanes, first9
 						_, _, _ = at, n, startX
-						quernRow14LongerReduceParts(r, results2, at, n, vs2)
+						quernRow14LongerReduceParts(r, results2, at, vs2)
 					}
 				}
 //line :241:150000
@@ -8627,11 +9287,11 @@ func quernHostLongerReduceParts(r *host2.Run) {
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow15LongerReduceParts(r, vs2, at, n, out, blockX, startX)
+					quernRow15LongerReduceParts(r, vs2, at, out, blockX, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:8634:1*/
+	} /*line quern_gen.go:9294:1*/
 }
 
 //go:noinline
@@ -8820,14 +9480,14 @@ func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:8823:1*/
+	} /*line quern_gen.go:9483:1*/
 }
 
 //go:noinline
 func quernRow2LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8830:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9490:1*/
 }
 
 //go:noinline
@@ -8836,7 +9496,7 @@ func quernRow3LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first4 
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first4:])
 	givenRow := (*[256]float32)(givens[first4:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		v3 := vRow[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:204*/ t1 := v3
 		t3 := t1
@@ -8845,7 +9505,40 @@ func quernRow3LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first4 
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:8848:1*/
+		{
+			threadX := threadX + 1
+			v3 := vRow[threadX]
+			t1 := v3
+			t3 := t1
+			shuffleDown := kernel.Vec2[float32]{}
+			given := t3.X
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 2
+			v3 := vRow[threadX]
+			t1 := v3
+			t3 := t1
+			shuffleDown := kernel.Vec2[float32]{}
+			given := t3.X
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 3
+			v3 := vRow[threadX]
+			t1 := v3
+			t3 := t1
+			shuffleDown := kernel.Vec2[float32]{}
+			given := t3.X
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+	} /*line quern_gen.go:9541:1*/
 }
 
 //go:noinline
@@ -8854,7 +9547,7 @@ func quernRow4LongerReduceParts(r *host2.Run, t3s []kernel.Vec2[float32], first5
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
 	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first5:])
 	givenRow2 := (*[256]float32)(givens2[first5:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
@@ -8862,7 +9555,39 @@ func quernRow4LongerReduceParts(r *host2.Run, t3s []kernel.Vec2[float32], first5
 		given2 := t3.Y
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:8865:1*/
+		{
+			threadX := threadX + 1
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.X = shuffleDown2
+			given2 := t3.Y
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+//line :218:150000
+		{
+			threadX := threadX + 2
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.X = shuffleDown2
+			given2 := t3.Y
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+//line :228:150000
+		{
+			threadX := threadX + 3
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.X = shuffleDown2
+			given2 := t3.Y
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+	} /*line quern_gen.go:9590:1*/
 }
 
 //go:noinline
@@ -8888,14 +9613,14 @@ func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs []ke
 		}
 		/*line :209:150000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:8891:1*/
+	} /*line quern_gen.go:9616:1*/
 }
 
 //go:noinline
 func quernRow6LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8898:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9623:1*/
 }
 
 //go:noinline
@@ -8910,15 +9635,15 @@ func quernRow7LongerReduceParts(r *host2.Run, results []kernel.Vec2[float32], fi
 			partial[threadX/32] = v4
 		}
 		/*line :189:150000*/ vRow2[threadX] = v4
-	} /*line quern_gen.go:8913:1*/
+	} /*line quern_gen.go:9638:1*/
 }
 
 //go:noinline
-func quernRow8LongerReduceParts(r *host2.Run, counts []int, at int, n int, counts3 []int, vs3 []kernel.Vec2[float32], partial *[8]kernel.Vec2[float32], startX int) {
-	countRow := counts[at:][:n]
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	for lane2 := range n {
+func quernRow8LongerReduceParts(r *host2.Run, counts []int, at int, counts3 []int, vs3 []kernel.Vec2[float32], partial *[8]kernel.Vec2[float32], startX int) {
+	countRow := (*[32]int)(counts[at:])
+	countRow3 := (*[32]int)(counts3[at:])
+	vRow3 := (*[32]kernel.Vec2[float32])(vs3[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		count2 := countRow[lane2]
@@ -8926,23 +9651,23 @@ func quernRow8LongerReduceParts(r *host2.Run, counts []int, at int, n int, count
 		/*line :191:150000*/ v5 := partial[lane2%8]
 		countRow3[lane2] = count5
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:8929:1*/
+	} /*line quern_gen.go:9654:1*/
 }
 
 //go:noinline
-func quernRow9LongerReduceParts(r *host2.Run, vs3 []kernel.Vec2[float32], at int, n int, results2 []kernel.Vec2[float32]) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:8936:1*/
+func quernRow9LongerReduceParts(r *host2.Run, vs3 []kernel.Vec2[float32], at int, results2 []kernel.Vec2[float32]) {
+	vRow3 := (*[32]kernel.Vec2[float32])(vs3[at:])
+	resultRow2 := (*[32]kernel.Vec2[float32])(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:9661:1*/
 }
 
 //go:noinline
-func quernRow10LongerReduceParts(r *host2.Run, vs3 []kernel.Vec2[float32], at int, n int, t3s2 []kernel.Vec2[float32], shuffleDowns4 []kernel.Vec2[float32], givens3 []float32) {
-	vRow3 := vs3[at:][:n]
-	t3Row2 := t3s2[at:][:n]
-	shuffleDownRow4 := shuffleDowns4[at:][:n]
-	givenRow3 := givens3[at:][:n]
-	for lane2 := range n {
+func quernRow10LongerReduceParts(r *host2.Run, vs3 []kernel.Vec2[float32], at int, t3s2 []kernel.Vec2[float32], shuffleDowns4 []kernel.Vec2[float32], givens3 []float32) {
+	vRow3 := (*[32]kernel.Vec2[float32])(vs3[at:])
+	t3Row2 := (*[32]kernel.Vec2[float32])(t3s2[at:])
+	shuffleDownRow4 := (*[32]kernel.Vec2[float32])(shuffleDowns4[at:])
+	givenRow3 := (*[32]float32)(givens3[at:])
+	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		v5 := vRow3[lane2]
 		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v5
 		t32 := t12
@@ -8951,16 +9676,49 @@ func quernRow10LongerReduceParts(r *host2.Run, vs3 []kernel.Vec2[float32], at in
 		t3Row2[lane2] = t32
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow3[lane2] = given3
-	} /*line quern_gen.go:8954:1*/
+		{
+			lane2 := lane2 + 1
+			v5 := vRow3[lane2]
+			t12 := v5
+			t32 := t12
+			shuffleDown4 := kernel.Vec2[float32]{}
+			given3 := t32.X
+			t3Row2[lane2] = t32
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow3[lane2] = given3
+		}
+		{
+			lane2 := lane2 + 2
+			v5 := vRow3[lane2]
+			t12 := v5
+			t32 := t12
+			shuffleDown4 := kernel.Vec2[float32]{}
+			given3 := t32.X
+			t3Row2[lane2] = t32
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow3[lane2] = given3
+		}
+		{
+			lane2 := lane2 + 3
+			v5 := vRow3[lane2]
+			t12 := v5
+			t32 := t12
+			shuffleDown4 := kernel.Vec2[float32]{}
+			given3 := t32.X
+			t3Row2[lane2] = t32
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow3[lane2] = given3
+		}
+	} /*line quern_gen.go:9712:1*/
 }
 
 //go:noinline
-func quernRow11LongerReduceParts(r *host2.Run, t3s2 []kernel.Vec2[float32], at int, n int, shuffleDowns4 []kernel.Vec2[float32], shuffleDowns5 []float32, givens4 []float32) {
-	t3Row2 := t3s2[at:][:n]
-	shuffleDownRow4 := shuffleDowns4[at:][:n]
-	shuffleDownRow5 := shuffleDowns5[at:][:n]
-	givenRow4 := givens4[at:][:n]
-	for lane2 := range n {
+func quernRow11LongerReduceParts(r *host2.Run, t3s2 []kernel.Vec2[float32], at int, shuffleDowns4 []kernel.Vec2[float32], shuffleDowns5 []float32, givens4 []float32) {
+	t3Row2 := (*[32]kernel.Vec2[float32])(t3s2[at:])
+	shuffleDownRow4 := (*[32]kernel.Vec2[float32])(shuffleDowns4[at:])
+	shuffleDownRow5 := (*[32]float32)(shuffleDowns5[at:])
+	givenRow4 := (*[32]float32)(givens4[at:])
+	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		t32 := t3Row2[lane2]
 		shuffleDown4 := shuffleDownRow4[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
@@ -8968,16 +9726,48 @@ func quernRow11LongerReduceParts(r *host2.Run, t3s2 []kernel.Vec2[float32], at i
 		given4 := t32.Y
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow4[lane2] = given4
-	} /*line quern_gen.go:8971:1*/
+		{
+			lane2 := lane2 + 1
+			t32 := t3Row2[lane2]
+			shuffleDown4 := shuffleDownRow4[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown4.X = shuffleDown5
+			given4 := t32.Y
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow4[lane2] = given4
+		}
+//line :218:150000
+		{
+			lane2 := lane2 + 2
+			t32 := t3Row2[lane2]
+			shuffleDown4 := shuffleDownRow4[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown4.X = shuffleDown5
+			given4 := t32.Y
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow4[lane2] = given4
+		}
+//line :228:150000
+		{
+			lane2 := lane2 + 3
+			t32 := t3Row2[lane2]
+			shuffleDown4 := shuffleDownRow4[lane2]
+			shuffleDown5 := shuffleDownRow5[lane2]
+			shuffleDown4.X = shuffleDown5
+			given4 := t32.Y
+			shuffleDownRow4[lane2] = shuffleDown4
+			givenRow4[lane2] = given4
+		}
+	} /*line quern_gen.go:9761:1*/
 }
 
 //go:noinline
-func quernRow12LongerReduceParts(r *host2.Run, counts3 []int, at int, n int, vs3 []kernel.Vec2[float32], shuffleDowns4 []kernel.Vec2[float32], shuffleDowns6 []float32, d2 int, group2 int, start2 int, startX int) {
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	shuffleDownRow4 := shuffleDowns4[at:][:n]
-	shuffleDownRow6 := shuffleDowns6[at:][:n]
-	for lane2 := range n {
+func quernRow12LongerReduceParts(r *host2.Run, counts3 []int, at int, vs3 []kernel.Vec2[float32], shuffleDowns4 []kernel.Vec2[float32], shuffleDowns6 []float32, d2 int, group2 int, start2 int, startX int) {
+	countRow3 := (*[32]int)(counts3[at:])
+	vRow3 := (*[32]kernel.Vec2[float32])(vs3[at:])
+	shuffleDownRow4 := (*[32]kernel.Vec2[float32])(shuffleDowns4[at:])
+	shuffleDownRow6 := (*[32]float32)(shuffleDowns6[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		count5 := countRow3[lane2]
@@ -8995,27 +9785,27 @@ func quernRow12LongerReduceParts(r *host2.Run, counts3 []int, at int, n int, vs3
 		}
 		/*line :209:150000*/ vRow3[lane2] = v5
 		shuffleDownRow4[lane2] = shuffleDown4
-	} /*line quern_gen.go:8998:1*/
+	} /*line quern_gen.go:9788:1*/
 }
 
 //go:noinline
-func quernRow13LongerReduceParts(r *host2.Run, vs3 []kernel.Vec2[float32], at int, n int, results2 []kernel.Vec2[float32]) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:9005:1*/
+func quernRow13LongerReduceParts(r *host2.Run, vs3 []kernel.Vec2[float32], at int, results2 []kernel.Vec2[float32]) {
+	vRow3 := (*[32]kernel.Vec2[float32])(vs3[at:])
+	resultRow2 := (*[32]kernel.Vec2[float32])(results2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:9795:1*/
 }
 
 //go:noinline
-func quernRow14LongerReduceParts(r *host2.Run, results2 []kernel.Vec2[float32], at int, n int, vs2 []kernel.Vec2[float32]) {
-	resultRow2 := results2[at:][:n]
-	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:9012:1*/
+func quernRow14LongerReduceParts(r *host2.Run, results2 []kernel.Vec2[float32], at int, vs2 []kernel.Vec2[float32]) {
+	resultRow2 := (*[32]kernel.Vec2[float32])(results2[at:])
+	vRow2 := (*[32]kernel.Vec2[float32])(vs2[at:])
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:9802:1*/
 }
 
 //go:noinline
-func quernRow15LongerReduceParts(r *host2.Run, vs2 []kernel.Vec2[float32], at int, n int, out []kernel.Vec2[float32], blockX int, startX int) {
-	vRow2 := vs2[at:][:n]
-	for lane2 := range n {
+func quernRow15LongerReduceParts(r *host2.Run, vs2 []kernel.Vec2[float32], at int, out []kernel.Vec2[float32], blockX int, startX int) {
+	vRow2 := (*[32]kernel.Vec2[float32])(vs2[at:])
+	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v4 := vRow2[lane2]
@@ -9024,7 +9814,7 @@ func quernRow15LongerReduceParts(r *host2.Run, vs2 []kernel.Vec2[float32], at in
 		/*line :74:150000*/ if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:9027:1*/
+	} /*line quern_gen.go:9817:1*/
 }
 
 func quernHostLongerReduceRows(r *host2.Run) {
@@ -9125,7 +9915,7 @@ func quernHostLongerReduceRows(r *host2.Run) {
 				quernRow8LongerReduceRows(r, tos, first9, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:9128:1*/
+	} /*line quern_gen.go:9918:1*/
 }
 
 //go:noinline
@@ -9135,7 +9925,7 @@ func quernRow1LongerReduceRows(r *host2.Run, tos []int, first int, base int, gro
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:9138:1*/
+	} /*line quern_gen.go:9928:1*/
 }
 
 //go:noinline
@@ -9240,14 +10030,14 @@ func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, counts []int
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:9243:1*/
+	} /*line quern_gen.go:10033:1*/
 }
 
 //go:noinline
 func quernRow3LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first4 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9250:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10040:1*/
 }
 
 //go:noinline
@@ -9256,7 +10046,7 @@ func quernRow4LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first5 i
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first5:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
 	givenRow := (*[256]float32)(givens[first5:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:204*/ t13 := v
 		t33 := t13
@@ -9265,7 +10055,40 @@ func quernRow4LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first5 i
 		t3Row[threadX] = t33
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:9268:1*/
+		{
+			threadX := threadX + 1
+			v := vRow[threadX]
+			t13 := v
+			t33 := t13
+			shuffleDown := kernel.Vec2[float32]{}
+			given := t33.X
+			t3Row[threadX] = t33
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 2
+			v := vRow[threadX]
+			t13 := v
+			t33 := t13
+			shuffleDown := kernel.Vec2[float32]{}
+			given := t33.X
+			t3Row[threadX] = t33
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 3
+			v := vRow[threadX]
+			t13 := v
+			t33 := t13
+			shuffleDown := kernel.Vec2[float32]{}
+			given := t33.X
+			t3Row[threadX] = t33
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+	} /*line quern_gen.go:10091:1*/
 }
 
 //go:noinline
@@ -9274,7 +10097,7 @@ func quernRow5LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first6 
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first6:])
 	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first6:])
 	givenRow2 := (*[256]float32)(givens2[first6:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		t33 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
@@ -9282,7 +10105,39 @@ func quernRow5LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first6 
 		given2 := t33.Y
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:9285:1*/
+		{
+			threadX := threadX + 1
+			t33 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.X = shuffleDown2
+			given2 := t33.Y
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+//line :218:150000
+		{
+			threadX := threadX + 2
+			t33 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.X = shuffleDown2
+			given2 := t33.Y
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+//line :228:150000
+		{
+			threadX := threadX + 3
+			t33 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.X = shuffleDown2
+			given2 := t33.Y
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+	} /*line quern_gen.go:10140:1*/
 }
 
 //go:noinline
@@ -9308,14 +10163,14 @@ func quernRow6LongerReduceRows(r *host2.Run, counts []int, first7 int, vs []kern
 		}
 		/*line :209:150000*/ vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:9311:1*/
+	} /*line quern_gen.go:10166:1*/
 }
 
 //go:noinline
 func quernRow7LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first8 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first8:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9318:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10173:1*/
 }
 
 //go:noinline
@@ -9331,7 +10186,7 @@ func quernRow8LongerReduceRows(r *host2.Run, tos []int, first9 int, results []ke
 		/*line :120:150000*/ if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:9334:1*/
+	} /*line quern_gen.go:10189:1*/
 }
 
 func quernHostLongerReduceColumns(r *host2.Run) {
@@ -9390,7 +10245,7 @@ func quernRow1LongerReduceColumns(r *host2.Run, base int, width int, blockZ int,
 				/*line :146:150000*/ out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:9393:1*/
+	} /*line quern_gen.go:10248:1*/
 }
 
 func quernHostLongerReduceSegments(r *host2.Run) {
@@ -9477,7 +10332,7 @@ func quernHostLongerReduceSegments(r *host2.Run) {
 				quernRow7LongerReduceSegments(r, segments, first8, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:9480:1*/
+	} /*line quern_gen.go:10335:1*/
 }
 
 //go:noinline
@@ -9519,14 +10374,14 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:9522:1*/
+	} /*line quern_gen.go:10377:1*/
 }
 
 //go:noinline
 func quernRow2LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9529:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10384:1*/
 }
 
 //go:noinline
@@ -9535,7 +10390,7 @@ func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], firs
 	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first4:])
 	givenRow := (*[256]float32)(givens[first4:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
 		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v
 		t32 := t12
@@ -9544,7 +10399,40 @@ func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], firs
 		t3Row[threadX] = t32
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:9547:1*/
+		{
+			threadX := threadX + 1
+			v := vRow[threadX]
+			t12 := v
+			t32 := t12
+			shuffleDown := kernel.Vec2[float32]{}
+			given := t32.X
+			t3Row[threadX] = t32
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 2
+			v := vRow[threadX]
+			t12 := v
+			t32 := t12
+			shuffleDown := kernel.Vec2[float32]{}
+			given := t32.X
+			t3Row[threadX] = t32
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 3
+			v := vRow[threadX]
+			t12 := v
+			t32 := t12
+			shuffleDown := kernel.Vec2[float32]{}
+			given := t32.X
+			t3Row[threadX] = t32
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+	} /*line quern_gen.go:10435:1*/
 }
 
 //go:noinline
@@ -9553,7 +10441,7 @@ func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], fir
 	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
 	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first5:])
 	givenRow2 := (*[256]float32)(givens2[first5:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		t32 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
@@ -9561,7 +10449,39 @@ func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], fir
 		given2 := t32.Y
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:9564:1*/
+		{
+			threadX := threadX + 1
+			t32 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.X = shuffleDown2
+			given2 := t32.Y
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+//line :218:150000
+		{
+			threadX := threadX + 2
+			t32 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.X = shuffleDown2
+			given2 := t32.Y
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+//line :228:150000
+		{
+			threadX := threadX + 3
+			t32 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.X = shuffleDown2
+			given2 := t32.Y
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+	} /*line quern_gen.go:10484:1*/
 }
 
 //go:noinline
@@ -9587,14 +10507,14 @@ func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs []
 		}
 		/*line :209:150000*/ vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:9590:1*/
+	} /*line quern_gen.go:10510:1*/
 }
 
 //go:noinline
 func quernRow6LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9597:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10517:1*/
 }
 
 //go:noinline
@@ -9617,7 +10537,7 @@ func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, fir
 			}
 			/*line :175:150000*/ out[segment] = sum2
 		}
-	} /*line quern_gen.go:9620:1*/
+	} /*line quern_gen.go:10540:1*/
 }
 
 func quernHostLongerRunScanParts(r *host2.Run) {
@@ -9890,7 +10810,7 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 				/*line :416:160000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:9893:1*/
+	} /*line quern_gen.go:10813:1*/
 }
 
 func quernHostLongerTotalParts(r *host2.Run) {
@@ -10007,7 +10927,7 @@ func quernRow1LongerTotalParts(r *host2.Run, base int, part int, size int, in []
 				/*line :288:170000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:10010:1*/
+	} /*line quern_gen.go:10930:1*/
 }
 
 func quernHostLongerPrefixParts(r *host2.Run) {
@@ -10054,7 +10974,7 @@ func quernRow1LongerPrefixParts(r *host2.Run, base int, before []kernel.Vec2[flo
 				/*line :308:170000*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:10057:1*/
+	} /*line quern_gen.go:10977:1*/
 }
 
 func quernHostLongerScanParts(r *host2.Run) {
@@ -10257,7 +11177,7 @@ func quernRow1LongerScanParts(r *host2.Run, base int, part int, size int, in []k
 				}
 			}
 		}
-	} /*line quern_gen.go:10260:1*/
+	} /*line quern_gen.go:11180:1*/
 }
 
 func quernHostLongerScanLines(r *host2.Run) {
@@ -10321,7 +11241,7 @@ func quernRow1LongerScanLines(r *host2.Run, base int, inner int, n int, in []ker
 				/*line :419:170000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:10324:1*/
+	} /*line quern_gen.go:11244:1*/
 }
 
 //line :424:170000

@@ -942,10 +942,25 @@ func quernRow2ToneCurve(r *host.Run, lefts []uint32, first int, d int, sums *[25
 //go:noinline
 func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2 int, sums *[256]uint32) {
 	leftRow := (*[256]uint32)(lefts[first2:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		left := leftRow[threadX]
 		/*line equalize.go:67*/ sums[threadX] += left
-	} /*line quern_gen.go:948:1*/
+		{
+			threadX := threadX + 1
+			left := leftRow[threadX]
+			sums[threadX] += left
+		}
+		{
+			threadX := threadX + 2
+			left := leftRow[threadX]
+			sums[threadX] += left
+		}
+		{
+			threadX := threadX + 3
+			left := leftRow[threadX]
+			sums[threadX] += left
+		}
+	} /*line quern_gen.go:963:1*/
 }
 
 //go:noinline
@@ -972,7 +987,7 @@ func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength f
 		if threadX == 0 {
 			curve[0] = 0
 		}
-	} /*line quern_gen.go:975:1*/
+	} /*line quern_gen.go:990:1*/
 }
 
 func quernPlainEqualize(r *host.Run) {
@@ -1065,7 +1080,7 @@ func quernRow1Equalize(r *host.Run, base int, n int, planes []float32, size int,
 		/*line equalize.go:94*/ planes[i] = c.R
 		planes[n+i] = c.G
 		planes[size+i] = c.B
-	} /*line quern_gen.go:1068:1*/
+	} /*line quern_gen.go:1083:1*/
 }
 
 func quernPlainToLinear(r *host.Run) {
@@ -1139,7 +1154,7 @@ func quernRow1ToLinear(r *host.Run, base int, n int, pixels []uint32, table []fl
 		/*line kernels.go:24*/ planes[i] = c.R
 		planes[n+i] = c.G
 		planes[size+i] = c.B
-	} /*line quern_gen.go:1142:1*/
+	} /*line quern_gen.go:1157:1*/
 }
 
 func quernPlainToSRGB(r *host.Run) {
@@ -1198,7 +1213,7 @@ func quernRow1ToSRGB(r *host.Run, base int, n int, planes []float32, size int, p
 			/*line kernels.go:35*/ result0 := quernFunc1ToSRGB(t1)
 			/*line kernels.go:35*/ pixels[i] = result0
 		}
-	} /*line quern_gen.go:1201:1*/
+	} /*line quern_gen.go:1216:1*/
 }
 
 // quernFunc1ToSRGB is main.pack.
@@ -1209,14 +1224,14 @@ func quernFunc1ToSRGB(c rgb) uint32 {
 	/*line color.go:69*/ result02 := quernFunc2ToSRGB(t3)
 	t5 := c.B
 	/*line color.go:69*/ result03 := quernFunc2ToSRGB(t5)
-	return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:1212:1*/
+	return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:1227:1*/
 }
 
 // quernFunc2ToSRGB is main.quantise.
 func quernFunc2ToSRGB(linear float32) uint32 {
 	/*line color.go:73*/ t1 := linear
 	/*line color.go:73*/ result0 := encodeSRGB(t1)
-	return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:1219:1*/
+	return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:1234:1*/
 }
 
 func quernPlainSharpen(r *host.Run) {
@@ -1267,7 +1282,7 @@ func quernRow1Sharpen(r *host.Run, base int, planes []float32, amount float32, b
 			v := planes[i]
 			planes[i] = max(0, v+amount*(v-blurred[i]))
 		}
-	} /*line quern_gen.go:1270:1*/
+	} /*line quern_gen.go:1285:1*/
 }
 
 func quernPlainRotateBilinear(r *host.Run) {
@@ -1514,7 +1529,7 @@ func quernRow1RotateBilinear(r *host.Run, base int, outW int, y int, outH int, r
 		/*line rotate.go:61:30000*/ out[t1] = c.R
 		out[t2+t1] = c.G
 		out[size+t1] = c.B
-	} /*line quern_gen.go:1517:1*/
+	} /*line quern_gen.go:1532:1*/
 }
 
 func quernPlainRotateBicubic(r *host.Run) {
@@ -1800,7 +1815,7 @@ func quernRow1RotateBicubic(r *host.Run, base int, outW int, y int, outH int, r2
 		/*line rotate.go:103*/ out[t1] = c.R
 		out[t2+t1] = c.G
 		out[size+t1] = c.B
-	} /*line quern_gen.go:1803:1*/
+	} /*line quern_gen.go:1818:1*/
 }
 
 func quernPlainScene(r *host.Run) {
@@ -1904,7 +1919,7 @@ func quernRow1Scene(r *host.Run, base int, w int, y int, h int, value float32, p
 		/*line scene.go:37*/ t16 := c
 		/*line scene.go:37*/ result06 := quernFunc3Scene(t16)
 		/*line scene.go:37*/ pixels[start+x] = result06
-	} /*line quern_gen.go:1907:1*/
+	} /*line quern_gen.go:1922:1*/
 }
 
 // quernFunc1Scene is main.land.
@@ -1946,7 +1961,7 @@ func quernFunc1Scene(x float32, y float32, pixel float32) rgb {
 		/*line scene.go:55*/ result08 := c.add(t22)
 		c = result08
 	}
-	/*line scene.go:57:40000*/ return c /*line quern_gen.go:1949:1*/
+	/*line scene.go:57:40000*/ return c /*line quern_gen.go:1964:1*/
 }
 
 // quernFunc2Scene is main.lake.
@@ -1983,7 +1998,7 @@ func quernFunc2Scene(x float32, y float32, pixel float32) rgb {
 	/*line scene.go:145*/ result08 := rgb{R: 0.35, G: 0.2, B: 0.13}.scale(t20)
 	t22 := result08
 	/*line scene.go:145*/ result09 := c.add(t22)
-	return result09 /*line quern_gen.go:1986:1*/
+	return result09 /*line quern_gen.go:2001:1*/
 }
 
 // quernFunc3Scene is main.pack.
@@ -1994,7 +2009,7 @@ func quernFunc3Scene(c rgb) uint32 {
 	/*line color.go:69*/ result02 := quernFunc9Scene(t3)
 	t5 := c.B
 	/*line color.go:69*/ result03 := quernFunc9Scene(t5)
-	return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:1997:1*/
+	return result0 | result02<<8 | result03<<16 | 4278190080 /*line quern_gen.go:2012:1*/
 }
 
 // quernFunc4Scene is main.skyline.
@@ -2023,7 +2038,7 @@ func quernFunc4Scene(x float32, i int) float32 {
 		/*line scene.go:91*/ result06 := quernFunc12Scene(t12)
 		top = max(top, -0.135+0.02*result05) + result06
 	}
-	/*line scene.go:93*/ return top /*line quern_gen.go:2026:1*/
+	/*line scene.go:93*/ return top /*line quern_gen.go:2041:1*/
 }
 
 // quernFunc5Scene is main.slope.
@@ -2067,7 +2082,7 @@ func quernFunc5Scene(x float32, y float32, top float32, depth float32) rgb {
 	result011 := min(max(t26, 0), 1)
 	t28 := result011
 	/*line scene.go:128*/ result012 := rock.mix(t25, t28)
-	return result012 /*line quern_gen.go:2070:1*/
+	return result012 /*line quern_gen.go:2085:1*/
 }
 
 // quernFunc6Scene is main.sky.
@@ -2129,7 +2144,7 @@ func quernFunc6Scene(x float32, y float32) rgb {
 	/*line scene.go:80*/ t40 := rgb{R: 6, G: 3.6, B: 1.7}
 	t41 := disc * (1 - 0.7*veil)
 	/*line scene.go:80*/ result017 := c.mix(t40, t41)
-	return result017 /*line quern_gen.go:2132:1*/
+	return result017 /*line quern_gen.go:2147:1*/
 }
 
 // quernFunc7Scene is main.clouds.
@@ -2148,7 +2163,7 @@ func quernFunc7Scene(x float32, y float32) float32 {
 		y = t5
 		/*line noise.go:52*/ amplitude *= 0.5
 	}
-	/*line noise.go:54:50000*/ return sum * 1.0666667 /*line quern_gen.go:2151:1*/
+	/*line noise.go:54:50000*/ return sum * 1.0666667 /*line quern_gen.go:2166:1*/
 }
 
 // quernFunc8Scene is main.noise2.
@@ -2190,14 +2205,14 @@ func quernFunc8Scene(x float32, y float32) float32 {
 	/*line noise.go:41*/ result08 := ease(t29)
 	t31 := result08
 	/*line noise.go:38*/ result09 := t17 + t31*(t28-t17)
-	return result09 /*line quern_gen.go:2193:1*/
+	return result09 /*line quern_gen.go:2208:1*/
 }
 
 // quernFunc9Scene is main.quantise.
 func quernFunc9Scene(linear float32) uint32 {
 	/*line color.go:73*/ t1 := linear
 	/*line color.go:73*/ result0 := encodeSRGB(t1)
-	return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:2200:1*/
+	return host.Narrow[uint32](result0*255 + 0.5) /*line quern_gen.go:2215:1*/
 }
 
 // quernFunc10Scene is main.ridges.
@@ -2214,7 +2229,7 @@ func quernFunc10Scene(x float32, seed int32) float32 {
 		x *= 2.1
 		amplitude *= 0.48
 	}
-	/*line noise.go:68:50000*/ return sum /*line quern_gen.go:2217:1*/
+	/*line noise.go:68:50000*/ return sum /*line quern_gen.go:2232:1*/
 }
 
 // quernFunc11Scene is main.noise1.
@@ -2233,7 +2248,7 @@ func quernFunc11Scene(x float32, seed int32) float32 {
 	/*line noise.go:30*/ result03 := ease(t9)
 	t11 := result03
 	result04 := t4 + t11*(t8-t4)
-	return result04 /*line quern_gen.go:2236:1*/
+	return result04 /*line quern_gen.go:2251:1*/
 }
 
 // quernFunc12Scene is main.trees.
@@ -2255,7 +2270,7 @@ func quernFunc12Scene(x float32) float32 {
 		serration := float32(math.Abs(float64(result03 - 0.5)))
 		/*line scene.go:109*/ height = max(height, tall-4.2*aside+0.007*serration)
 	}
-	return height /*line quern_gen.go:2258:1*/
+	return height /*line quern_gen.go:2273:1*/
 }
 
 //line scene.go:113

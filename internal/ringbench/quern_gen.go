@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/ringbench",
 	Archive: &quern_gen_zip,
-	Sum:     "70ec15a41240786bb5ba18059af275e3f1346aa36818e5c388ae35e61c319a8e",
+	Sum:     "04d1aca3a13a1bcdba55410af515d41e69f8f0691ef2113a0a263d49cdfb8016",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -134,7 +134,7 @@ func SpawnEcho256(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.
 
 var quernRelayActor = &gpu.Kernel{Declared: compiled.Declaration{Name: "relayActor", Code: &quernPTX, Host: ring.LoopWithContext(quernHostRelay), Plain: ring.LoopWithContext(quernPlainRelay)}}
 
-var quernRelayProgram = &ring.Program{Name: "relay", Kernel: quernRelayActor, Threads: 32}
+var quernRelayProgram = &ring.Program{Name: "relay", Kernel: quernRelayActor, Threads: 32, Sends: true}
 
 // SpawnRelay makes an actor with the handler relay.
 func SpawnRelay(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[Ball, uint64], error) {

@@ -3019,12 +3019,35 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, first3 int, iFirst
 func quernRow4Sum[T float32 | float64](r *host.Run, sums []T, first4 int, vs []T) {
 	sumRow := (*[256]T)(sums[first4:])
 	vRow := (*[256]T)(vs[first4:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		sum := sumRow[threadX]
 		/*line reduce.go:85*/ t2 := sum
 		v := t2
 		vRow[threadX] = v
-	} /*line quern_gen.go:3027:1*/
+//line reduce.go:88:30000
+		{
+			threadX := threadX + 1
+			sum := sumRow[threadX]
+			t2 := sum
+			v := t2
+			vRow[threadX] = v
+		}
+//line reduce.go:95
+		{
+			threadX := threadX + 2
+			sum := sumRow[threadX]
+			t2 := sum
+			v := t2
+			vRow[threadX] = v
+		}
+		{
+			threadX := threadX + 3
+			sum := sumRow[threadX]
+			t2 := sum
+			v := t2
+			vRow[threadX] = v
+		}
+	} /*line quern_gen.go:3050:1*/
 }
 
 //go:noinline
@@ -3037,7 +3060,7 @@ func quernRow5Sum[T float32 | float64](r *host.Run, reduceAdds []T, first5 int, 
 		if threadX&31 == 0 {
 			warps[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:3040:1*/
+	} /*line quern_gen.go:3063:1*/
 }
 
 //go:noinline
@@ -3058,7 +3081,7 @@ func quernRow6Sum[T float32 | float64](r *host.Run, out []T, total3 T) {
 		/*line reduce.go:86*/ if threadX == 0 {
 			out[0] = total3
 		}
-	} /*line quern_gen.go:3061:1*/
+	} /*line quern_gen.go:3084:1*/
 }
 
 func quernPlainNorm[T float32 | float64](r *host.Run) {
@@ -3136,17 +3159,32 @@ func quernHostNorm[T float32 | float64](r *host.Run) {
 				quernRow7Norm[T](r, totals, first7, warps, out)
 			}
 		}
-	} /*line quern_gen.go:3139:1*/
+	} /*line quern_gen.go:3162:1*/
 }
 
 //go:noinline
 func quernRow1Norm[T float32 | float64](r *host.Run, sums []Squares, first int) {
 	sumRow := (*[256]Squares)(sums[first:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		sum := &sumRow[threadX]
 //line reduce.go:193
 		*sum = Squares{}
-	} /*line quern_gen.go:3149:1*/
+		{
+			threadX := threadX + 1
+			sum := &sumRow[threadX]
+			*sum = Squares{}
+		}
+		{
+			threadX := threadX + 2
+			sum := &sumRow[threadX]
+			*sum = Squares{}
+		}
+		{
+			threadX := threadX + 3
+			sum := &sumRow[threadX]
+			*sum = Squares{}
+		}
+	} /*line quern_gen.go:3187:1*/
 }
 
 //go:noinline
@@ -3176,7 +3214,7 @@ func quernRow2Norm[T float32 | float64](r *host.Run, sums []Squares, first2 int,
 			t1 := partial[iFirst+threadX]
 			/*line reduce.go:195*/ sum.merge(t1)
 		}
-	} /*line quern_gen.go:3179:1*/
+	} /*line quern_gen.go:3217:1*/
 }
 
 //go:noinline
@@ -3185,7 +3223,7 @@ func quernRow3Norm[T float32 | float64](r *host.Run, sums []Squares, first3 int,
 	vRow := (*[256]Squares)(vs[first3:])
 	totalRow := (*[256]Squares)(totals[first3:])
 	givenRow := (*[256]float64)(givens[first3:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		sum := &sumRow[threadX]
 		total := &totalRow[threadX]
 		/*line reduce.go:197*/ t3 := *sum
@@ -3195,29 +3233,98 @@ func quernRow3Norm[T float32 | float64](r *host.Run, sums []Squares, first3 int,
 		given := v.Large
 		vRow[threadX] = v
 		givenRow[threadX] = given
-	} /*line quern_gen.go:3198:1*/
+		{
+			threadX := threadX + 1
+			sum := &sumRow[threadX]
+			total := &totalRow[threadX]
+			t3 := *sum
+			v := t3
+			*total = Squares{}
+			given := v.Large
+			vRow[threadX] = v
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 2
+			sum := &sumRow[threadX]
+			total := &totalRow[threadX]
+			t3 := *sum
+			v := t3
+			*total = Squares{}
+			given := v.Large
+			vRow[threadX] = v
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 3
+			sum := &sumRow[threadX]
+			total := &totalRow[threadX]
+			t3 := *sum
+			v := t3
+			*total = Squares{}
+			given := v.Large
+			vRow[threadX] = v
+			givenRow[threadX] = given
+		}
+	} /*line quern_gen.go:3269:1*/
 }
 
 //go:noinline
 func quernRow4Norm[T float32 | float64](r *host.Run, vs []Squares, first4 int, givens2 []float64) {
 	vRow := (*[256]Squares)(vs[first4:])
 	givenRow2 := (*[256]float64)(givens2[first4:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
 		/*line reduce.go:210*/ given2 := v.Medium
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:3209:1*/
+		{
+			threadX := threadX + 1
+			v := vRow[threadX]
+			given2 := v.Medium
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 2
+			v := vRow[threadX]
+			given2 := v.Medium
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 3
+			v := vRow[threadX]
+			given2 := v.Medium
+			givenRow2[threadX] = given2
+		}
+	} /*line quern_gen.go:3298:1*/
 }
 
 //go:noinline
 func quernRow5Norm[T float32 | float64](r *host.Run, vs []Squares, first5 int, givens3 []float64) {
 	vRow := (*[256]Squares)(vs[first5:])
 	givenRow3 := (*[256]float64)(givens3[first5:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
 		/*line reduce.go:210*/ given3 := v.Small
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:3220:1*/
+		{
+			threadX := threadX + 1
+			v := vRow[threadX]
+			given3 := v.Small
+			givenRow3[threadX] = given3
+		}
+		{
+			threadX := threadX + 2
+			v := vRow[threadX]
+			given3 := v.Small
+			givenRow3[threadX] = given3
+		}
+		{
+			threadX := threadX + 3
+			v := vRow[threadX]
+			given3 := v.Small
+			givenRow3[threadX] = given3
+		}
+	} /*line quern_gen.go:3327:1*/
 }
 
 //go:noinline
@@ -3234,7 +3341,7 @@ func quernRow6Norm[T float32 | float64](r *host.Run, reduceAdds []float64, first
 		if threadX&31 == 0 {
 			warps[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:3237:1*/
+	} /*line quern_gen.go:3344:1*/
 }
 
 //go:noinline
@@ -3254,7 +3361,7 @@ func quernRow7Norm[T float32 | float64](r *host.Run, totals []Squares, first7 in
 			result0 := total3.root()
 			/*line reduce.go:199*/ out[0] = T(result0)
 		}
-	} /*line quern_gen.go:3257:1*/
+	} /*line quern_gen.go:3364:1*/
 }
 
 func quernPlainLargestOf[T float32 | float64](r *host.Run) {
@@ -3346,17 +3453,32 @@ func quernHostLargestOf[T float32 | float64](r *host.Run) {
 				quernRow8LargestOf[T](r, bests, first8, vs, warps, out)
 			}
 		}
-	} /*line quern_gen.go:3349:1*/
+	} /*line quern_gen.go:3456:1*/
 }
 
 //go:noinline
 func quernRow1LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], first int) {
 	bestRow := (*[256]Largest[T])(bests[first:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		best := &bestRow[threadX]
 //line reduce.go:263
 		*best = Largest[T]{Index: -1}
-	} /*line quern_gen.go:3359:1*/
+		{
+			threadX := threadX + 1
+			best := &bestRow[threadX]
+			*best = Largest[T]{Index: -1}
+		}
+		{
+			threadX := threadX + 2
+			best := &bestRow[threadX]
+			*best = Largest[T]{Index: -1}
+		}
+		{
+			threadX := threadX + 3
+			best := &bestRow[threadX]
+			*best = Largest[T]{Index: -1}
+		}
+	} /*line quern_gen.go:3481:1*/
 }
 
 //go:noinline
@@ -3386,41 +3508,105 @@ func quernRow2LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 			t1 := partial[iFirst+threadX]
 			/*line reduce.go:265*/ best.take(t1)
 		}
-	} /*line quern_gen.go:3389:1*/
+	} /*line quern_gen.go:3511:1*/
 }
 
 //go:noinline
 func quernRow3LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], first3 int, vs []Largest[T]) {
 	bestRow := (*[256]Largest[T])(bests[first3:])
 	vRow := (*[256]Largest[T])(vs[first3:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
 		/*line reduce.go:267*/ t3 := *best
 		*v = t3
-	} /*line quern_gen.go:3401:1*/
+		{
+			threadX := threadX + 1
+			best := &bestRow[threadX]
+			v := &vRow[threadX]
+			t3 := *best
+			*v = t3
+		}
+		{
+			threadX := threadX + 2
+			best := &bestRow[threadX]
+			v := &vRow[threadX]
+			t3 := *best
+			*v = t3
+		}
+//line reduce.go:283:30000
+		{
+			threadX := threadX + 3
+			best := &bestRow[threadX]
+			v := &vRow[threadX]
+			t3 := *best
+			*v = t3
+		}
+	} /*line quern_gen.go:3545:1*/
 }
 
 //go:noinline
 func quernRow4LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first4 int, t1s []T) {
 	vRow := (*[256]Largest[T])(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		v := &vRow[threadX]
 		/*line reduce.go:275*/ t12 := v.Magnitude
 		t1Row[threadX] = t12
-	} /*line quern_gen.go:3412:1*/
+//line reduce.go:277:30000
+		{
+			threadX := threadX + 1
+			v := &vRow[threadX]
+			t12 := v.Magnitude
+			t1Row[threadX] = t12
+		}
+//line reduce.go:283:30000
+		{
+			threadX := threadX + 2
+			v := &vRow[threadX]
+			t12 := v.Magnitude
+			t1Row[threadX] = t12
+		}
+//line reduce.go:289
+		{
+			threadX := threadX + 3
+			v := &vRow[threadX]
+			t12 := v.Magnitude
+			t1Row[threadX] = t12
+		}
+	} /*line quern_gen.go:3577:1*/
 }
 
 //go:noinline
 func quernRow5LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first5 int, t4s []int) {
 	vRow := (*[256]Largest[T])(vs[first5:])
 	t4Row := (*[256]int)(t4s[first5:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		v := &vRow[threadX]
 		/*line reduce.go:275*/ t4 := v.Index
 		t4Row[threadX] = t4
-	} /*line quern_gen.go:3423:1*/
+//line reduce.go:277:30000
+		{
+			threadX := threadX + 1
+			v := &vRow[threadX]
+			t4 := v.Index
+			t4Row[threadX] = t4
+		}
+//line reduce.go:283:30000
+		{
+			threadX := threadX + 2
+			v := &vRow[threadX]
+			t4 := v.Index
+			t4Row[threadX] = t4
+		}
+//line reduce.go:289
+		{
+			threadX := threadX + 3
+			v := &vRow[threadX]
+			t4 := v.Index
+			t4Row[threadX] = t4
+		}
+	} /*line quern_gen.go:3609:1*/
 }
 
 //go:noinline
@@ -3435,7 +3621,7 @@ func quernRow6LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 		shuffleXor2 := shuffleXorRow2[threadX]
 		/*line reduce.go:275*/ t7 := Largest[T]{Magnitude: shuffleXor, Index: shuffleXor2}
 		/*line reduce.go:275*/ v.take(t7)
-	} /*line quern_gen.go:3438:1*/
+	} /*line quern_gen.go:3624:1*/
 }
 
 //go:noinline
@@ -3447,7 +3633,7 @@ func quernRow7LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 		/*line reduce.go:277:30000*/ if threadX&31 == 0 {
 			warps[threadX>>5] = *v
 		}
-	} /*line quern_gen.go:3450:1*/
+	} /*line quern_gen.go:3636:1*/
 }
 
 //go:noinline
@@ -3469,7 +3655,7 @@ func quernRow8LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 		if threadX == 0 {
 			out[0] = best.Index
 		}
-	} /*line quern_gen.go:3472:1*/
+	} /*line quern_gen.go:3658:1*/
 }
 
 func quernPlainDotCPU[T float32 | float64](r *host.Run) {
@@ -3521,7 +3707,7 @@ func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T
 			/*line reduce.go:301*/ sum += x[result02] * y[result03]
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3524:1*/
+	} /*line quern_gen.go:3710:1*/
 }
 
 func quernPlainAsumCPU_float32(r *host.Run) {
@@ -3584,7 +3770,7 @@ func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:341*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3587:1*/
+	} /*line quern_gen.go:3773:1*/
 }
 
 func quernPlainAsumCPU_float64(r *host.Run) {
@@ -3647,7 +3833,7 @@ func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:341*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3650:1*/
+	} /*line quern_gen.go:3836:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -3698,7 +3884,7 @@ func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from 
 			/*line reduce.go:360*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3701:1*/
+	} /*line quern_gen.go:3887:1*/
 }
 
 func quernPlainLargestCPU_float32(r *host.Run) {
@@ -3743,7 +3929,7 @@ func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3746:1*/
+	} /*line quern_gen.go:3932:1*/
 }
 
 func quernPlainLargestCPU_float64(r *host.Run) {
@@ -3788,7 +3974,7 @@ func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3791:1*/
+	} /*line quern_gen.go:3977:1*/
 }
 
 func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
@@ -3851,7 +4037,7 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 		row := t1
 		column := t2
 		/*line tensor.go:368*/ to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
-	} /*line quern_gen.go:3854:1*/
+	} /*line quern_gen.go:4040:1*/
 }
 
 func quernPlainWiden_kernel_Float16(r *host.Run) {
@@ -3924,7 +4110,7 @@ func quernRow1Widen_kernel_Float16(r *host.Run, base int, size int, rows int, st
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3927:1*/
+	} /*line quern_gen.go:4113:1*/
 }
 
 func quernPlainWiden_kernel_BFloat16(r *host.Run) {
@@ -3997,7 +4183,7 @@ func quernRow1Widen_kernel_BFloat16(r *host.Run, base int, size int, rows int, s
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:4000:1*/
+	} /*line quern_gen.go:4186:1*/
 }
 
 func quernPlainWiden_kernel_Float8E4M3(r *host.Run) {
@@ -4072,7 +4258,7 @@ func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:4075:1*/
+	} /*line quern_gen.go:4261:1*/
 }
 
 func quernPlainWiden_kernel_Float8E5M2(r *host.Run) {
@@ -4147,7 +4333,7 @@ func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:4150:1*/
+	} /*line quern_gen.go:4336:1*/
 }
 
 func quernPlainIntegerCPU[T int8 | uint8](r *host.Run) {
@@ -4268,7 +4454,7 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int,
 			}
 			out[j] = sum
 		}
-	} /*line quern_gen.go:4271:1*/
+	} /*line quern_gen.go:4457:1*/
 }
 
 func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4320,7 +4506,7 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		/*line transpose.go:35:50000*/ for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2Transpose[T](r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile)
 		}
-	} /*line quern_gen.go:4323:1*/
+	} /*line quern_gen.go:4509:1*/
 }
 
 //go:noinline
@@ -4361,7 +4547,7 @@ func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst 
 				}
 			}
 		}
-	} /*line quern_gen.go:4364:1*/
+	} /*line quern_gen.go:4550:1*/
 }
 
 //go:noinline
@@ -4404,7 +4590,7 @@ func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst2
 				}
 			}
 		}
-	} /*line quern_gen.go:4407:1*/
+	} /*line quern_gen.go:4593:1*/
 }
 
 func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4452,7 +4638,7 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower)
 		}
-	} /*line quern_gen.go:4455:1*/
+	} /*line quern_gen.go:4641:1*/
 }
 
 //go:noinline
@@ -4525,7 +4711,7 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4528:1*/
+	} /*line quern_gen.go:4714:1*/
 }
 
 //go:noinline
@@ -4605,7 +4791,7 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4608:1*/
+	} /*line quern_gen.go:4794:1*/
 }
 
 func quernPlainTrsm[T float32 | float64](r *host.Run) {
@@ -4646,7 +4832,7 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 				quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m)
 			}
 		}
-	} /*line quern_gen.go:4649:1*/
+	} /*line quern_gen.go:4835:1*/
 }
 
 //go:noinline
@@ -4687,7 +4873,7 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int
 			}
 			/*line trsm.go:28:60000*/ m[t1][t2] = v
 		}
-	} /*line quern_gen.go:4690:1*/
+	} /*line quern_gen.go:4876:1*/
 }
 
 //go:noinline
@@ -4753,7 +4939,7 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 				b[at+i3*rowB] = x[i3]
 			}
 		}
-	} /*line quern_gen.go:4756:1*/
+	} /*line quern_gen.go:4942:1*/
 }
 
 func quernPlainAxpy[T float32 | float64](r *host.Run) {
@@ -4807,7 +4993,7 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, 
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4810:1*/
+	} /*line quern_gen.go:4996:1*/
 }
 
 func quernHostAxpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4856,7 +5042,7 @@ func quernRow1Axpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base 
 			/*line vector.go:21*/ result02 := place(i, n, incX2)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4859:1*/
+	} /*line quern_gen.go:5045:1*/
 }
 
 func quernPlainScal[T float32 | float64](r *host.Run) {
@@ -4916,7 +5102,7 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4919:1*/
+	} /*line quern_gen.go:5105:1*/
 }
 
 func quernHostScal_float32_incX_1[T float32 | float64](r *host.Run) {
@@ -4971,7 +5157,7 @@ func quernRow1Scal_float32_incX_1[T float32 | float64](r *host.Run, base int, n 
 			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4974:1*/
+	} /*line quern_gen.go:5160:1*/
 }
 
 func quernPlainCopyVector[T float32 | float64](r *host.Run) {
@@ -5024,7 +5210,7 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:5027:1*/
+	} /*line quern_gen.go:5213:1*/
 }
 
 func quernHostCopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -5072,7 +5258,7 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 			/*line vector.go:43*/ result02 := place(i, n, incX2)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:5075:1*/
+	} /*line quern_gen.go:5261:1*/
 }
 
 func quernPlainSwap[T float32 | float64](r *host.Run) {
@@ -5147,7 +5333,7 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:53*/ x[t12] = t15
 			/*line vector.go:53*/ y[t14] = t16
 		}
-	} /*line quern_gen.go:5150:1*/
+	} /*line quern_gen.go:5336:1*/
 }
 
 func quernPlainRot[T float32 | float64](r *host.Run) {
@@ -5232,7 +5418,7 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 			/*line vector.go:64*/ x[t14] = t17
 			/*line vector.go:64*/ y[t16] = t18
 		}
-	} /*line quern_gen.go:5235:1*/
+	} /*line quern_gen.go:5421:1*/
 }
 
 func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
@@ -5265,7 +5451,7 @@ func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from int, to int,
 		/*line vector.go:77*/ t3 := y[from:to]
 		/*line vector.go:77*/ t6 := x[from:to]
 		/*line vector.go:77*/ addMultiple[T](t3, t6, alpha)
-	} /*line quern_gen.go:5268:1*/
+	} /*line quern_gen.go:5454:1*/
 }
 
 //line vector.go:80:70000

@@ -396,12 +396,33 @@ func quernRow1Summarise(r *host.Run, sums []float64, first int) {
 func quernRow2Summarise(r *host.Run, los []float32, first2 int, his []float32, t1 float32, t2 float32) {
 	loRow := (*[256]float32)(los[first2:])
 	hiRow := (*[256]float32)(his[first2:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		/*line summary.go:56*/ lo := t1
 		hi := t2
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
-	} /*line quern_gen.go:404:1*/
+		{
+			threadX := threadX + 1
+			lo := t1
+			hi := t2
+			loRow[threadX] = lo
+			hiRow[threadX] = hi
+		}
+		{
+			threadX := threadX + 2
+			lo := t1
+			hi := t2
+			loRow[threadX] = lo
+			hiRow[threadX] = hi
+		}
+		{
+			threadX := threadX + 3
+			lo := t1
+			hi := t2
+			loRow[threadX] = lo
+			hiRow[threadX] = hi
+		}
+	} /*line quern_gen.go:425:1*/
 }
 
 //go:noinline
@@ -496,7 +517,7 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los []float32, 
 		sumRow[threadX] = sum
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
-	} /*line quern_gen.go:499:1*/
+	} /*line quern_gen.go:520:1*/
 }
 
 //go:noinline
@@ -551,21 +572,21 @@ func quernRow4Summarise(r *host.Run, sums []float64, first4 int, los []float32, 
 		sumRow[threadX] = sum
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
-	} /*line quern_gen.go:554:1*/
+	} /*line quern_gen.go:575:1*/
 }
 
 //go:noinline
 func quernRow5Summarise(r *host.Run, reduceAdds []float64, first5 int, t4s []float64) {
 	reduceAddRow := (*[256]float64)(reduceAdds[first5:])
 	t4Row := (*[256]float64)(t4s[first5:])
-	/*line summary.go:68*/ copy(t4Row[:], reduceAddRow[:]) /*line quern_gen.go:561:1*/
+	/*line summary.go:68*/ copy(t4Row[:], reduceAddRow[:]) /*line quern_gen.go:582:1*/
 }
 
 //go:noinline
 func quernRow6Summarise(r *host.Run, reduceMins []float32, first6 int, t6s []float32) {
 	reduceMinRow := (*[256]float32)(reduceMins[first6:])
 	t6Row := (*[256]float32)(t6s[first6:])
-	/*line summary.go:68*/ copy(t6Row[:], reduceMinRow[:]) /*line quern_gen.go:568:1*/
+	/*line summary.go:68*/ copy(t6Row[:], reduceMinRow[:]) /*line quern_gen.go:589:1*/
 }
 
 //go:noinline
@@ -599,7 +620,7 @@ func quernRow7Summarise(r *host.Run, t4s []float64, first7 int, t6s []float32, r
 		sumRow3[threadX] = sum2
 		loRow3[threadX] = lo2
 		hiRow3[threadX] = hi2
-	} /*line quern_gen.go:602:1*/
+	} /*line quern_gen.go:623:1*/
 }
 
 //go:noinline
@@ -723,7 +744,7 @@ func quernRow8Summarise(r *host.Run, sums2 []float64, first8 int, los2 []float32
 			hi2 = t167
 			/*line summary.go:78*/ out[blockX] = partial{sum: sum2, lo: lo2, hi: hi2}
 		}
-	} /*line quern_gen.go:726:1*/
+	} /*line quern_gen.go:747:1*/
 }
 
 //line summary.go:82

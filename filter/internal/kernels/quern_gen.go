@@ -4711,7 +4711,7 @@ func quernRow3ClaheTables(r *host.Run, ns []int32, first int, overs []int32, vs 
 	nRow := (*[256]int32)(ns[first:])
 	overRow := (*[256]int32)(overs[first:])
 	vRow := (*[256]int32)(vs[first:])
-	for threadX := range 256 {
+	for threadX := 0; threadX < 256; threadX += 4 {
 		/*line histogram.go:96*/ n := bins[threadX]
 		over := max(0, n-int32(limit))
 		t8 := over
@@ -4719,14 +4719,44 @@ func quernRow3ClaheTables(r *host.Run, ns []int32, first int, overs []int32, vs 
 		nRow[threadX] = n
 		overRow[threadX] = over
 		vRow[threadX] = v
-	} /*line quern_gen.go:4722:1*/
+		{
+			threadX := threadX + 1
+			n := bins[threadX]
+			over := max(0, n-int32(limit))
+			t8 := over
+			v := t8
+			nRow[threadX] = n
+			overRow[threadX] = over
+			vRow[threadX] = v
+		}
+		{
+			threadX := threadX + 2
+			n := bins[threadX]
+			over := max(0, n-int32(limit))
+			t8 := over
+			v := t8
+			nRow[threadX] = n
+			overRow[threadX] = over
+			vRow[threadX] = v
+		}
+		{
+			threadX := threadX + 3
+			n := bins[threadX]
+			over := max(0, n-int32(limit))
+			t8 := over
+			v := t8
+			nRow[threadX] = n
+			overRow[threadX] = over
+			vRow[threadX] = v
+		}
+	} /*line quern_gen.go:4752:1*/
 }
 
 //go:noinline
 func quernRow4ClaheTables(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
-	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:4729:1*/
+	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:4759:1*/
 }
 
 //go:noinline
@@ -4738,7 +4768,7 @@ func quernRow5ClaheTables(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) 
 		/*line label.go:151*/ if threadX&31 == 31 {
 			sums[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:4741:1*/
+	} /*line quern_gen.go:4771:1*/
 }
 
 //go:noinline
@@ -4760,14 +4790,14 @@ func quernRow6ClaheTables(r *host.Run, ns []int32, first4 int, overs []int32, vs
 		/*line histogram.go:106*/ t11 := n2
 		v3 := t11
 		vRow3[threadX] = v3
-	} /*line quern_gen.go:4763:1*/
+	} /*line quern_gen.go:4793:1*/
 }
 
 //go:noinline
 func quernRow7ClaheTables(r *host.Run, scanAdds2 []int32, first5 int, vs4 []int32) {
 	scanAddRow2 := (*[256]int32)(scanAdds2[first5:])
 	vRow4 := (*[256]int32)(vs4[first5:])
-	/*line label.go:149*/ copy(vRow4[:], scanAddRow2[:]) /*line quern_gen.go:4770:1*/
+	/*line label.go:149*/ copy(vRow4[:], scanAddRow2[:]) /*line quern_gen.go:4800:1*/
 }
 
 //go:noinline
@@ -4779,7 +4809,7 @@ func quernRow8ClaheTables(r *host.Run, vs4 []int32, first6 int, sums *[8]int32) 
 		/*line label.go:151*/ if threadX&31 == 31 {
 			sums[threadX>>5] = v4
 		}
-	} /*line quern_gen.go:4782:1*/
+	} /*line quern_gen.go:4812:1*/
 }
 
 //go:noinline
@@ -4791,7 +4821,7 @@ func quernRow9ClaheTables(r *host.Run, vs4 []int32, first7 int, s int32) {
 			v4 += s
 		}
 		vRow4[threadX] = v4
-	} /*line quern_gen.go:4794:1*/
+	} /*line quern_gen.go:4824:1*/
 }
 
 //go:noinline
@@ -4803,7 +4833,7 @@ func quernRow10ClaheTables(r *host.Run, vs4 []int32, first8 int, s2 int32) {
 			v4 += s2
 		}
 		vRow4[threadX] = v4
-	} /*line quern_gen.go:4806:1*/
+	} /*line quern_gen.go:4836:1*/
 }
 
 //go:noinline
@@ -4815,7 +4845,7 @@ func quernRow11ClaheTables(r *host.Run, vs4 []int32, first9 int, s3 int32) {
 			v4 += s3
 		}
 		vRow4[threadX] = v4
-	} /*line quern_gen.go:4818:1*/
+	} /*line quern_gen.go:4848:1*/
 }
 
 //go:noinline
@@ -4827,7 +4857,7 @@ func quernRow12ClaheTables(r *host.Run, vs4 []int32, first10 int, s4 int32) {
 			v4 += s4
 		}
 		vRow4[threadX] = v4
-	} /*line quern_gen.go:4830:1*/
+	} /*line quern_gen.go:4860:1*/
 }
 
 //go:noinline
@@ -4839,7 +4869,7 @@ func quernRow13ClaheTables(r *host.Run, vs4 []int32, first11 int, s5 int32) {
 			v4 += s5
 		}
 		vRow4[threadX] = v4
-	} /*line quern_gen.go:4842:1*/
+	} /*line quern_gen.go:4872:1*/
 }
 
 //go:noinline
@@ -4851,7 +4881,7 @@ func quernRow14ClaheTables(r *host.Run, vs4 []int32, first12 int, s6 int32) {
 			v4 += s6
 		}
 		vRow4[threadX] = v4
-	} /*line quern_gen.go:4854:1*/
+	} /*line quern_gen.go:4884:1*/
 }
 
 //go:noinline
@@ -4863,7 +4893,7 @@ func quernRow15ClaheTables(r *host.Run, vs4 []int32, first13 int, s7 int32) {
 			v4 += s7
 		}
 		vRow4[threadX] = v4
-	} /*line quern_gen.go:4866:1*/
+	} /*line quern_gen.go:4896:1*/
 }
 
 //go:noinline
@@ -4892,7 +4922,7 @@ func quernRow16ClaheTables(r *host.Run, vs4 []int32, first14 int, s8 int32, tabl
 		/*line label.go:160*/ result03 := v4
 		/*line histogram.go:106*/ sum := int64(result03)
 		/*line histogram.go:109*/ tables[base3+threadX] = uint8(min(255, (510*sum+area)/size2))
-	} /*line quern_gen.go:4895:1*/
+	} /*line quern_gen.go:4925:1*/
 }
 
 func quernPlainClaheWrite(r *host.Run) {
@@ -5037,7 +5067,7 @@ func quernRow1ClaheWrite(r *host.Run, base int, size int, y int, h int, c int, s
 		/*line histogram.go:132*/ result4 := int64(tables[((channel*tilesY+y1)*tilesX+x1)*256+v])
 		/*line histogram.go:135*/ sum := (result*gx+result2*fx)*gy + (result3*gx+result4*fx)*fy
 		/*line histogram.go:137*/ dst[start3+e] = uint8((2*sum + area) / size6)
-	} /*line quern_gen.go:5040:1*/
+	} /*line quern_gen.go:5070:1*/
 }
 
 func quernPlainLabelRuns[T uint8 | uint16 | float32](r *host.Run) {
@@ -5062,7 +5092,7 @@ func quernHostLabelRuns[T uint8 | uint16 | float32](r *host.Run) {
 		quernRow1LabelRuns[T](r, givens, base, w, base2, h, src, stride)
 		/*line label.go:23*/ host.Ballot(ballots, givens)
 		quernRow2LabelRuns[T](r, ballots, base, w, base2, h, c, labels)
-	} /*line quern_gen.go:5065:1*/
+	} /*line quern_gen.go:5095:1*/
 }
 
 //go:noinline
@@ -5114,7 +5144,7 @@ func quernRow1LabelRuns[T uint8 | uint16 | float32](r *host.Run, givens []bool, 
 				}
 			}
 		}
-	} /*line quern_gen.go:5117:1*/
+	} /*line quern_gen.go:5147:1*/
 }
 
 //go:noinline
@@ -5172,7 +5202,7 @@ func quernRow2LabelRuns[T uint8 | uint16 | float32](r *host.Run, ballots []uint3
 				}
 			}
 		}
-	} /*line quern_gen.go:5175:1*/
+	} /*line quern_gen.go:5205:1*/
 }
 
 func quernPlainLabelMerge(r *host.Run) {
@@ -5274,7 +5304,7 @@ func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []in
 					b := t10
 				block4:
 					/*line label.go:122:40000*/ switch {
-//line label.go:123
+//line label.go:123:40000
 					default:
 						/*line label.go:49:40000*/ for {
 							/*line label.go:50:40000*/ if r.Halted() {
@@ -5405,7 +5435,7 @@ func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []in
 			b := t10
 		block:
 			/*line label.go:122:40000*/ switch {
-//line label.go:123
+//line label.go:123:40000
 			default:
 				/*line label.go:49:40000*/ for {
 					/*line label.go:50:40000*/ if r.Halted() {
@@ -5473,7 +5503,7 @@ func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []in
 				}
 			}
 		}
-	} /*line quern_gen.go:5476:1*/
+	} /*line quern_gen.go:5506:1*/
 }
 
 func quernPlainLabelFlatten(r *host.Run) {
@@ -5585,7 +5615,7 @@ func quernHostLabelFlatten(r *host.Run) {
 				quernRow11LabelFlatten(r, vs2, first11, s8, counts, blockX)
 			}
 		}
-	} /*line quern_gen.go:5588:1*/
+	} /*line quern_gen.go:5618:1*/
 }
 
 //go:noinline
@@ -5674,14 +5704,14 @@ func quernRow1LabelFlatten(r *host.Run, vs []int32, first int, base int, labels 
 		/*line label.go:141*/ t6 := own
 		v := t6
 		vRow[threadX] = v
-	} /*line quern_gen.go:5677:1*/
+	} /*line quern_gen.go:5707:1*/
 }
 
 //go:noinline
 func quernRow2LabelFlatten(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
-	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:5684:1*/
+	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:5714:1*/
 }
 
 //go:noinline
@@ -5693,7 +5723,7 @@ func quernRow3LabelFlatten(r *host.Run, vs2 []int32, first3 int, sums *[8]int32)
 		/*line label.go:151*/ if threadX&31 == 31 {
 			sums[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:5696:1*/
+	} /*line quern_gen.go:5726:1*/
 }
 
 //go:noinline
@@ -5705,7 +5735,7 @@ func quernRow4LabelFlatten(r *host.Run, vs2 []int32, first4 int, s int32) {
 			v2 += s
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5708:1*/
+	} /*line quern_gen.go:5738:1*/
 }
 
 //go:noinline
@@ -5717,7 +5747,7 @@ func quernRow5LabelFlatten(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 			v2 += s2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5720:1*/
+	} /*line quern_gen.go:5750:1*/
 }
 
 //go:noinline
@@ -5729,7 +5759,7 @@ func quernRow6LabelFlatten(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 			v2 += s3
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5732:1*/
+	} /*line quern_gen.go:5762:1*/
 }
 
 //go:noinline
@@ -5741,7 +5771,7 @@ func quernRow7LabelFlatten(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 			v2 += s4
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5744:1*/
+	} /*line quern_gen.go:5774:1*/
 }
 
 //go:noinline
@@ -5753,7 +5783,7 @@ func quernRow8LabelFlatten(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 			v2 += s5
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5756:1*/
+	} /*line quern_gen.go:5786:1*/
 }
 
 //go:noinline
@@ -5765,7 +5795,7 @@ func quernRow9LabelFlatten(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 			v2 += s6
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5768:1*/
+	} /*line quern_gen.go:5798:1*/
 }
 
 //go:noinline
@@ -5777,7 +5807,7 @@ func quernRow10LabelFlatten(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 			v2 += s7
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5780:1*/
+	} /*line quern_gen.go:5810:1*/
 }
 
 //go:noinline
@@ -5794,7 +5824,7 @@ func quernRow11LabelFlatten(r *host.Run, vs2 []int32, first11 int, s8 int32, cou
 		/*line label.go:142:40000*/ if threadX == 255 {
 			counts[blockX] = total
 		}
-	} /*line quern_gen.go:5797:1*/
+	} /*line quern_gen.go:5827:1*/
 }
 
 func quernPlainLabelBases(r *host.Run) {
@@ -5919,7 +5949,7 @@ func quernHostLabelBases(r *host.Run) {
 				quernRow12LabelBases(r, total, base)
 			}
 		}
-	} /*line quern_gen.go:5922:1*/
+	} /*line quern_gen.go:5952:1*/
 }
 
 //go:noinline
@@ -5954,14 +5984,14 @@ func quernRow1LabelBases(r *host.Run, vs []int32, first int, vs2 []int32, at int
 		v2 := t2
 		vRow[threadX] = v
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5957:1*/
+	} /*line quern_gen.go:5987:1*/
 }
 
 //go:noinline
 func quernRow2LabelBases(r *host.Run, scanAdds []int32, first2 int, vs3 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow3 := (*[256]int32)(vs3[first2:])
-	/*line label.go:149*/ copy(vRow3[:], scanAddRow[:]) /*line quern_gen.go:5964:1*/
+	/*line label.go:149*/ copy(vRow3[:], scanAddRow[:]) /*line quern_gen.go:5994:1*/
 }
 
 //go:noinline
@@ -5973,7 +6003,7 @@ func quernRow3LabelBases(r *host.Run, vs3 []int32, first3 int, sums *[8]int32) {
 		/*line label.go:151*/ if threadX&31 == 31 {
 			sums[threadX>>5] = v3
 		}
-	} /*line quern_gen.go:5976:1*/
+	} /*line quern_gen.go:6006:1*/
 }
 
 //go:noinline
@@ -5985,7 +6015,7 @@ func quernRow4LabelBases(r *host.Run, vs3 []int32, first4 int, s int32) {
 			v3 += s
 		}
 		vRow3[threadX] = v3
-	} /*line quern_gen.go:5988:1*/
+	} /*line quern_gen.go:6018:1*/
 }
 
 //go:noinline
@@ -5997,7 +6027,7 @@ func quernRow5LabelBases(r *host.Run, vs3 []int32, first5 int, s2 int32) {
 			v3 += s2
 		}
 		vRow3[threadX] = v3
-	} /*line quern_gen.go:6000:1*/
+	} /*line quern_gen.go:6030:1*/
 }
 
 //go:noinline
@@ -6009,7 +6039,7 @@ func quernRow6LabelBases(r *host.Run, vs3 []int32, first6 int, s3 int32) {
 			v3 += s3
 		}
 		vRow3[threadX] = v3
-	} /*line quern_gen.go:6012:1*/
+	} /*line quern_gen.go:6042:1*/
 }
 
 //go:noinline
@@ -6021,7 +6051,7 @@ func quernRow7LabelBases(r *host.Run, vs3 []int32, first7 int, s4 int32) {
 			v3 += s4
 		}
 		vRow3[threadX] = v3
-	} /*line quern_gen.go:6024:1*/
+	} /*line quern_gen.go:6054:1*/
 }
 
 //go:noinline
@@ -6033,7 +6063,7 @@ func quernRow8LabelBases(r *host.Run, vs3 []int32, first8 int, s5 int32) {
 			v3 += s5
 		}
 		vRow3[threadX] = v3
-	} /*line quern_gen.go:6036:1*/
+	} /*line quern_gen.go:6066:1*/
 }
 
 //go:noinline
@@ -6045,7 +6075,7 @@ func quernRow9LabelBases(r *host.Run, vs3 []int32, first9 int, s6 int32) {
 			v3 += s6
 		}
 		vRow3[threadX] = v3
-	} /*line quern_gen.go:6048:1*/
+	} /*line quern_gen.go:6078:1*/
 }
 
 //go:noinline
@@ -6057,7 +6087,7 @@ func quernRow10LabelBases(r *host.Run, vs3 []int32, first10 int, s7 int32) {
 			v3 += s7
 		}
 		vRow3[threadX] = v3
-	} /*line quern_gen.go:6060:1*/
+	} /*line quern_gen.go:6090:1*/
 }
 
 //go:noinline
@@ -6102,7 +6132,7 @@ func quernRow11LabelBases(r *host.Run, vs []int32, first11 int, vs3 []int32, s8 
 			*last = sum
 		}
 		/*line label.go:183*/ vRow3[threadX] = v3
-	} /*line quern_gen.go:6105:1*/
+	} /*line quern_gen.go:6135:1*/
 }
 
 //go:noinline
@@ -6126,7 +6156,7 @@ func quernRow12LabelBases(r *host.Run, total []int32, base int32) {
 		/*line label.go:187*/ if threadX == 0 && len(total) > 0 {
 			total[0] = base
 		}
-	} /*line quern_gen.go:6129:1*/
+	} /*line quern_gen.go:6159:1*/
 }
 
 func quernPlainLabelNumber(r *host.Run) {
@@ -6240,7 +6270,7 @@ func quernHostLabelNumber(r *host.Run) {
 				quernRow11LabelNumber(r, owns, first11, vs2, s8, base, numbers, bases, blockX)
 			}
 		}
-	} /*line quern_gen.go:6243:1*/
+	} /*line quern_gen.go:6273:1*/
 }
 
 //go:noinline
@@ -6275,14 +6305,14 @@ func quernRow1LabelNumber(r *host.Run, owns []int32, first int, vs []int32, base
 		v := t2
 		ownRow[threadX] = own
 		vRow[threadX] = v
-	} /*line quern_gen.go:6278:1*/
+	} /*line quern_gen.go:6308:1*/
 }
 
 //go:noinline
 func quernRow2LabelNumber(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
-	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:6285:1*/
+	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:6315:1*/
 }
 
 //go:noinline
@@ -6294,7 +6324,7 @@ func quernRow3LabelNumber(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) 
 		/*line label.go:151*/ if threadX&31 == 31 {
 			sums[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:6297:1*/
+	} /*line quern_gen.go:6327:1*/
 }
 
 //go:noinline
@@ -6306,7 +6336,7 @@ func quernRow4LabelNumber(r *host.Run, vs2 []int32, first4 int, s int32) {
 			v2 += s
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:6309:1*/
+	} /*line quern_gen.go:6339:1*/
 }
 
 //go:noinline
@@ -6318,7 +6348,7 @@ func quernRow5LabelNumber(r *host.Run, vs2 []int32, first5 int, s2 int32) {
 			v2 += s2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:6321:1*/
+	} /*line quern_gen.go:6351:1*/
 }
 
 //go:noinline
@@ -6330,7 +6360,7 @@ func quernRow6LabelNumber(r *host.Run, vs2 []int32, first6 int, s3 int32) {
 			v2 += s3
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:6333:1*/
+	} /*line quern_gen.go:6363:1*/
 }
 
 //go:noinline
@@ -6342,7 +6372,7 @@ func quernRow7LabelNumber(r *host.Run, vs2 []int32, first7 int, s4 int32) {
 			v2 += s4
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:6345:1*/
+	} /*line quern_gen.go:6375:1*/
 }
 
 //go:noinline
@@ -6354,7 +6384,7 @@ func quernRow8LabelNumber(r *host.Run, vs2 []int32, first8 int, s5 int32) {
 			v2 += s5
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:6357:1*/
+	} /*line quern_gen.go:6387:1*/
 }
 
 //go:noinline
@@ -6366,7 +6396,7 @@ func quernRow9LabelNumber(r *host.Run, vs2 []int32, first9 int, s6 int32) {
 			v2 += s6
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:6369:1*/
+	} /*line quern_gen.go:6399:1*/
 }
 
 //go:noinline
@@ -6378,7 +6408,7 @@ func quernRow10LabelNumber(r *host.Run, vs2 []int32, first10 int, s7 int32) {
 			v2 += s7
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:6381:1*/
+	} /*line quern_gen.go:6411:1*/
 }
 
 //go:noinline
@@ -6415,7 +6445,7 @@ func quernRow11LabelNumber(r *host.Run, owns []int32, first11 int, vs2 []int32, 
 		/*line label.go:203:40000*/ if own == 1 && i < len(numbers) {
 			numbers[i] = bases[blockX] + sum
 		}
-	} /*line quern_gen.go:6418:1*/
+	} /*line quern_gen.go:6448:1*/
 }
 
 func quernPlainLabelWrite(r *host.Run) {
@@ -6475,7 +6505,7 @@ func quernRow1LabelWrite(r *host.Run, base int, labels []int32, numbers []int32,
 			/*line label.go:218*/ number = numbers[r2]
 		}
 		/*line label.go:220:40000*/ labels[i] = number
-	} /*line quern_gen.go:6478:1*/
+	} /*line quern_gen.go:6508:1*/
 }
 
 func quernPlainMedian3[T uint8 | uint16](r *host.Run) {
@@ -6525,7 +6555,7 @@ func quernHostMedian3[T uint8 | uint16](r *host.Run) {
 				quernRow2Median3[T](r, threadY, base, base2, size2, h, tile, c, size3, dst, dstStride)
 			}
 		}
-	} /*line quern_gen.go:6528:1*/
+	} /*line quern_gen.go:6558:1*/
 }
 
 //go:noinline
@@ -6591,7 +6621,7 @@ func quernRow1Median3[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mo
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
 			}
 		}
-	} /*line quern_gen.go:6594:1*/
+	} /*line quern_gen.go:6624:1*/
 }
 
 //go:noinline
@@ -6733,7 +6763,7 @@ func quernRow2Median3[T uint8 | uint16](r *host.Run, threadY int, base int, base
 			/*line median.go:107*/ result05 := quernFunc1Median3[T](t126)
 			/*line median.go:107*/ dst[y2*dstStride+e2] = result05
 		}
-	} /*line quern_gen.go:6736:1*/
+	} /*line quern_gen.go:6766:1*/
 }
 
 // quernFunc1Median3 is kernels.unkey.
@@ -6743,7 +6773,7 @@ func quernFunc1Median3[T uint8 | uint16](k int32) T {
 	/*line median.go:24:50000*/ if size == 0 {
 		return T(k)
 	}
-	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:6746:1*/
+	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:6776:1*/
 }
 
 func quernPlainMedian3_float32(r *host.Run) {
@@ -6793,7 +6823,7 @@ func quernHostMedian3_float32(r *host.Run) {
 				quernRow2Median3_float32(r, threadY, base, base2, size2, h, tile, c, size3, dst, dstStride)
 			}
 		}
-	} /*line quern_gen.go:6796:1*/
+	} /*line quern_gen.go:6826:1*/
 }
 
 //go:noinline
@@ -6859,7 +6889,7 @@ func quernRow1Median3_float32(r *host.Run, jFirst int, threadY int, mode int, t4
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
 			}
 		}
-	} /*line quern_gen.go:6862:1*/
+	} /*line quern_gen.go:6892:1*/
 }
 
 //go:noinline
@@ -7001,7 +7031,7 @@ func quernRow2Median3_float32(r *host.Run, threadY int, base int, base2 int, siz
 			/*line median.go:107*/ result05 := unkey[float32](t126)
 			/*line median.go:107*/ dst[y2*dstStride+e2] = result05
 		}
-	} /*line quern_gen.go:7004:1*/
+	} /*line quern_gen.go:7034:1*/
 }
 
 // quernFunc1Median3_float32 is kernels.key.
@@ -7016,7 +7046,7 @@ func quernFunc1Median3_float32(v float32) int32 {
 		return 2147483647
 	}
 	/*line median.go:18:50000*/ b := int32(math.Float32bits(f))
-	return b ^ b>>31&2147483647 /*line quern_gen.go:7019:1*/
+	return b ^ b>>31&2147483647 /*line quern_gen.go:7049:1*/
 }
 
 func quernPlainMedian5[T uint8 | uint16](r *host.Run) {
@@ -7068,7 +7098,7 @@ func quernHostMedian5[T uint8 | uint16](r *host.Run) {
 				quernRow2Median5[T](r, threadY, base, base2, size3, h, tile, c, size2, size4, size5, dst, dstStride)
 			}
 		}
-	} /*line quern_gen.go:7071:1*/
+	} /*line quern_gen.go:7101:1*/
 }
 
 //go:noinline
@@ -7134,7 +7164,7 @@ func quernRow1Median5[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mo
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
 			}
 		}
-	} /*line quern_gen.go:7137:1*/
+	} /*line quern_gen.go:7167:1*/
 }
 
 //go:noinline
@@ -7542,7 +7572,7 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 			/*line median.go:138*/ result05 := quernFunc1Median5[T](t1214)
 			/*line median.go:138*/ dst[y2*dstStride+e2] = result05
 		}
-	} /*line quern_gen.go:7545:1*/
+	} /*line quern_gen.go:7575:1*/
 }
 
 // quernFunc1Median5 is kernels.unkey.
@@ -7552,7 +7582,7 @@ func quernFunc1Median5[T uint8 | uint16](k int32) T {
 	/*line median.go:24:50000*/ if size == 0 {
 		return T(k)
 	}
-	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:7555:1*/
+	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:7585:1*/
 }
 
 func quernPlainMedian5_float32(r *host.Run) {
@@ -7604,7 +7634,7 @@ func quernHostMedian5_float32(r *host.Run) {
 				quernRow2Median5_float32(r, threadY, base, base2, size3, h, tile, c, size2, size4, size5, dst, dstStride)
 			}
 		}
-	} /*line quern_gen.go:7607:1*/
+	} /*line quern_gen.go:7637:1*/
 }
 
 //go:noinline
@@ -7670,7 +7700,7 @@ func quernRow1Median5_float32(r *host.Run, jFirst int, threadY int, mode int, t4
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result04
 			}
 		}
-	} /*line quern_gen.go:7673:1*/
+	} /*line quern_gen.go:7703:1*/
 }
 
 //go:noinline
@@ -8078,7 +8108,7 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 			/*line median.go:138*/ result05 := unkey[float32](t1214)
 			/*line median.go:138*/ dst[y2*dstStride+e2] = result05
 		}
-	} /*line quern_gen.go:8081:1*/
+	} /*line quern_gen.go:8111:1*/
 }
 
 // quernFunc1Median5_float32 is kernels.key.
@@ -8093,7 +8123,7 @@ func quernFunc1Median5_float32(v float32) int32 {
 		return 2147483647
 	}
 	/*line median.go:18:50000*/ b := int32(math.Float32bits(f))
-	return b ^ b>>31&2147483647 /*line quern_gen.go:8096:1*/
+	return b ^ b>>31&2147483647 /*line quern_gen.go:8126:1*/
 }
 
 func quernPlainMedianSlideCPU(r *host.Run) {
@@ -8206,7 +8236,7 @@ func quernRow1MedianSlideCPU(r *host.Run, dst []uint8, t1 int, t2 int, c int, si
 				/*line median.go:267:50000*/ out[x*c+channel] = uint8(median)
 			}
 		}
-	} /*line quern_gen.go:8209:1*/
+	} /*line quern_gen.go:8239:1*/
 }
 
 func quernPlainMedianSelectCPU_uint16(r *host.Run) {
@@ -8348,7 +8378,7 @@ func quernRow1MedianSelectCPU_uint16(r *host.Run, lists []int32, t1 int, t2 int,
 			/*line median.go:295*/ result05 := quernFunc1MedianSelectCPU_uint16(t21)
 			/*line median.go:295*/ out[e] = result05
 		}
-	} /*line quern_gen.go:8351:1*/
+	} /*line quern_gen.go:8381:1*/
 }
 
 // quernFunc1MedianSelectCPU_uint16 is kernels.unkey.
@@ -8358,7 +8388,7 @@ func quernFunc1MedianSelectCPU_uint16(k int32) uint16 {
 	/*line median.go:24:50000*/ if size == 0 {
 		return uint16(k)
 	}
-	/*line median.go:27:50000*/ return host.Narrow[uint16](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:8361:1*/
+	/*line median.go:27:50000*/ return host.Narrow[uint16](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:8391:1*/
 }
 
 func quernPlainMedianSelectCPU_float32(r *host.Run) {
@@ -8500,7 +8530,7 @@ func quernRow1MedianSelectCPU_float32(r *host.Run, lists []int32, t1 int, t2 int
 			/*line median.go:295*/ result05 := unkey[float32](t21)
 			/*line median.go:295*/ out[e] = result05
 		}
-	} /*line quern_gen.go:8503:1*/
+	} /*line quern_gen.go:8533:1*/
 }
 
 // quernFunc1MedianSelectCPU_float32 is kernels.key.
@@ -8515,7 +8545,7 @@ func quernFunc1MedianSelectCPU_float32(v float32) int32 {
 		return 2147483647
 	}
 	/*line median.go:18:50000*/ b := int32(math.Float32bits(f))
-	return b ^ b>>31&2147483647 /*line quern_gen.go:8518:1*/
+	return b ^ b>>31&2147483647 /*line quern_gen.go:8548:1*/
 }
 
 func quernPlainResizeLinear[T uint8 | uint16](r *host.Run) {
@@ -8802,14 +8832,14 @@ func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y 
 			/*line resize.go:43*/ result019 := quernFunc2ResizeLinear[T](t234)
 			/*line resize.go:43*/ dst[start4+i] = result019
 		}
-	} /*line quern_gen.go:8805:1*/
+	} /*line quern_gen.go:8835:1*/
 }
 
 // quernFunc1ResizeLinear is kernels.split.
 func quernFunc1ResizeLinear[T uint8 | uint16](u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:8812:1*/
+	return t1, float32(u - f) /*line quern_gen.go:8842:1*/
 }
 
 // quernFunc2ResizeLinear is kernels.round.
@@ -8819,7 +8849,7 @@ func quernFunc2ResizeLinear[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:8822:1*/
+	return host.Narrow[T](v) /*line quern_gen.go:8852:1*/
 }
 
 func quernPlainResizeLinear_float32(r *host.Run) {
@@ -9106,14 +9136,14 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 			/*line resize.go:43*/ result019 := round[float32](t234)
 			/*line resize.go:43*/ dst[start4+i] = result019
 		}
-	} /*line quern_gen.go:9109:1*/
+	} /*line quern_gen.go:9139:1*/
 }
 
 // quernFunc1ResizeLinear_float32 is kernels.split.
 func quernFunc1ResizeLinear_float32(u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:9116:1*/
+	return t1, float32(u - f) /*line quern_gen.go:9146:1*/
 }
 
 func quernPlainWarp[T uint8 | uint16](r *host.Run) {
@@ -9257,7 +9287,7 @@ func quernRow1Warp[T uint8 | uint16](r *host.Run, m *[9]float64, base int, dw in
 				/*line warp.go:109*/ out[channel3] = result012
 			}
 		}
-	} /*line quern_gen.go:9260:1*/
+	} /*line quern_gen.go:9290:1*/
 }
 
 // quernFunc1Warp is kernels.round.
@@ -9267,7 +9297,7 @@ func quernFunc1Warp[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:9270:1*/
+	return host.Narrow[T](v) /*line quern_gen.go:9300:1*/
 }
 
 // quernFunc2Warp is kernels.bilinear.
@@ -9338,14 +9368,14 @@ func quernFunc2Warp[T uint8 | uint16](mode int, value float32, u float64, v floa
 		q[1] = result06
 	}
 	/*line warp.go:59:70000*/ top := p[0] + fx*(p[1]-p[0])
-	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:9341:1*/
+	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:9371:1*/
 }
 
 // quernFunc3Warp is kernels.split.
 func quernFunc3Warp[T uint8 | uint16](u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:9348:1*/
+	return t1, float32(u - f) /*line quern_gen.go:9378:1*/
 }
 
 func quernPlainWarp_float32(r *host.Run) {
@@ -9489,7 +9519,7 @@ func quernRow1Warp_float32(r *host.Run, m *[9]float64, base int, dw int, py int,
 				/*line warp.go:109*/ out[channel3] = result012
 			}
 		}
-	} /*line quern_gen.go:9492:1*/
+	} /*line quern_gen.go:9522:1*/
 }
 
 // quernFunc1Warp_float32 is kernels.bilinear.
@@ -9560,14 +9590,14 @@ func quernFunc1Warp_float32(mode int, value float32, u float64, v float64, chann
 		q[1] = result06
 	}
 	/*line warp.go:59:70000*/ top := p[0] + fx*(p[1]-p[0])
-	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:9563:1*/
+	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:9593:1*/
 }
 
 // quernFunc2Warp_float32 is kernels.split.
 func quernFunc2Warp_float32(u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:9570:1*/
+	return t1, float32(u - f) /*line quern_gen.go:9600:1*/
 }
 
 func quernPlainWarpCubic[T uint8 | uint16](r *host.Run) {
@@ -9822,14 +9852,14 @@ func quernRow1WarpCubic[T uint8 | uint16](r *host.Run, m *[9]float64, base int, 
 			/*line warp.go:169*/ result07 := quernFunc2WarpCubic[T](t10)
 			/*line warp.go:169*/ t32[channel] = result07
 		}
-	} /*line quern_gen.go:9825:1*/
+	} /*line quern_gen.go:9855:1*/
 }
 
 // quernFunc1WarpCubic is kernels.split.
 func quernFunc1WarpCubic[T uint8 | uint16](u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:9832:1*/
+	return t1, float32(u - f) /*line quern_gen.go:9862:1*/
 }
 
 // quernFunc2WarpCubic is kernels.round.
@@ -9839,7 +9869,7 @@ func quernFunc2WarpCubic[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:9842:1*/
+	return host.Narrow[T](v) /*line quern_gen.go:9872:1*/
 }
 
 func quernPlainWarpCubic_float32(r *host.Run) {
@@ -10094,14 +10124,14 @@ func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base int, dw int, py
 			/*line warp.go:169*/ result07 := round[float32](t10)
 			/*line warp.go:169*/ t32[channel] = result07
 		}
-	} /*line quern_gen.go:10097:1*/
+	} /*line quern_gen.go:10127:1*/
 }
 
 // quernFunc1WarpCubic_float32 is kernels.split.
 func quernFunc1WarpCubic_float32(u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:10104:1*/
+	return t1, float32(u - f) /*line quern_gen.go:10134:1*/
 }
 
 func quernPlainWarpLanczos[T uint8 | uint16](r *host.Run) {
@@ -10400,14 +10430,14 @@ func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base int
 			/*line warp.go:169*/ result07 := quernFunc2WarpLanczos[T](t10)
 			/*line warp.go:169*/ t32[channel] = result07
 		}
-	} /*line quern_gen.go:10403:1*/
+	} /*line quern_gen.go:10433:1*/
 }
 
 // quernFunc1WarpLanczos is kernels.split.
 func quernFunc1WarpLanczos[T uint8 | uint16](u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:10410:1*/
+	return t1, float32(u - f) /*line quern_gen.go:10440:1*/
 }
 
 // quernFunc2WarpLanczos is kernels.round.
@@ -10417,7 +10447,7 @@ func quernFunc2WarpLanczos[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:10420:1*/
+	return host.Narrow[T](v) /*line quern_gen.go:10450:1*/
 }
 
 func quernPlainWarpLanczos_float32(r *host.Run) {
@@ -10716,14 +10746,14 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base int, dw int, 
 			/*line warp.go:169*/ result07 := round[float32](t10)
 			/*line warp.go:169*/ t32[channel] = result07
 		}
-	} /*line quern_gen.go:10719:1*/
+	} /*line quern_gen.go:10749:1*/
 }
 
 // quernFunc1WarpLanczos_float32 is kernels.split.
 func quernFunc1WarpLanczos_float32(u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:10726:1*/
+	return t1, float32(u - f) /*line quern_gen.go:10756:1*/
 }
 
 func quernPlainShrink[T uint8 | uint16](r *host.Run) {
@@ -10853,7 +10883,7 @@ func quernRow1Shrink[T uint8 | uint16](r *host.Run, base int, dw int, py int, dh
 			/*line warp.go:258*/ result03 := quernFunc1Shrink[T](t13)
 			/*line warp.go:258*/ dst[at3+channel] = result03
 		}
-	} /*line quern_gen.go:10856:1*/
+	} /*line quern_gen.go:10886:1*/
 }
 
 // quernFunc1Shrink is kernels.round.
@@ -10863,7 +10893,7 @@ func quernFunc1Shrink[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:10866:1*/
+	return host.Narrow[T](v) /*line quern_gen.go:10896:1*/
 }
 
 func quernPlainShrink_float32(r *host.Run) {
@@ -10993,7 +11023,7 @@ func quernRow1Shrink_float32(r *host.Run, base int, dw int, py int, dh int, c in
 			/*line warp.go:258*/ result03 := round[float32](t13)
 			/*line warp.go:258*/ dst[at3+channel] = result03
 		}
-	} /*line quern_gen.go:10996:1*/
+	} /*line quern_gen.go:11026:1*/
 }
 
 func quernPlainConvert[T uint8 | uint16](r *host.Run) {
@@ -11060,7 +11090,7 @@ func quernRow1Convert[T uint8 | uint16](r *host.Run, base int, row int, y int, h
 		/*line warp.go:276:70000*/ t1 := scale*float32(src[start+e]) + offset
 		/*line warp.go:276*/ result0 := round[float32](t1)
 		/*line warp.go:276*/ dst[start2+e] = result0
-	} /*line quern_gen.go:11063:1*/
+	} /*line quern_gen.go:11093:1*/
 }
 
 func quernPlainConvert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16](r *host.Run) {
@@ -11127,7 +11157,7 @@ func quernRow1Convert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16
 		/*line warp.go:276:70000*/ t1 := scale*float32(src[start+e]) + offset
 		/*line warp.go:276*/ result0 := quernFunc1Convert_uint8_float32[T, U](t1)
 		/*line warp.go:276*/ dst[start2+e] = result0
-	} /*line quern_gen.go:11130:1*/
+	} /*line quern_gen.go:11160:1*/
 }
 
 // quernFunc1Convert_uint8_float32 is kernels.round.
@@ -11137,7 +11167,7 @@ func quernFunc1Convert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint1
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[U](v) /*line quern_gen.go:11140:1*/
+	return host.Narrow[U](v) /*line quern_gen.go:11170:1*/
 }
 
 func quernPlainWindowRowsCPU[T uint8 | uint16](r *host.Run) {
@@ -11238,7 +11268,7 @@ func quernRow1WindowRowsCPU[T uint8 | uint16](r *host.Run, src []T, t1 int, t2 i
 				}
 			}
 		}
-	} /*line quern_gen.go:11241:1*/
+	} /*line quern_gen.go:11271:1*/
 }
 
 // quernFunc1WindowRowsCPU is kernels.neutral.
@@ -11254,7 +11284,7 @@ func quernFunc1WindowRowsCPU[T uint8 | uint16](op int) T {
 	} else {
 		/*line window.go:38:80000*/ result02 := quernFunc3WindowRowsCPU[T]()
 		return result02
-	} /*line quern_gen.go:11257:1*/
+	} /*line quern_gen.go:11287:1*/
 }
 
 // quernFunc2WindowRowsCPU is kernels.highest.
@@ -11267,7 +11297,7 @@ func quernFunc2WindowRowsCPU[T uint8 | uint16]() T {
 	}
 //line window.go:47:80000
 	var zero T
-	return zero - 1 /*line quern_gen.go:11270:1*/
+	return zero - 1 /*line quern_gen.go:11300:1*/
 }
 
 // quernFunc3WindowRowsCPU is kernels.lowest.
@@ -11278,7 +11308,7 @@ func quernFunc3WindowRowsCPU[T uint8 | uint16]() T {
 		var big float32 = 3e+38
 		return host.Narrow[T](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:11281:1*/
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:11311:1*/
 }
 
 func quernPlainWindowRowsCPU_float32_float32(r *host.Run) {
@@ -11379,7 +11409,7 @@ func quernRow1WindowRowsCPU_float32_float32(r *host.Run, src []float32, t1 int, 
 				}
 			}
 		}
-	} /*line quern_gen.go:11382:1*/
+	} /*line quern_gen.go:11412:1*/
 }
 
 func quernPlainWindowRowsCPU_uint32_uint8[T uint8 | uint16](r *host.Run) {
@@ -11480,7 +11510,7 @@ func quernRow1WindowRowsCPU_uint32_uint8[T uint8 | uint16](r *host.Run, src []T,
 				}
 			}
 		}
-	} /*line quern_gen.go:11483:1*/
+	} /*line quern_gen.go:11513:1*/
 }
 
 // quernFunc1WindowRowsCPU_uint32_uint8 is kernels.neutral.
@@ -11496,7 +11526,7 @@ func quernFunc1WindowRowsCPU_uint32_uint8[T uint8 | uint16](op int) uint32 {
 	} else {
 		/*line window.go:38:80000*/ result02 := quernFunc3WindowRowsCPU_uint32_uint8[T]()
 		return result02
-	} /*line quern_gen.go:11499:1*/
+	} /*line quern_gen.go:11529:1*/
 }
 
 // quernFunc2WindowRowsCPU_uint32_uint8 is kernels.highest.
@@ -11509,7 +11539,7 @@ func quernFunc2WindowRowsCPU_uint32_uint8[T uint8 | uint16]() uint32 {
 	}
 //line window.go:47:80000
 	var zero uint32
-	return zero - 1 /*line quern_gen.go:11512:1*/
+	return zero - 1 /*line quern_gen.go:11542:1*/
 }
 
 // quernFunc3WindowRowsCPU_uint32_uint8 is kernels.lowest.
@@ -11520,7 +11550,7 @@ func quernFunc3WindowRowsCPU_uint32_uint8[T uint8 | uint16]() uint32 {
 		var big float32 = 3e+38
 		return host.Narrow[uint32](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:11523:1*/
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:11553:1*/
 }
 
 func quernPlainWindowColumnsCPU[T uint8 | uint16](r *host.Run) {
@@ -11644,7 +11674,7 @@ func quernRow1WindowColumnsCPU[T uint8 | uint16](r *host.Run, t1 int, blockZ int
 				}
 			}
 		}
-	} /*line quern_gen.go:11647:1*/
+	} /*line quern_gen.go:11677:1*/
 }
 
 // quernFunc1WindowColumnsCPU is kernels.neutral.
@@ -11660,7 +11690,7 @@ func quernFunc1WindowColumnsCPU[T uint8 | uint16](op int) T {
 	} else {
 		/*line window.go:38:80000*/ result02 := quernFunc3WindowColumnsCPU[T]()
 		return result02
-	} /*line quern_gen.go:11663:1*/
+	} /*line quern_gen.go:11693:1*/
 }
 
 // quernFunc2WindowColumnsCPU is kernels.highest.
@@ -11673,7 +11703,7 @@ func quernFunc2WindowColumnsCPU[T uint8 | uint16]() T {
 	}
 //line window.go:47:80000
 	var zero T
-	return zero - 1 /*line quern_gen.go:11676:1*/
+	return zero - 1 /*line quern_gen.go:11706:1*/
 }
 
 // quernFunc3WindowColumnsCPU is kernels.lowest.
@@ -11684,7 +11714,7 @@ func quernFunc3WindowColumnsCPU[T uint8 | uint16]() T {
 		var big float32 = 3e+38
 		return host.Narrow[T](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:11687:1*/
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:11717:1*/
 }
 
 func quernPlainWindowColumnsCPU_float32_float32_float32(r *host.Run) {
@@ -11808,7 +11838,7 @@ func quernRow1WindowColumnsCPU_float32_float32_float32(r *host.Run, t1 int, bloc
 				}
 			}
 		}
-	} /*line quern_gen.go:11811:1*/
+	} /*line quern_gen.go:11841:1*/
 }
 
 // quernFunc1WindowColumnsCPU_float32_float32_float32 is kernels.mean.
@@ -11826,7 +11856,7 @@ func quernFunc1WindowColumnsCPU_float32_float32_float32(sum float32, n uint32) f
 	/*line window.go:66:80000*/ if r2 > n-r2 || r2 == n-r2 && q&1 == 1 {
 		q++
 	}
-	/*line window.go:69:80000*/ return float32(q) /*line quern_gen.go:11829:1*/
+	/*line window.go:69:80000*/ return float32(q) /*line quern_gen.go:11859:1*/
 }
 
 func quernPlainWindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run) {
@@ -11950,7 +11980,7 @@ func quernRow1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:11953:1*/
+	} /*line quern_gen.go:11983:1*/
 }
 
 // quernFunc1WindowColumnsCPU_uint8_uint32_uint32 is kernels.neutral.
@@ -11966,7 +11996,7 @@ func quernFunc1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](op int) ui
 	} else {
 		/*line window.go:38:80000*/ result02 := quernFunc3WindowColumnsCPU_uint8_uint32_uint32[T]()
 		return result02
-	} /*line quern_gen.go:11969:1*/
+	} /*line quern_gen.go:11999:1*/
 }
 
 // quernFunc2WindowColumnsCPU_uint8_uint32_uint32 is kernels.highest.
@@ -11979,7 +12009,7 @@ func quernFunc2WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16]() uint32 {
 	}
 //line window.go:47:80000
 	var zero uint32
-	return zero - 1 /*line quern_gen.go:11982:1*/
+	return zero - 1 /*line quern_gen.go:12012:1*/
 }
 
 // quernFunc3WindowColumnsCPU_uint8_uint32_uint32 is kernels.lowest.
@@ -11990,7 +12020,7 @@ func quernFunc3WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16]() uint32 {
 		var big float32 = 3e+38
 		return host.Narrow[uint32](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:11993:1*/
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:12023:1*/
 }
 
 func quernPlainMaskedExtreme[T uint8 | uint16](r *host.Run) {
@@ -12124,7 +12154,7 @@ func quernRow1MaskedExtreme[T uint8 | uint16](r *host.Run, base int, size int, y
 			}
 		}
 		/*line window.go:339*/ dst[start2+e] = v
-	} /*line quern_gen.go:12127:1*/
+	} /*line quern_gen.go:12157:1*/
 }
 
 // quernFunc1MaskedExtreme is kernels.neutral.
@@ -12140,7 +12170,7 @@ func quernFunc1MaskedExtreme[T uint8 | uint16](op int) T {
 	} else {
 		/*line window.go:38:80000*/ result02 := quernFunc3MaskedExtreme[T]()
 		return result02
-	} /*line quern_gen.go:12143:1*/
+	} /*line quern_gen.go:12173:1*/
 }
 
 // quernFunc2MaskedExtreme is kernels.highest.
@@ -12153,7 +12183,7 @@ func quernFunc2MaskedExtreme[T uint8 | uint16]() T {
 	}
 //line window.go:47:80000
 	var zero T
-	return zero - 1 /*line quern_gen.go:12156:1*/
+	return zero - 1 /*line quern_gen.go:12186:1*/
 }
 
 // quernFunc3MaskedExtreme is kernels.lowest.
@@ -12164,7 +12194,7 @@ func quernFunc3MaskedExtreme[T uint8 | uint16]() T {
 		var big float32 = 3e+38
 		return host.Narrow[T](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:12167:1*/
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:12197:1*/
 }
 
 func quernPlainMaskedExtreme_float32(r *host.Run) {
@@ -12298,7 +12328,7 @@ func quernRow1MaskedExtreme_float32(r *host.Run, base int, size int, y int, h in
 			}
 		}
 		/*line window.go:339*/ dst[start2+e] = v
-	} /*line quern_gen.go:12301:1*/
+	} /*line quern_gen.go:12331:1*/
 }
 
 func quernPlainSubtract[T uint8 | uint16](r *host.Run) {
@@ -12377,7 +12407,7 @@ func quernRow1Subtract[T uint8 | uint16](r *host.Run, base int, row int, y int, 
 			v = min(u, v)
 		}
 		dst[start3+e] = u - v
-	} /*line quern_gen.go:12380:1*/
+	} /*line quern_gen.go:12410:1*/
 }
 
 func quernPlainSubtract_float32(r *host.Run) {
@@ -12456,7 +12486,7 @@ func quernRow1Subtract_float32(r *host.Run, base int, row int, y int, h int, a [
 			v = min(u, v)
 		}
 		dst[start3+e] = u - v
-	} /*line quern_gen.go:12459:1*/
+	} /*line quern_gen.go:12489:1*/
 }
 
 //line window.go:357

@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"quern.dev/internal/compiler/devicemath"
@@ -245,29 +246,34 @@ func (fn *function) callBody(e *ast.CallExpr, path, name string, typeArgs []type
 const maxFunctions = 4096
 
 // countFields returns the number of fields of a type, including those of the types of
-// its fields and of its type arguments, up to a limit.
-func countFields(t types.Type, limit int) int {
+// its fields and of its type arguments, up to a limit. A type within itself, as in
+// type ball struct{ next actor.Ref[ball] }, is not counted again.
+func countFields(t types.Type, limit int, within ...*types.Named) int {
 	if limit <= 0 {
 		return 0
 	}
 	n := 0
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
+		if slices.Contains(within, t) {
+			return 0
+		}
+		within = append(within, t)
 		n = 1
 		for i := 0; i < t.TypeArgs().Len() && n < limit; i++ {
-			n += countFields(t.TypeArgs().At(i), limit-n)
+			n += countFields(t.TypeArgs().At(i), limit-n, within...)
 		}
 		if s, ok := t.Underlying().(*types.Struct); ok {
-			n += countFields(s, limit-n)
+			n += countFields(s, limit-n, within...)
 		}
 	case *types.Struct:
 		for i := 0; i < t.NumFields() && n < limit; i++ {
-			n += 1 + countFields(t.Field(i).Type(), limit-n-1)
+			n += 1 + countFields(t.Field(i).Type(), limit-n-1, within...)
 		}
 	case *types.Array:
-		n = 1 + countFields(t.Elem(), limit-1)
+		n = 1 + countFields(t.Elem(), limit-1, within...)
 	case *types.Slice:
-		n = 1 + countFields(t.Elem(), limit-1)
+		n = 1 + countFields(t.Elem(), limit-1, within...)
 	}
 	return n
 }

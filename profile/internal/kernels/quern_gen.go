@@ -1641,24 +1641,18 @@ func quernHostStreamDot(r *host.Run) {
 		/*line stream.go:58*/ host.ReduceAdd(reduceAdds, sums2)
 		for threadZ := range 1 {
 			/*line stream.go:60:30000*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 1024
 				quernRow4StreamDot(r, reduceAdds, first4, part)
 			}
 		}
-		/*line stream.go:66:30000*/ for first5 := 0; first5 < threads9; first5 += 32 {
+		/*line stream.go:65*/ for first5 := 0; first5 < threads9; first5 += 32 {
 			lanes := min(32, threads9-first5)
 			/*line stream.go:63:30000*/ if first5>>5 == 0 {
 //line stream.go:64
 				{
 					at5, n, startX := first5, lanes, first5
 					_, _, _ = at5, n, startX
-					threadY := 0 // no constant, by which Go would not divide
-					_ = threadY
-					threadZ := 0 // no constant, by which Go would not divide
-					_ = threadZ
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow5StreamDot(r, givens, at5, n, part, startX)
+					quernRow5StreamDot(r, givens, at5, part)
 				}
 				/*line stream.go:64*/ host.ReduceAdd(reduceAddOf[:], givens[first5:][:lanes])
 				reduceAdd2 = reduceAddOf[0]
@@ -1671,18 +1665,18 @@ func quernHostStreamDot(r *host.Run) {
 					threadZ := 0 // no constant, by which Go would not divide
 					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow6StreamDot(r, reduceAdd2, sums, blockX, n, startX)
+					quernRow6StreamDot(r, reduceAdd2, sums, blockX, startX)
 				}
 			}
 		}
-	} /*line quern_gen.go:1678:1*/
+	} /*line quern_gen.go:1672:1*/
 }
 
 //go:noinline
 func quernRow1StreamDot(r *host.Run, sums2 []float64, first int) {
 	sumRow := (*[1024]float64)(sums2[first:])
 //line stream.go:54
-	*sumRow = [1024]float64{} /*line quern_gen.go:1685:1*/
+	*sumRow = [1024]float64{} /*line quern_gen.go:1679:1*/
 }
 
 //go:noinline
@@ -1715,7 +1709,7 @@ func quernRow2StreamDot(r *host.Run, sums2 []float64, first2 int, a []float64, a
 		/*line stream.go:56*/ sum += a[at3+threadX] * b[at3+threadX]
 		/*line stream.go:56*/ sum += a[at4+threadX] * b[at4+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:1718:1*/
+	} /*line quern_gen.go:1712:1*/
 }
 
 //go:noinline
@@ -1745,50 +1739,37 @@ func quernRow3StreamDot(r *host.Run, sums2 []float64, first3 int, iFirst2 int, a
 			sum += a[iFirst2+threadX] * b[iFirst2+threadX]
 		}
 		/*line stream.go:58*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:1748:1*/
+	} /*line quern_gen.go:1742:1*/
 }
 
 //go:noinline
 func quernRow4StreamDot(r *host.Run, reduceAdds []float64, first4 int, part *[32]float64) {
 	reduceAddRow := (*[1024]float64)(reduceAdds[first4:])
 	for threadX := range 1024 {
-		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
 		/*line stream.go:58*/ sum2 := reduceAdd
 		if threadX&31 == 0 {
 			part[threadX>>5] = sum2
 		}
-	} /*line quern_gen.go:1761:1*/
+	} /*line quern_gen.go:1754:1*/
 }
 
 //go:noinline
-func quernRow5StreamDot(r *host.Run, givens []float64, at5 int, n int, part *[32]float64, startX int) {
-	givenRow := givens[at5:][:n]
-	count3 := n
-	if count3 <= 32 {
-		row11 := part[:count3]
-		givenRow2 := givenRow[:][:count3]
-		/*line stream.go:64*/ copy(givenRow2, row11)
-		return
-	}
-	/*line stream.go:67:30000*/ for lane := range n {
-		threadX := startX + lane
-		r.ThreadIdx.X = threadX
-		/*line stream.go:64*/ given := part[lane]
-		givenRow[lane] = given
-	} /*line quern_gen.go:1779:1*/
+func quernRow5StreamDot(r *host.Run, givens []float64, at5 int, part *[32]float64) {
+	givenRow := (*[32]float64)(givens[at5:])
+	/*line stream.go:64*/ copy(givenRow[:], part[0:32]) /*line quern_gen.go:1760:1*/
 }
 
 //go:noinline
-func quernRow6StreamDot(r *host.Run, reduceAdd2 float64, sums []float64, blockX int, n int, startX int) {
-	for lane := range n {
+func quernRow6StreamDot(r *host.Run, reduceAdd2 float64, sums []float64, blockX int, startX int) {
+	for lane := range 32 {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		/*line stream.go:64*/ sum2 := reduceAdd2
 		if lane == 0 {
 			sums[blockX] = sum2
 		}
-	} /*line quern_gen.go:1791:1*/
+	} /*line quern_gen.go:1772:1*/
 }
 
 //line stream.go:70:30000
