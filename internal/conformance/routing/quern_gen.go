@@ -21,11 +21,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Archive: &quern_gen_zip,
-<<<<<<< HEAD
-	Sum:     "b2d992d861f3482858a70be29bf449c40a77fc47ccb5eef0920da7b84aeced7f",
-=======
-	Sum:     "8b0aba02e548dbe998f2f02793321abc9fd135532f97cea44fac4ea838938749",
->>>>>>> ring2
+	Sum:     "62f0c9451ad50f85bda7687e1844b8c0bf5c705e81f0e48d7d03436b80c6c8bb",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
