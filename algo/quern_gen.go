@@ -5,6 +5,7 @@ package algo
 import (
 	_ "embed"
 
+	"quern.dev/algo/internal/template"
 	"quern.dev/gpu"
 	"quern.dev/gpu/compiled"
 	"quern.dev/kernel"
@@ -17,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "9a863446739f7a9fb13cc424a94ce93c7c3eeba1e60ec9d73c112e2041eb8d9a",
+	Sum:     "e2ad3cd1ac64645b527e274da3df65c2b65e98967f0b93ad7dc5f5fedfb87d06",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -64,8 +65,29 @@ type (
 		Mean  float64
 		M2    float64
 	}
-	quern_gen_is_stale__run_go_generate__momentsOfParts_float32  func(t kernel.Thread, part int, in []float32, out []Moments)
-	quern_gen_is_stale__run_go_generate__momentsOfParts_float64  func(t kernel.Thread, part int, in []float64, out []Moments)
+	quern_gen_is_stale__run_go_generate__momentsOfParts_float32 func(t kernel.Thread, part int, in []float32, out []Moments)
+	quern_gen_is_stale__run_go_generate__momentsOfParts_float64 func(t kernel.Thread, part int, in []float64, out []Moments)
+	quern_gen_is_stale__run_go_generate__momentsOfLines_int32   func(t kernel.Thread, l struct {
+		N     int
+		Inner int
+		Parts int
+		Part  int
+		Group int
+	}, ends []int32, in []int32, out []Moments)
+	quern_gen_is_stale__run_go_generate__momentsOfLines_float32 func(t kernel.Thread, l struct {
+		N     int
+		Inner int
+		Parts int
+		Part  int
+		Group int
+	}, ends []int32, in []float32, out []Moments)
+	quern_gen_is_stale__run_go_generate__momentsOfLines_float64 func(t kernel.Thread, l struct {
+		N     int
+		Inner int
+		Parts int
+		Part  int
+		Group int
+	}, ends []int32, in []float64, out []Moments)
 	quern_gen_is_stale__run_go_generate__keepFlagged_uint8       func(t kernel.Thread, flags []uint8, in []uint8, kept []uint8, count []int, status []uint64)
 	quern_gen_is_stale__run_go_generate__keepFlagged_uint16      func(t kernel.Thread, flags []uint8, in []uint16, kept []uint16, count []int, status []uint64)
 	quern_gen_is_stale__run_go_generate__keepFlagged_uint32      func(t kernel.Thread, flags []uint8, in []uint32, kept []uint32, count []int, status []uint64)
@@ -158,6 +180,10 @@ type (
 	quern_gen_is_stale__run_go_generate__keepFirst_uint64                     func(t kernel.Thread, o digitOrder[uint64], bits uint64, limit []uint64, in []uint64, kept []uint64, index []uint32, status []uint64)
 	quern_gen_is_stale__run_go_generate__setRank                              func(t kernel.Thread, rank uint32, limit []uint64)
 	quern_gen_is_stale__run_go_generate__copyFirst                            func(t kernel.Thread, in []uint32, out []uint32)
+	quern_gen_is_stale__run_go_generate__firstOfLines_uint8                   func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint8, out []uint8, index []uint32)
+	quern_gen_is_stale__run_go_generate__firstOfLines_uint16                  func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint16, out []uint16, index []uint32)
+	quern_gen_is_stale__run_go_generate__firstOfLines_uint32                  func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint32, out []uint32, index []uint32)
+	quern_gen_is_stale__run_go_generate__firstOfLines_uint64                  func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint64, out []uint64, index []uint32)
 	quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 func(a Compensated[float32], b Compensated[float32]) Compensated[float32]
 	quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 func(a Compensated[float64], b Compensated[float64]) Compensated[float64]
 	quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts           func(a Moments, b Moments) Moments
@@ -181,10 +207,10 @@ type (
 	quern_gen_is_stale__run_go_generate__op_sameRunTiles_int64                func(a int64, b int64) bool
 	quern_gen_is_stale__run_go_generate__op_sameRunTiles_float32              func(a float32, b float32) bool
 	quern_gen_is_stale__run_go_generate__op_sameRunTiles_float64              func(a float64, b float64) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_int32            func(x int32) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_int64            func(x int64) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_float32          func(x float32) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_float64          func(x float64) bool
+	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int32           func(x int32) bool
+	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int64           func(x int64) bool
+	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float32         func(x float32) bool
+	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float64         func(x float64) bool
 )
 
 var (
@@ -221,6 +247,9 @@ var (
 	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__Moments)((*Moments)(nil))
 	quern_momentsOfParts_float32      quern_gen_is_stale__run_go_generate__momentsOfParts_float32               = momentsOfParts[float32]
 	quern_momentsOfParts_float64      quern_gen_is_stale__run_go_generate__momentsOfParts_float64               = momentsOfParts[float64]
+	quern_momentsOfLines_int32        quern_gen_is_stale__run_go_generate__momentsOfLines_int32                 = momentsOfLines[int32]
+	quern_momentsOfLines_float32      quern_gen_is_stale__run_go_generate__momentsOfLines_float32               = momentsOfLines[float32]
+	quern_momentsOfLines_float64      quern_gen_is_stale__run_go_generate__momentsOfLines_float64               = momentsOfLines[float64]
 	quern_keepFlagged_uint8           quern_gen_is_stale__run_go_generate__keepFlagged_uint8                    = keepFlagged[uint8]
 	quern_keepFlagged_uint16          quern_gen_is_stale__run_go_generate__keepFlagged_uint16                   = keepFlagged[uint16]
 	quern_keepFlagged_uint32          quern_gen_is_stale__run_go_generate__keepFlagged_uint32                   = keepFlagged[uint32]
@@ -289,6 +318,10 @@ var (
 	quern_keepFirst_uint64            quern_gen_is_stale__run_go_generate__keepFirst_uint64                     = keepFirst[uint64]
 	quern_setRank                     quern_gen_is_stale__run_go_generate__setRank                              = setRank
 	quern_copyFirst                   quern_gen_is_stale__run_go_generate__copyFirst                            = copyFirst
+	quern_firstOfLines_uint8          quern_gen_is_stale__run_go_generate__firstOfLines_uint8                   = firstOfLines[uint8]
+	quern_firstOfLines_uint16         quern_gen_is_stale__run_go_generate__firstOfLines_uint16                  = firstOfLines[uint16]
+	quern_firstOfLines_uint32         quern_gen_is_stale__run_go_generate__firstOfLines_uint32                  = firstOfLines[uint32]
+	quern_firstOfLines_uint64         quern_gen_is_stale__run_go_generate__firstOfLines_uint64                  = firstOfLines[uint64]
 	_                                 quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 = addCompensated[float32]
 	_                                 quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 = addCompensated[float64]
 	_                                 quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts           = mergeMoments
@@ -312,10 +345,10 @@ var (
 	_                                 quern_gen_is_stale__run_go_generate__op_sameRunTiles_int64                = same[int64]
 	_                                 quern_gen_is_stale__run_go_generate__op_sameRunTiles_float32              = same[float32]
 	_                                 quern_gen_is_stale__run_go_generate__op_sameRunTiles_float64              = same[float64]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_int32            = nonZero[int32]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_int64            = nonZero[int64]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_float32          = nonZero[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_float64          = nonZero[float64]
+	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int32           = nonZero[int32]
+	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int64           = nonZero[int64]
+	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float32         = nonZero[float32]
+	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float64         = nonZero[float64]
 )
 
 var quernSumCompensated_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumCompensated[float32]", Code: &quernPTX, Host: quernHostSumCompensated[float32], Plain: quernPlainSumCompensated[float32]}}
@@ -583,6 +616,34 @@ func LaunchMomentsOfParts[T int32 | float32 | float64](s *gpu.Stream, g gpu.Grid
 		return err
 	}
 	gpu.Arg(l, part)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernMomentsOfLines_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "momentsOfLines[int32]", Code: &quernPTX, Host: quernHostMomentsOfLines[int32], Plain: quernPlainMomentsOfLines[int32]}}
+var quernMomentsOfLines_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "momentsOfLines[float32]", Code: &quernPTX, Host: quernHostMomentsOfLines[float32], Plain: quernPlainMomentsOfLines[float32]}}
+var quernMomentsOfLines_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "momentsOfLines[float64]", Code: &quernPTX, Host: quernHostMomentsOfLines[float64], Plain: quernPlainMomentsOfLines[float64]}}
+
+// LaunchMomentsOfLines runs momentsOfLines on the grid g.
+//
+// momentsOfLines computes the moments of each part of a line. Part p of line i is out[i*Parts+p].
+func LaunchMomentsOfLines[T int32 | float32 | float64](s *gpu.Stream, g gpu.Grid, l_ template.Lines, ends *gpu.Buffer[int32], in *gpu.Buffer[T], out *gpu.Buffer[Moments]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *int32:
+		k = quernMomentsOfLines_int32
+	case *float32:
+		k = quernMomentsOfLines_float32
+	case *float64:
+		k = quernMomentsOfLines_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, l_)
+	gpu.SliceArg(l, ends)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
 	return l.End()
@@ -1301,6 +1362,43 @@ func LaunchCopyFirst(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint32]) err
 	return l.End()
 }
 
+var quernFirstOfLines_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint8]", Code: &quernPTX, Host: quernHostFirstOfLines[uint8], Plain: quernPlainFirstOfLines[uint8]}}
+var quernFirstOfLines_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint16]", Code: &quernPTX, Host: quernHostFirstOfLines[uint16], Plain: quernPlainFirstOfLines[uint16]}}
+var quernFirstOfLines_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint32]", Code: &quernPTX, Host: quernHostFirstOfLines[uint32], Plain: quernPlainFirstOfLines[uint32]}}
+var quernFirstOfLines_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint64]", Code: &quernPTX, Host: quernHostFirstOfLines[uint64], Plain: quernPlainFirstOfLines[uint64]}}
+
+// LaunchFirstOfLines runs firstOfLines on the grid g.
+//
+// firstOfLines copies the first k elements of lines of n elements, which are inner apart, in an
+// order that is given by their positions: those of a line are one after another, or, if inPlace is
+// set, inner apart. It writes their indices in the lines to index, unless that is empty.
+func LaunchFirstOfLines[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, n, k_, inner uint32, inPlace bool, positions *gpu.Buffer[uint32], in, out *gpu.Buffer[W], index *gpu.Buffer[uint32]) error {
+	var k *gpu.Kernel
+	switch interface{}((*W)(nil)).(type) {
+	case *uint8:
+		k = quernFirstOfLines_uint8
+	case *uint16:
+		k = quernFirstOfLines_uint16
+	case *uint32:
+		k = quernFirstOfLines_uint32
+	case *uint64:
+		k = quernFirstOfLines_uint64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.Arg(l, k_)
+	gpu.Arg(l, inner)
+	gpu.Arg(l, inPlace)
+	gpu.SliceArg(l, positions)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	gpu.SliceArg(l, index)
+	return l.End()
+}
+
 var quernAddCompensatedReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCompensatedReduceParts[float32]", Code: &quernPTX, Host: quernHostAddCompensatedReduceParts[float32]}}
 var quernAddCompensatedReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCompensatedReduceParts[float64]", Code: &quernPTX, Host: quernHostAddCompensatedReduceParts[float64]}}
 var quernMergeMomentsReduceParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "mergeMomentsReduceParts", Code: &quernPTX, Host: quernHostMergeMomentsReduceParts}}
@@ -1452,6 +1550,8 @@ var quernOrderedIntegersExtremes_int32 = &gpu.Kernel{Declared: compiled.Declarat
 var quernOrderedIntegersExtremes_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersExtremes[int64]", Code: &quernPTX}}
 var quernOrderedIntegersExtremeParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersExtremeParts[int32]", Code: &quernPTX, Host: quernHostOrderedIntegersExtremeParts[int32]}}
 var quernOrderedIntegersExtremeParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersExtremeParts[int64]", Code: &quernPTX, Host: quernHostOrderedIntegersExtremeParts[int64]}}
+var quernOrderedIntegersExtremeLines_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersExtremeLines[int32]", Code: &quernPTX, Host: quernHostOrderedIntegersExtremeLines[int32]}}
+var quernOrderedIntegersExtremeLines_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersExtremeLines[int64]", Code: &quernPTX, Host: quernHostOrderedIntegersExtremeLines[int64]}}
 var quernOrderedIntegersMergePaths_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersMergePaths[int32]", Code: &quernPTX}}
 var quernOrderedIntegersMergePaths_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersMergePaths[int64]", Code: &quernPTX}}
 var quernOrderedIntegersSortTiles_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersSortTiles[int32]", Code: &quernPTX}}
@@ -1484,6 +1584,8 @@ var quernOrderedFloatsExtremes_float32 = &gpu.Kernel{Declared: compiled.Declarat
 var quernOrderedFloatsExtremes_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsExtremes[float64]", Code: &quernPTX}}
 var quernOrderedFloatsExtremeParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsExtremeParts[float32]", Code: &quernPTX, Host: quernHostOrderedFloatsExtremeParts[float32]}}
 var quernOrderedFloatsExtremeParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsExtremeParts[float64]", Code: &quernPTX, Host: quernHostOrderedFloatsExtremeParts[float64]}}
+var quernOrderedFloatsExtremeLines_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsExtremeLines[float32]", Code: &quernPTX, Host: quernHostOrderedFloatsExtremeLines[float32]}}
+var quernOrderedFloatsExtremeLines_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsExtremeLines[float64]", Code: &quernPTX, Host: quernHostOrderedFloatsExtremeLines[float64]}}
 var quernOrderedFloatsMergePaths_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsMergePaths[float32]", Code: &quernPTX}}
 var quernOrderedFloatsMergePaths_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsMergePaths[float64]", Code: &quernPTX}}
 var quernOrderedFloatsSortTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsSortTiles[float32]", Code: &quernPTX}}
@@ -1524,6 +1626,10 @@ var quernSameRunParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "
 var quernSameRunParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameRunParts[int64]", Code: &quernPTX, Host: quernHostSameRunParts[int64]}}
 var quernSameRunParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameRunParts[float32]", Code: &quernPTX, Host: quernHostSameRunParts[float32]}}
 var quernSameRunParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameRunParts[float64]", Code: &quernPTX, Host: quernHostSameRunParts[float64]}}
+var quernNonZeroCountLines_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroCountLines[int32]", Code: &quernPTX, Host: quernHostNonZeroCountLines[int32]}}
+var quernNonZeroCountLines_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroCountLines[int64]", Code: &quernPTX, Host: quernHostNonZeroCountLines[int64]}}
+var quernNonZeroCountLines_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroCountLines[float32]", Code: &quernPTX, Host: quernHostNonZeroCountLines[float32]}}
+var quernNonZeroCountLines_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroCountLines[float64]", Code: &quernPTX, Host: quernHostNonZeroCountLines[float64]}}
 var quernNonZeroKeepTiles_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroKeepTiles[int32]", Code: &quernPTX}}
 var quernNonZeroKeepTiles_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroKeepTiles[int64]", Code: &quernPTX}}
 var quernNonZeroKeepTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroKeepTiles[float32]", Code: &quernPTX}}
@@ -1667,9 +1773,9 @@ func OpMultiply[T int32 | int64 | float32 | float64]() Combine[T] {
 	return Combine[T]{Kernels: k}
 }
 
-var quernOpOrderedIntegers_int32 = LessKernels{Extremes: quernOrderedIntegersExtremes_int32, ExtremeParts: quernOrderedIntegersExtremeParts_int32, MergePaths: quernOrderedIntegersMergePaths_int32, SortTiles: quernOrderedIntegersSortTiles_int32, SortPairTiles: quernOrderedIntegersSortPairTiles_int32, MergeTiles: quernOrderedIntegersMergeTiles_int32, MergePairTiles: quernOrderedIntegersMergePairTiles_int32, SortParts: quernOrderedIntegersSortParts_int32, SortPairParts: quernOrderedIntegersSortPairParts_int32, MergeParts: quernOrderedIntegersMergeParts_int32, MergePairParts: quernOrderedIntegersMergePairParts_int32, Bounds: quernOrderedIntegersBounds_int32, Unsorted: quernOrderedIntegersUnsorted_int32, SetPaths: quernOrderedIntegersSetPaths_int32, SetTiles: quernOrderedIntegersSetTiles_int32, SetParts: quernOrderedIntegersSetParts_int32}
+var quernOpOrderedIntegers_int32 = LessKernels{Extremes: quernOrderedIntegersExtremes_int32, ExtremeParts: quernOrderedIntegersExtremeParts_int32, ExtremeLines: quernOrderedIntegersExtremeLines_int32, MergePaths: quernOrderedIntegersMergePaths_int32, SortTiles: quernOrderedIntegersSortTiles_int32, SortPairTiles: quernOrderedIntegersSortPairTiles_int32, MergeTiles: quernOrderedIntegersMergeTiles_int32, MergePairTiles: quernOrderedIntegersMergePairTiles_int32, SortParts: quernOrderedIntegersSortParts_int32, SortPairParts: quernOrderedIntegersSortPairParts_int32, MergeParts: quernOrderedIntegersMergeParts_int32, MergePairParts: quernOrderedIntegersMergePairParts_int32, Bounds: quernOrderedIntegersBounds_int32, Unsorted: quernOrderedIntegersUnsorted_int32, SetPaths: quernOrderedIntegersSetPaths_int32, SetTiles: quernOrderedIntegersSetTiles_int32, SetParts: quernOrderedIntegersSetParts_int32}
 
-var quernOpOrderedIntegers_int64 = LessKernels{Extremes: quernOrderedIntegersExtremes_int64, ExtremeParts: quernOrderedIntegersExtremeParts_int64, MergePaths: quernOrderedIntegersMergePaths_int64, SortTiles: quernOrderedIntegersSortTiles_int64, SortPairTiles: quernOrderedIntegersSortPairTiles_int64, MergeTiles: quernOrderedIntegersMergeTiles_int64, MergePairTiles: quernOrderedIntegersMergePairTiles_int64, SortParts: quernOrderedIntegersSortParts_int64, SortPairParts: quernOrderedIntegersSortPairParts_int64, MergeParts: quernOrderedIntegersMergeParts_int64, MergePairParts: quernOrderedIntegersMergePairParts_int64, Bounds: quernOrderedIntegersBounds_int64, Unsorted: quernOrderedIntegersUnsorted_int64, SetPaths: quernOrderedIntegersSetPaths_int64, SetTiles: quernOrderedIntegersSetTiles_int64, SetParts: quernOrderedIntegersSetParts_int64}
+var quernOpOrderedIntegers_int64 = LessKernels{Extremes: quernOrderedIntegersExtremes_int64, ExtremeParts: quernOrderedIntegersExtremeParts_int64, ExtremeLines: quernOrderedIntegersExtremeLines_int64, MergePaths: quernOrderedIntegersMergePaths_int64, SortTiles: quernOrderedIntegersSortTiles_int64, SortPairTiles: quernOrderedIntegersSortPairTiles_int64, MergeTiles: quernOrderedIntegersMergeTiles_int64, MergePairTiles: quernOrderedIntegersMergePairTiles_int64, SortParts: quernOrderedIntegersSortParts_int64, SortPairParts: quernOrderedIntegersSortPairParts_int64, MergeParts: quernOrderedIntegersMergeParts_int64, MergePairParts: quernOrderedIntegersMergePairParts_int64, Bounds: quernOrderedIntegersBounds_int64, Unsorted: quernOrderedIntegersUnsorted_int64, SetPaths: quernOrderedIntegersSetPaths_int64, SetTiles: quernOrderedIntegersSetTiles_int64, SetParts: quernOrderedIntegersSetParts_int64}
 
 // OpOrderedIntegers is orderedIntegers as an operator.
 //
@@ -1687,9 +1793,9 @@ func OpOrderedIntegers[T int32 | int64](how uint32) Less[T] {
 	}}
 }
 
-var quernOpOrderedFloats_float32 = LessKernels{Extremes: quernOrderedFloatsExtremes_float32, ExtremeParts: quernOrderedFloatsExtremeParts_float32, MergePaths: quernOrderedFloatsMergePaths_float32, SortTiles: quernOrderedFloatsSortTiles_float32, SortPairTiles: quernOrderedFloatsSortPairTiles_float32, MergeTiles: quernOrderedFloatsMergeTiles_float32, MergePairTiles: quernOrderedFloatsMergePairTiles_float32, SortParts: quernOrderedFloatsSortParts_float32, SortPairParts: quernOrderedFloatsSortPairParts_float32, MergeParts: quernOrderedFloatsMergeParts_float32, MergePairParts: quernOrderedFloatsMergePairParts_float32, Bounds: quernOrderedFloatsBounds_float32, Unsorted: quernOrderedFloatsUnsorted_float32, SetPaths: quernOrderedFloatsSetPaths_float32, SetTiles: quernOrderedFloatsSetTiles_float32, SetParts: quernOrderedFloatsSetParts_float32}
+var quernOpOrderedFloats_float32 = LessKernels{Extremes: quernOrderedFloatsExtremes_float32, ExtremeParts: quernOrderedFloatsExtremeParts_float32, ExtremeLines: quernOrderedFloatsExtremeLines_float32, MergePaths: quernOrderedFloatsMergePaths_float32, SortTiles: quernOrderedFloatsSortTiles_float32, SortPairTiles: quernOrderedFloatsSortPairTiles_float32, MergeTiles: quernOrderedFloatsMergeTiles_float32, MergePairTiles: quernOrderedFloatsMergePairTiles_float32, SortParts: quernOrderedFloatsSortParts_float32, SortPairParts: quernOrderedFloatsSortPairParts_float32, MergeParts: quernOrderedFloatsMergeParts_float32, MergePairParts: quernOrderedFloatsMergePairParts_float32, Bounds: quernOrderedFloatsBounds_float32, Unsorted: quernOrderedFloatsUnsorted_float32, SetPaths: quernOrderedFloatsSetPaths_float32, SetTiles: quernOrderedFloatsSetTiles_float32, SetParts: quernOrderedFloatsSetParts_float32}
 
-var quernOpOrderedFloats_float64 = LessKernels{Extremes: quernOrderedFloatsExtremes_float64, ExtremeParts: quernOrderedFloatsExtremeParts_float64, MergePaths: quernOrderedFloatsMergePaths_float64, SortTiles: quernOrderedFloatsSortTiles_float64, SortPairTiles: quernOrderedFloatsSortPairTiles_float64, MergeTiles: quernOrderedFloatsMergeTiles_float64, MergePairTiles: quernOrderedFloatsMergePairTiles_float64, SortParts: quernOrderedFloatsSortParts_float64, SortPairParts: quernOrderedFloatsSortPairParts_float64, MergeParts: quernOrderedFloatsMergeParts_float64, MergePairParts: quernOrderedFloatsMergePairParts_float64, Bounds: quernOrderedFloatsBounds_float64, Unsorted: quernOrderedFloatsUnsorted_float64, SetPaths: quernOrderedFloatsSetPaths_float64, SetTiles: quernOrderedFloatsSetTiles_float64, SetParts: quernOrderedFloatsSetParts_float64}
+var quernOpOrderedFloats_float64 = LessKernels{Extremes: quernOrderedFloatsExtremes_float64, ExtremeParts: quernOrderedFloatsExtremeParts_float64, ExtremeLines: quernOrderedFloatsExtremeLines_float64, MergePaths: quernOrderedFloatsMergePaths_float64, SortTiles: quernOrderedFloatsSortTiles_float64, SortPairTiles: quernOrderedFloatsSortPairTiles_float64, MergeTiles: quernOrderedFloatsMergeTiles_float64, MergePairTiles: quernOrderedFloatsMergePairTiles_float64, SortParts: quernOrderedFloatsSortParts_float64, SortPairParts: quernOrderedFloatsSortPairParts_float64, MergeParts: quernOrderedFloatsMergeParts_float64, MergePairParts: quernOrderedFloatsMergePairParts_float64, Bounds: quernOrderedFloatsBounds_float64, Unsorted: quernOrderedFloatsUnsorted_float64, SetPaths: quernOrderedFloatsSetPaths_float64, SetTiles: quernOrderedFloatsSetTiles_float64, SetParts: quernOrderedFloatsSetParts_float64}
 
 // OpOrderedFloats is orderedFloats as an operator.
 func OpOrderedFloats[T float32 | float64](how uint32) Less[T] {
@@ -1731,13 +1837,13 @@ func OpSame[T int32 | int64 | float32 | float64]() Equal[T] {
 	return Equal[T]{Kernels: k}
 }
 
-var quernOpNonZero_int32 = PredicateKernels{KeepTiles: quernNonZeroKeepTiles_int32, IndexTiles: quernNonZeroIndexTiles_int32, CountMatches: quernNonZeroCountMatches_int32, CountParts: quernNonZeroCountParts_int32, KeepParts: quernNonZeroKeepParts_int32, IndexParts: quernNonZeroIndexParts_int32}
+var quernOpNonZero_int32 = PredicateKernels{CountLines: quernNonZeroCountLines_int32, KeepTiles: quernNonZeroKeepTiles_int32, IndexTiles: quernNonZeroIndexTiles_int32, CountMatches: quernNonZeroCountMatches_int32, CountParts: quernNonZeroCountParts_int32, KeepParts: quernNonZeroKeepParts_int32, IndexParts: quernNonZeroIndexParts_int32}
 
-var quernOpNonZero_int64 = PredicateKernels{KeepTiles: quernNonZeroKeepTiles_int64, IndexTiles: quernNonZeroIndexTiles_int64, CountMatches: quernNonZeroCountMatches_int64, CountParts: quernNonZeroCountParts_int64, KeepParts: quernNonZeroKeepParts_int64, IndexParts: quernNonZeroIndexParts_int64}
+var quernOpNonZero_int64 = PredicateKernels{CountLines: quernNonZeroCountLines_int64, KeepTiles: quernNonZeroKeepTiles_int64, IndexTiles: quernNonZeroIndexTiles_int64, CountMatches: quernNonZeroCountMatches_int64, CountParts: quernNonZeroCountParts_int64, KeepParts: quernNonZeroKeepParts_int64, IndexParts: quernNonZeroIndexParts_int64}
 
-var quernOpNonZero_float32 = PredicateKernels{KeepTiles: quernNonZeroKeepTiles_float32, IndexTiles: quernNonZeroIndexTiles_float32, CountMatches: quernNonZeroCountMatches_float32, CountParts: quernNonZeroCountParts_float32, KeepParts: quernNonZeroKeepParts_float32, IndexParts: quernNonZeroIndexParts_float32}
+var quernOpNonZero_float32 = PredicateKernels{CountLines: quernNonZeroCountLines_float32, KeepTiles: quernNonZeroKeepTiles_float32, IndexTiles: quernNonZeroIndexTiles_float32, CountMatches: quernNonZeroCountMatches_float32, CountParts: quernNonZeroCountParts_float32, KeepParts: quernNonZeroKeepParts_float32, IndexParts: quernNonZeroIndexParts_float32}
 
-var quernOpNonZero_float64 = PredicateKernels{KeepTiles: quernNonZeroKeepTiles_float64, IndexTiles: quernNonZeroIndexTiles_float64, CountMatches: quernNonZeroCountMatches_float64, CountParts: quernNonZeroCountParts_float64, KeepParts: quernNonZeroKeepParts_float64, IndexParts: quernNonZeroIndexParts_float64}
+var quernOpNonZero_float64 = PredicateKernels{CountLines: quernNonZeroCountLines_float64, KeepTiles: quernNonZeroKeepTiles_float64, IndexTiles: quernNonZeroIndexTiles_float64, CountMatches: quernNonZeroCountMatches_float64, CountParts: quernNonZeroCountParts_float64, KeepParts: quernNonZeroKeepParts_float64, IndexParts: quernNonZeroIndexParts_float64}
 
 // OpNonZero is nonZero as an operator.
 //
@@ -1943,7 +2049,7 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 				quernRow15SumCompensated[T](r, vs2, at, n, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:1946:1*/
+	} /*line quern_gen.go:2052:1*/
 }
 
 //go:noinline
@@ -1962,14 +2068,14 @@ func quernRow1SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		/*line quern.dev/algo/internal/template/reduce.go:216*/ v2 := v
 		/*line :185:10000*/ v3 := v2
 		vRow[threadX] = v3
-	} /*line quern_gen.go:1965:1*/
+	} /*line quern_gen.go:2071:1*/
 }
 
 //go:noinline
 func quernRow2SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first3 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first3:])
 	resultRow := (*[256]Compensated[T])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1972:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2078:1*/
 }
 
 //go:noinline
@@ -1987,7 +2093,7 @@ func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:1990:1*/
+	} /*line quern_gen.go:2096:1*/
 }
 
 //go:noinline
@@ -2004,7 +2110,7 @@ func quernRow4SumCompensated[T float32 | float64](r *host.Run, t3s []Compensated
 		given2 := t3.Rest
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:2007:1*/
+	} /*line quern_gen.go:2113:1*/
 }
 
 //go:noinline
@@ -2029,14 +2135,14 @@ func quernRow5SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		}
 		/*line :209:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:2032:1*/
+	} /*line quern_gen.go:2138:1*/
 }
 
 //go:noinline
 func quernRow6SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first7:])
 	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2039:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2145:1*/
 }
 
 //go:noinline
@@ -2051,7 +2157,7 @@ func quernRow7SumCompensated[T float32 | float64](r *host.Run, results []Compens
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:2054:1*/
+	} /*line quern_gen.go:2160:1*/
 }
 
 //go:noinline
@@ -2062,14 +2168,14 @@ func quernRow8SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:191*/ v5 := partial[lane2%8]
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:2065:1*/
+	} /*line quern_gen.go:2171:1*/
 }
 
 //go:noinline
 func quernRow9SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:2072:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:2178:1*/
 }
 
 //go:noinline
@@ -2087,7 +2193,7 @@ func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 		t3Row2[lane2] = t32
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow3[lane2] = given3
-	} /*line quern_gen.go:2090:1*/
+	} /*line quern_gen.go:2196:1*/
 }
 
 //go:noinline
@@ -2104,7 +2210,7 @@ func quernRow11SumCompensated[T float32 | float64](r *host.Run, t3s2 []Compensat
 		given4 := t32.Rest
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow4[lane2] = given4
-	} /*line quern_gen.go:2107:1*/
+	} /*line quern_gen.go:2213:1*/
 }
 
 //go:noinline
@@ -2129,21 +2235,21 @@ func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 		}
 		/*line :209:10000*/ vRow3[lane2] = v5
 		shuffleDownRow4[lane2] = shuffleDown4
-	} /*line quern_gen.go:2132:1*/
+	} /*line quern_gen.go:2238:1*/
 }
 
 //go:noinline
 func quernRow13SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:2139:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:2245:1*/
 }
 
 //go:noinline
 func quernRow14SumCompensated[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, n int, vs2 []Compensated[T]) {
 	resultRow2 := results2[at:][:n]
 	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:2146:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:2252:1*/
 }
 
 //go:noinline
@@ -2159,7 +2265,7 @@ func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensate
 		if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:2162:1*/
+	} /*line quern_gen.go:2268:1*/
 }
 
 func quernPlainAddParts(r *host.Run) {
@@ -2208,7 +2314,7 @@ func quernHostAddParts(r *host.Run) {
 				quernRow4AddParts(r, ns, width, base, counts)
 			}
 		}
-	} /*line quern_gen.go:2211:1*/
+	} /*line quern_gen.go:2317:1*/
 }
 
 //go:noinline
@@ -2230,7 +2336,7 @@ func quernRow1AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			n = 0
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2233:1*/
+	} /*line quern_gen.go:2339:1*/
 }
 
 //go:noinline
@@ -2269,7 +2375,7 @@ func quernRow2AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start4+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2272:1*/
+	} /*line quern_gen.go:2378:1*/
 }
 
 //go:noinline
@@ -2299,7 +2405,7 @@ func quernRow3AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start9+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2302:1*/
+	} /*line quern_gen.go:2408:1*/
 }
 
 //go:noinline
@@ -2324,7 +2430,7 @@ func quernRow4AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 		if i < len(counts) {
 			/*line histogram_kernels.go:72*/ counts[i] = n
 		}
-	} /*line quern_gen.go:2327:1*/
+	} /*line quern_gen.go:2433:1*/
 }
 
 func quernPlainHistogramEvenParts[T float32 | float64](r *host.Run) {
@@ -2382,7 +2488,7 @@ func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base int, bin
 				own[len(own)-1]++
 			}
 		}
-	} /*line quern_gen.go:2385:1*/
+	} /*line quern_gen.go:2491:1*/
 }
 
 func quernPlainHistogramEdgesParts[T int32 | float32 | float64](r *host.Run) {
@@ -2463,7 +2569,7 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 				}
 			}
 		}
-	} /*line quern_gen.go:2466:1*/
+	} /*line quern_gen.go:2572:1*/
 }
 
 func quernPlainHistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run) {
@@ -2522,7 +2628,7 @@ func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:2525:1*/
+	} /*line quern_gen.go:2631:1*/
 }
 
 func quernPlainMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
@@ -2729,7 +2835,7 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				quernRow17MomentsOfParts[T](r, vs2, at, n2, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2732:1*/
+	} /*line quern_gen.go:2838:1*/
 }
 
 //go:noinline
@@ -2782,14 +2888,14 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		/*line quern.dev/algo/internal/template/reduce.go:216*/ v2 := v
 		/*line :185:10000*/ v3 := v2
 		vRow[threadX] = v3
-	} /*line quern_gen.go:2785:1*/
+	} /*line quern_gen.go:2891:1*/
 }
 
 //go:noinline
 func quernRow2MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first3 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first3:])
 	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2792:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2898:1*/
 }
 
 //go:noinline
@@ -2807,7 +2913,7 @@ func quernRow3MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:2810:1*/
+	} /*line quern_gen.go:2916:1*/
 }
 
 //go:noinline
@@ -2824,7 +2930,7 @@ func quernRow4MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 		given2 := t3.Mean
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:2827:1*/
+	} /*line quern_gen.go:2933:1*/
 }
 
 //go:noinline
@@ -2841,7 +2947,7 @@ func quernRow5MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 		given3 := t3.M2
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:2844:1*/
+	} /*line quern_gen.go:2950:1*/
 }
 
 //go:noinline
@@ -2866,14 +2972,14 @@ func quernRow6MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		}
 		/*line :209:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:2869:1*/
+	} /*line quern_gen.go:2975:1*/
 }
 
 //go:noinline
 func quernRow7MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first8 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first8:])
 	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2876:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2982:1*/
 }
 
 //go:noinline
@@ -2888,7 +2994,7 @@ func quernRow8MomentsOfParts[T int32 | float32 | float64](r *host.Run, results [
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:2891:1*/
+	} /*line quern_gen.go:2997:1*/
 }
 
 //go:noinline
@@ -2899,14 +3005,14 @@ func quernRow9MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mom
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:191*/ v5 := partial[lane2%8]
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:2902:1*/
+	} /*line quern_gen.go:3008:1*/
 }
 
 //go:noinline
 func quernRow10MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, n2 int, results2 []Moments) {
 	vRow3 := vs3[at:][:n2]
 	resultRow2 := results2[at:][:n2]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:2909:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:3015:1*/
 }
 
 //go:noinline
@@ -2924,7 +3030,7 @@ func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 		t3Row2[lane2] = t32
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow4[lane2] = given4
-	} /*line quern_gen.go:2927:1*/
+	} /*line quern_gen.go:3033:1*/
 }
 
 //go:noinline
@@ -2941,7 +3047,7 @@ func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []M
 		given5 := t32.Mean
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow5[lane2] = given5
-	} /*line quern_gen.go:2944:1*/
+	} /*line quern_gen.go:3050:1*/
 }
 
 //go:noinline
@@ -2958,7 +3064,7 @@ func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []M
 		given6 := t32.M2
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow6[lane2] = given6
-	} /*line quern_gen.go:2961:1*/
+	} /*line quern_gen.go:3067:1*/
 }
 
 //go:noinline
@@ -2983,21 +3089,21 @@ func quernRow14MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 		}
 		/*line :209:10000*/ vRow3[lane2] = v5
 		shuffleDownRow5[lane2] = shuffleDown5
-	} /*line quern_gen.go:2986:1*/
+	} /*line quern_gen.go:3092:1*/
 }
 
 //go:noinline
 func quernRow15MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, n2 int, results2 []Moments) {
 	vRow3 := vs3[at:][:n2]
 	resultRow2 := results2[at:][:n2]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:2993:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:3099:1*/
 }
 
 //go:noinline
 func quernRow16MomentsOfParts[T int32 | float32 | float64](r *host.Run, results2 []Moments, at int, n2 int, vs2 []Moments) {
 	resultRow2 := results2[at:][:n2]
 	vRow2 := vs2[at:][:n2]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:3000:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:3106:1*/
 }
 
 //go:noinline
@@ -3013,7 +3119,399 @@ func quernRow17MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs2 []Mo
 		if threadX == 0 {
 			out[blockX] = m2
 		}
-	} /*line quern_gen.go:3016:1*/
+	} /*line quern_gen.go:3122:1*/
+}
+
+func quernPlainMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
+	v0, v1, v2, v3 := host.Value[template.Lines](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[Moments](r, 3)
+	host.Plain(r, func(t kernel.Thread) { momentsOfLines[T](t, v0, v1, v2, v3) })
+}
+
+func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
+	l := host.Value[struct {
+		N     int
+		Inner int
+		Parts int
+		Part  int
+		Group int
+	}](r, 0)
+	ends := host.Slice[int32](r, 1)
+	in := host.Slice[T](r, 2)
+	out := host.Slice[Moments](r, 3)
+	var lines int
+	var t2 int
+	ps := host.Scratch[struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	}](r, 0, r.BlockDim.Count())
+	vs := host.Scratch[Moments](r, 1, r.BlockDim.Count())
+	t22 := l.Inner
+	c := int(1)
+	var group int
+	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
+	vs2 := host.Scratch[Moments](r, 3, r.BlockDim.Count())
+	results := host.Scratch[Moments](r, 4, r.BlockDim.Count())
+	var d2 int
+	var t23 int
+	t3s := host.Scratch[Moments](r, 5, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[Moments](r, 6, r.BlockDim.Count())
+	givens := host.Scratch[int64](r, 10, r.BlockDim.Count())
+	shuffleDowns2 := host.Scratch[int64](r, 7, r.BlockDim.Count())
+	givens2 := host.Scratch[float64](r, 11, r.BlockDim.Count())
+	shuffleDowns3 := host.Scratch[float64](r, 8, r.BlockDim.Count())
+	givens3 := host.Scratch[float64](r, 12, r.BlockDim.Count())
+	shuffleDowns4 := host.Scratch[float64](r, 9, r.BlockDim.Count())
+	var t6 int
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		r.ThreadIdx = kernel.Dim3{}
+		/*line moments.go:75*/ lines = host.Div(len(out), l.Parts)
+		t2 = lines
+		start := t2 * l.Parts
+		for threadZ := range 1 {
+			/*line moments.go:79:20000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 256
+				quernRow1MomentsOfLines[T](r, ps, first, vs, base, l, start, t2, ends, t22, c, in)
+			}
+		}
+		/*line moments.go:85*/ r.ThreadIdx = kernel.Dim3{}
+		/*line quern.dev/algo/internal/template/lines.go:47*/ group = c << l.Group
+		/*line :48:30000*/ for threadZ := range 1 {
+			/*line :49:30000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 256
+				quernRow2MomentsOfLines[T](r, ps, first3, vs, counts, vs2, c, l)
+			}
+		}
+		/*line :55:30000*/ switch {
+//line :56:30000
+		default:
+			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow3MomentsOfLines[T](r, vs2, first4, results)
+					}
+				}
+				break
+			}
+			/*line :203:10000*/ d2 = 1
+			/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
+				/*line :205:10000*/ if r.Halted() {
+					/*line :203:10000*/ r.Halt()
+				}
+				/*line :204:10000*/ t23 = d2
+				/*line :205:10000*/ for threadZ := range 1 {
+					/*line :206:10000*/ for threadY := range 1 {
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow4MomentsOfLines[T](r, vs2, first5, t3s, shuffleDowns, givens)
+					}
+				}
+				/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t23)
+				/*line :212:10000*/ for threadZ := range 1 {
+					/*line :213:10000*/ for threadY := range 1 {
+						first6 := (threadZ*1 + threadY) * 256
+						quernRow5MomentsOfLines[T](r, t3s, first6, shuffleDowns, shuffleDowns2, givens2)
+					}
+				}
+				/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t23)
+				/*line :219:10000*/ for threadZ := range 1 {
+					/*line :220:10000*/ for threadY := range 1 {
+						first7 := (threadZ*1 + threadY) * 256
+						quernRow6MomentsOfLines[T](r, t3s, first7, shuffleDowns, shuffleDowns3, givens3)
+					}
+				}
+				/*line :225:10000*/ host.ShuffleDown(shuffleDowns4, givens3, t23)
+				start2 := 2*d2 - 1
+				/*line :227:10000*/ for threadZ := range 1 {
+					/*line :228:10000*/ for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first8 := (threadZ*1 + threadY) * 256
+						quernRow7MomentsOfLines[T](r, counts, first8, vs2, shuffleDowns, shuffleDowns4, d2, group, start2)
+					}
+				}
+			}
+			/*line :235:10000*/ for threadZ := range 1 {
+				/*line :236:10000*/ for threadY := range 1 {
+					first9 := (threadZ*1 + threadY) * 256
+					quernRow8MomentsOfLines[T](r, vs2, first9, results)
+				}
+			}
+		}
+		/*line moments.go:93*/ t6 = lines
+		start3 := t6 * l.Parts
+		/*line moments.go:95:20000*/ for threadZ := range 1 {
+			/*line moments.go:96*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first10 := (threadZ*1 + threadY) * 256
+				quernRow9MomentsOfLines[T](r, ps, first10, results, c, l, base, start3, out)
+			}
+		}
+	} /*line quern_gen.go:3256:1*/
+}
+
+//go:noinline
+func quernRow1MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first int, vs []Moments, base int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, start int, t2 int, ends []int32, t22 int, c int, in []T) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first:])
+	vRow := (*[256]Moments)(vs[first:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}{}
+		of := (base + threadX) >> l.Group
+		var p2 struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}
+		/*line :20:30000*/ if of >= start {
+			p2 = p
+//line :22:30000
+		} else {
+			/*line :23:30000*/ p.Part = host.Div(of, t2)
+			p.Line = of - p.Part*t2
+			p.Stride = 1
+			n := l.N
+			/*line :27:30000*/ if len(ends) > 0 {
+				p.First = int(ends[p.Line])
+				n = int(ends[p.Line+1]) - p.First
+//line :30:30000
+			} else {
+				/*line :31:30000*/ plane := host.Div(p.Line, l.Inner)
+				t1 := plane*l.N*l.Inner + p.Line - plane*l.Inner
+				p.First = t1
+				p.Stride = t22
+			}
+			/*line :34:30000*/ p.From = min(p.Part*l.Part, n)
+			p.To = min(p.From+l.Part, n)
+			p2 = p
+		}
+//line moments.go:76:20000
+		*p3 = p2
+		first2 := p3.From + threadX&31&(c<<l.Group-1)
+		m := Moments{}
+		/*line moments.go:79:20000*/ if first2 < p3.To {
+			origin := float64(in[p3.First+first2*p3.Stride])
+			var sum float64
+			var squares float64
+			/*line moments.go:82*/ n2 := 0
+			/*line moments.go:83:20000*/ for i := first2; i < p3.To; i += c << l.Group {
+				/*line moments.go:84*/ if r.Halted() {
+					/*line moments.go:83*/ r.Halt()
+				}
+				/*line moments.go:84*/ d := float64(in[p3.First+i*p3.Stride]) - origin
+				sum += d
+				squares += d * d
+				n2++
+			}
+			/*line moments.go:89:20000*/ mean := sum / float64(n2)
+			m = Moments{Count: int64(n2), Mean: origin + mean, M2: squares - sum*mean}
+		}
+		/*line moments.go:92:20000*/ v := m
+		vRow[threadX] = v
+	} /*line quern_gen.go:3348:1*/
+}
+
+//go:noinline
+func quernRow2MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first3 int, vs []Moments, counts []int, vs2 []Moments, c int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first3:])
+	vRow := (*[256]Moments)(vs[first3:])
+	countRow := (*[256]int)(counts[first3:])
+	vRow2 := (*[256]Moments)(vs2[first3:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		v := vRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:47*/ count := min(p3.To-p3.From, c<<l.Group)
+		v2 := v
+		countRow[threadX] = count
+		vRow2[threadX] = v2
+	} /*line quern_gen.go:3385:1*/
+}
+
+//go:noinline
+func quernRow3MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs2 []Moments, first4 int, results []Moments) {
+	vRow2 := (*[256]Moments)(vs2[first4:])
+	resultRow := (*[256]Moments)(results[first4:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:3392:1*/
+}
+
+//go:noinline
+func quernRow4MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs2 []Moments, first5 int, t3s []Moments, shuffleDowns []Moments, givens []int64) {
+	vRow2 := (*[256]Moments)(vs2[first5:])
+	t3Row := (*[256]Moments)(t3s[first5:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first5:])
+	givenRow := (*[256]int64)(givens[first5:])
+	for threadX := range 256 {
+		v2 := vRow2[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v2
+		t3 := t12
+		shuffleDown := Moments{}
+		given := t3.Count
+		t3Row[threadX] = t3
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow[threadX] = given
+	} /*line quern_gen.go:3410:1*/
+}
+
+//go:noinline
+func quernRow5MomentsOfLines[T int32 | float32 | float64](r *host.Run, t3s []Moments, first6 int, shuffleDowns []Moments, shuffleDowns2 []int64, givens2 []float64) {
+	t3Row := (*[256]Moments)(t3s[first6:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first6:])
+	shuffleDownRow2 := (*[256]int64)(shuffleDowns2[first6:])
+	givenRow2 := (*[256]float64)(givens2[first6:])
+	for threadX := range 256 {
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		shuffleDown2 := shuffleDownRow2[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Count = shuffleDown2
+		given2 := t3.Mean
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:3427:1*/
+}
+
+//go:noinline
+func quernRow6MomentsOfLines[T int32 | float32 | float64](r *host.Run, t3s []Moments, first7 int, shuffleDowns []Moments, shuffleDowns3 []float64, givens3 []float64) {
+	t3Row := (*[256]Moments)(t3s[first7:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first7:])
+	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first7:])
+	givenRow3 := (*[256]float64)(givens3[first7:])
+	for threadX := range 256 {
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		shuffleDown3 := shuffleDownRow3[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Mean = shuffleDown3
+		given3 := t3.M2
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow3[threadX] = given3
+	} /*line quern_gen.go:3444:1*/
+}
+
+//go:noinline
+func quernRow7MomentsOfLines[T int32 | float32 | float64](r *host.Run, counts []int, first8 int, vs2 []Moments, shuffleDowns []Moments, shuffleDowns4 []float64, d2 int, group int, start2 int) {
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]Moments)(vs2[first8:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first8:])
+	shuffleDownRow4 := (*[256]float64)(shuffleDowns4[first8:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		count := countRow[threadX]
+		v2 := vRow2[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		shuffleDown4 := shuffleDownRow4[threadX]
+		lane := threadX & 31 & (group - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.M2 = shuffleDown4
+		other := shuffleDown
+		/*line :205:10000*/ if d2 < group && lane+d2 < count && lane&start2 == 0 {
+			t7 := v2
+			t8 := other
+			/*line :206:10000*/ result0 := mergeMoments(t7, t8)
+			v2 = result0
+		}
+		/*line :209:10000*/ vRow2[threadX] = v2
+		shuffleDownRow[threadX] = shuffleDown
+	} /*line quern_gen.go:3470:1*/
+}
+
+//go:noinline
+func quernRow8MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs2 []Moments, first9 int, results []Moments) {
+	vRow2 := (*[256]Moments)(vs2[first9:])
+	resultRow := (*[256]Moments)(results[first9:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:3477:1*/
+}
+
+//go:noinline
+func quernRow9MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first10 int, results []Moments, c int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, base int, start3 int, out []Moments) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first10:])
+	resultRow := (*[256]Moments)(results[first10:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		result2 := resultRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:47*/ result := result2
+		/*line moments.go:92*/ m2 := result
+		/*line quern.dev/algo/internal/template/lines.go:41*/ result02 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < start3
+		/*line moments.go:93*/ if result02 {
+			out[p3.Line*l.Parts+p3.Part] = m2
+		}
+	} /*line quern_gen.go:3514:1*/
 }
 
 func quernPlainCountFlags(r *host.Run) {
@@ -3059,7 +3557,7 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 				var n uint32
 				t3 := flags[t1:t2]
 				for i := 0; i < len(t3); i++ {
-					/*line :165:20000*/ x := t3[i]
+					/*line :165:40000*/ x := t3[i]
 					/*line select_kernels.go:19*/ result := x != 0
 					/*line quern.dev/algo/internal/template/select.go:166*/ if result {
 						n++
@@ -3077,14 +3575,14 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 		t2 := min((p+1)*part, len(flags))
 		switch {
 		default:
-			/*line :161:20000*/ if p+1 >= len(before) {
+			/*line :161:40000*/ if p+1 >= len(before) {
 				break
 			}
-//line :164:20000
+//line :164:40000
 			var n uint32
 			t3 := flags[t1:t2]
-			/*line :166:20000*/ for i := 0; i < len(t3); i++ {
-				/*line :165:20000*/ x := t3[i]
+			/*line :166:40000*/ for i := 0; i < len(t3); i++ {
+				/*line :165:40000*/ x := t3[i]
 				/*line select_kernels.go:19*/ result := x != 0
 				/*line quern.dev/algo/internal/template/select.go:166*/ if result {
 					n++
@@ -3092,7 +3590,7 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 			}
 			before[p+1] = n
 		}
-	} /*line quern_gen.go:3095:1*/
+	} /*line quern_gen.go:3593:1*/
 }
 
 func quernPlainKeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3139,15 +3637,15 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 				/*line select_kernels.go:31*/ n := int(row[threadX])
 				x := in[t1:t2]
 				t7 := flags[t1:t2]
-				for i := 0; i < len(t7); i++ {
+				/*line select_kernels.go:34:50000*/ for i := 0; i < len(t7); i++ {
 					/*line select_kernels.go:33*/ f := t7[i]
-					if f != 0 {
+					/*line select_kernels.go:34:50000*/ if f != 0 {
 						kept[n] = x[i]
 						n++
 					}
 				}
 			}
-			return
+			/*line select_kernels.go:40*/ return
 		}
 	}
 	for threadX := range width {
@@ -3155,20 +3653,20 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 		p := base + threadX
 		t1 := min(p*part, len(in))
 		t2 := min((p+1)*part, len(in))
-		/*line select_kernels.go:27*/ if p+1 >= len(before) {
+		/*line select_kernels.go:27:50000*/ if p+1 >= len(before) {
 			continue
 		}
-		/*line select_kernels.go:31*/ n := int(before[p])
+		/*line select_kernels.go:31:50000*/ n := int(before[p])
 		x := in[t1:t2]
 		t7 := flags[t1:t2]
-		for i := 0; i < len(t7); i++ {
+		/*line select_kernels.go:34:50000*/ for i := 0; i < len(t7); i++ {
 			/*line select_kernels.go:33*/ f := t7[i]
-			if f != 0 {
+			/*line select_kernels.go:34:50000*/ if f != 0 {
 				kept[n] = x[i]
 				n++
 			}
 		}
-	} /*line quern_gen.go:3171:1*/
+	} /*line quern_gen.go:3669:1*/
 }
 
 func quernPlainPlaceCounts(r *host.Run) {
@@ -3207,11 +3705,11 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 //line select_kernels.go:49
 				var sum uint32
 				before[0] = 0
-				/*line select_kernels.go:51:30000*/ for i := 1; i < len(before); i++ {
+				/*line select_kernels.go:51:50000*/ for i := 1; i < len(before); i++ {
 					sum += before[i]
 					before[i] = sum
 				}
-				/*line select_kernels.go:55:30000*/ count[0] = int(sum)
+				/*line select_kernels.go:55:50000*/ count[0] = int(sum)
 			}
 			/*line select_kernels.go:57*/ return
 		}
@@ -3221,14 +3719,15 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 		/*line select_kernels.go:46*/ if base+threadX > 0 {
 			continue
 		}
+//line select_kernels.go:49:50000
 		var sum uint32
 		before[0] = 0
-		/*line select_kernels.go:51:30000*/ for i := 1; i < len(before); i++ {
+		/*line select_kernels.go:51:50000*/ for i := 1; i < len(before); i++ {
 			sum += before[i]
 			before[i] = sum
 		}
-		/*line select_kernels.go:55:30000*/ count[0] = int(sum)
-	} /*line quern_gen.go:3231:1*/
+		/*line select_kernels.go:55:50000*/ count[0] = int(sum)
+	} /*line quern_gen.go:3730:1*/
 }
 
 func quernPlainCountParts_uint32(r *host.Run) {
@@ -3280,7 +3779,7 @@ func quernRow1CountParts_uint32(r *host.Run, o digitOrder[uint32], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:3283:1*/
+	} /*line quern_gen.go:3782:1*/
 }
 
 func quernPlainCountParts_uint64(r *host.Run) {
@@ -3332,7 +3831,7 @@ func quernRow1CountParts_uint64(r *host.Run, o digitOrder[uint64], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:3335:1*/
+	} /*line quern_gen.go:3834:1*/
 }
 
 func quernPlainPlaceParts(r *host.Run) {
@@ -3398,7 +3897,7 @@ func quernRow1PlaceParts(r *host.Run, base int, parts int, counts []uint32, widt
 				at += n
 			}
 		}
-	} /*line quern_gen.go:3401:1*/
+	} /*line quern_gen.go:3900:1*/
 }
 
 func quernPlainMoveParts[T uint32 | uint64](r *host.Run) {
@@ -3453,7 +3952,7 @@ func quernRow1MoveParts[T uint32 | uint64](r *host.Run, o digitOrder[T], base in
 			/*line sort_kernels.go:574*/ out[at[d]] = k
 			at[d]++
 		}
-	} /*line quern_gen.go:3456:1*/
+	} /*line quern_gen.go:3955:1*/
 }
 
 func quernPlainMovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run) {
@@ -3512,7 +4011,7 @@ func quernRow1MovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run, o dig
 			outValues[at[d]] = v[i]
 			at[d]++
 		}
-	} /*line quern_gen.go:3515:1*/
+	} /*line quern_gen.go:4014:1*/
 }
 
 func quernPlainSortLineParts_uint32(r *host.Run) {
@@ -3625,7 +4124,7 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, 
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:3628:1*/
+	} /*line quern_gen.go:4127:1*/
 }
 
 func quernPlainSortLineParts_uint64(r *host.Run) {
@@ -3738,7 +4237,7 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, 
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:3741:1*/
+	} /*line quern_gen.go:4240:1*/
 }
 
 func quernPlainLinesOf(r *host.Run) {
@@ -3792,7 +4291,7 @@ func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []u
 			plane := at[i] / size
 			lines[i] = plane*inner + (at[i]-plane*n*inner)%inner
 		}
-	} /*line quern_gen.go:3795:1*/
+	} /*line quern_gen.go:4294:1*/
 }
 
 func quernPlainPlaceLines_uint8(r *host.Run) {
@@ -3848,7 +4347,7 @@ func quernRow1PlaceLines_uint8(r *host.Run, base int, out []uint8, at []uint32, 
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:3851:1*/
+	} /*line quern_gen.go:4350:1*/
 }
 
 func quernPlainPlaceLines_uint16(r *host.Run) {
@@ -3904,7 +4403,7 @@ func quernRow1PlaceLines_uint16(r *host.Run, base int, out []uint16, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:3907:1*/
+	} /*line quern_gen.go:4406:1*/
 }
 
 func quernPlainPlaceLines_uint32(r *host.Run) {
@@ -3960,7 +4459,7 @@ func quernRow1PlaceLines_uint32(r *host.Run, base int, out []uint32, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:3963:1*/
+	} /*line quern_gen.go:4462:1*/
 }
 
 func quernPlainPlaceLines_uint64(r *host.Run) {
@@ -4016,7 +4515,7 @@ func quernRow1PlaceLines_uint64(r *host.Run, base int, out []uint64, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:4019:1*/
+	} /*line quern_gen.go:4518:1*/
 }
 
 func quernPlainNumbers(r *host.Run) {
@@ -4063,7 +4562,7 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 		/*line sort_kernels.go:679*/ if i < len(out) {
 			out[i] = uint32(i)
 		}
-	} /*line quern_gen.go:4066:1*/
+	} /*line quern_gen.go:4565:1*/
 }
 
 func quernPlainWiden[T uint8 | uint16](r *host.Run) {
@@ -4111,7 +4610,7 @@ func quernRow1Widen[T uint8 | uint16](r *host.Run, base int, keys []T, words []u
 		/*line sort_kernels.go:688*/ if i < len(keys) {
 			words[i] = uint32(keys[i])
 		}
-	} /*line quern_gen.go:4114:1*/
+	} /*line quern_gen.go:4613:1*/
 }
 
 func quernPlainNarrow[T uint8 | uint16](r *host.Run) {
@@ -4159,7 +4658,7 @@ func quernRow1Narrow[T uint8 | uint16](r *host.Run, base int, keys []T, words []
 		/*line sort_kernels.go:697*/ if i < len(keys) {
 			keys[i] = T(words[i])
 		}
-	} /*line quern_gen.go:4162:1*/
+	} /*line quern_gen.go:4661:1*/
 }
 
 func quernPlainGather_uint8(r *host.Run) {
@@ -4210,7 +4709,7 @@ func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4213:1*/
+	} /*line quern_gen.go:4712:1*/
 }
 
 func quernPlainGather_uint16(r *host.Run) {
@@ -4261,7 +4760,7 @@ func quernRow1Gather_uint16(r *host.Run, base int, out []uint16, in []uint16, at
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4264:1*/
+	} /*line quern_gen.go:4763:1*/
 }
 
 func quernPlainGather_uint32(r *host.Run) {
@@ -4312,7 +4811,7 @@ func quernRow1Gather_uint32(r *host.Run, base int, out []uint32, in []uint32, at
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4315:1*/
+	} /*line quern_gen.go:4814:1*/
 }
 
 func quernPlainGather_uint64(r *host.Run) {
@@ -4363,7 +4862,7 @@ func quernRow1Gather_uint64(r *host.Run, base int, out []uint64, in []uint64, at
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4366:1*/
+	} /*line quern_gen.go:4865:1*/
 }
 
 func quernPlainScatter_uint8(r *host.Run) {
@@ -4414,7 +4913,7 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in []uint8, out []uint8, at [
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4417:1*/
+	} /*line quern_gen.go:4916:1*/
 }
 
 func quernPlainScatter_uint16(r *host.Run) {
@@ -4465,7 +4964,7 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in []uint16, out []uint16, a
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4468:1*/
+	} /*line quern_gen.go:4967:1*/
 }
 
 func quernPlainScatter_uint32(r *host.Run) {
@@ -4516,7 +5015,7 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in []uint32, out []uint32, a
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4519:1*/
+	} /*line quern_gen.go:5018:1*/
 }
 
 func quernPlainScatter_uint64(r *host.Run) {
@@ -4567,7 +5066,7 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in []uint64, out []uint64, a
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4570:1*/
+	} /*line quern_gen.go:5069:1*/
 }
 
 func quernPlainSegmentsOf(r *host.Run) {
@@ -4611,43 +5110,43 @@ func quernRow1SegmentsOf(r *host.Run, base int, at []uint32, segments []uint32, 
 				low := 0
 				for high := t1; low < high; {
 					if r.Halted() {
-						/*line :15:40000*/ r.Halt()
+						/*line :15:60000*/ r.Halt()
 					}
-					/*line :16:40000*/ mid := int(uint(low+high) / 2)
-					/*line :16:40000*/ if ends[mid] <= position {
+					/*line :16:60000*/ mid := int(uint(low+high) / 2)
+					/*line :16:60000*/ if ends[mid] <= position {
 						low = mid + 1
-//line :18:40000
+//line :18:60000
 					} else {
-						/*line :19:40000*/ high = mid
+						/*line :19:60000*/ high = mid
 					}
 				}
-				/*line :22:40000*/ row2[threadX] = uint32(low)
+				/*line :22:60000*/ row2[threadX] = uint32(low)
 			}
-			/*line :24:40000*/ return
+			/*line :24:60000*/ return
 		}
 	}
-	/*line :27:40000*/ for threadX := range width {
+	/*line :27:60000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :10:40000*/ if i >= len(at) || i >= len(segments) {
+		/*line :10:60000*/ if i >= len(at) || i >= len(segments) {
 			continue
 		}
-		/*line :13:40000*/ position := int32(at[i])
+		/*line :13:60000*/ position := int32(at[i])
 		low := 0
-		/*line :15:40000*/ for high := t1; low < high; {
-			/*line :16:40000*/ if r.Halted() {
-				/*line :15:40000*/ r.Halt()
+		/*line :15:60000*/ for high := t1; low < high; {
+			/*line :16:60000*/ if r.Halted() {
+				/*line :15:60000*/ r.Halt()
 			}
-			/*line :16:40000*/ mid := int(uint(low+high) / 2)
-			/*line :16:40000*/ if ends[mid] <= position {
+			/*line :16:60000*/ mid := int(uint(low+high) / 2)
+			/*line :16:60000*/ if ends[mid] <= position {
 				low = mid + 1
-//line :18:40000
+//line :18:60000
 			} else {
-				/*line :19:40000*/ high = mid
+				/*line :19:60000*/ high = mid
 			}
 		}
-		/*line :22:40000*/ segments[i] = uint32(low)
-	} /*line quern_gen.go:4650:1*/
+		/*line :22:60000*/ segments[i] = uint32(low)
+	} /*line quern_gen.go:5149:1*/
 }
 
 func quernPlainPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4688,20 +5187,20 @@ func quernRow1PlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run, bas
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_segments_kernels.go:30*/ if i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
+				/*line sort_segments_kernels.go:30:60000*/ if i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
 					row[threadX] = in[row2[threadX]]
 				}
 			}
-			/*line :34:40000*/ return
+			/*line :34:60000*/ return
 		}
 	}
-	/*line :37:40000*/ for threadX := range width {
+	/*line :37:60000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :30:40000*/ if i < len(out) && i < len(at) && i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
+		/*line :30:60000*/ if i < len(out) && i < len(at) && i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
 			out[i] = in[at[i]]
 		}
-	} /*line quern_gen.go:4704:1*/
+	} /*line quern_gen.go:5203:1*/
 }
 
 func quernPlainCopyFirst(r *host.Run) {
@@ -4747,7 +5246,86 @@ func quernRow1CopyFirst(r *host.Run, base int, out []uint32, in []uint32, width 
 		/*line topk_kernels.go:101*/ if i < len(out) && i < len(in) {
 			out[i] = in[i]
 		}
-	} /*line quern_gen.go:4750:1*/
+	} /*line quern_gen.go:5249:1*/
+}
+
+func quernPlainFirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Value[uint32](r, 2), host.Value[bool](r, 3), host.Slice[uint32](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[uint32](r, 7)
+	host.Plain(r, func(t kernel.Thread) { firstOfLines[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
+}
+
+func quernHostFirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	n := host.Value[uint32](r, 0)
+	k := host.Value[uint32](r, 1)
+	inner := host.Value[uint32](r, 2)
+	inPlace := host.Value[bool](r, 3)
+	positions := host.Slice[uint32](r, 4)
+	in := host.Slice[T](r, 5)
+	out := host.Slice[T](r, 6)
+	index := host.Slice[uint32](r, 7)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FirstOfLines[T](r, base, out, inner, k, n, inPlace, positions, in, index, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, out []T, inner uint32, k uint32, n uint32, inPlace bool, positions []uint32, in []T, index []uint32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(out)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(out)-base && count <= len(index)-base {
+			row2 := out[base:][:count]
+			row3 := index[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+				/*line topk_kernels.go:116*/ row := uint32(i) / inner
+				column := uint32(i) - row*inner
+				plane := row / k
+				at := (plane*inner+column)*n + row - plane*k
+				/*line topk_kernels.go:120:70000*/ if inPlace {
+					at = (plane*n+row-plane*k)*inner + column
+				}
+				/*line topk_kernels.go:123:70000*/ from := positions[at]
+				row2[threadX] = in[from]
+				/*line topk_kernels.go:125:70000*/ if i < len(index) {
+					row3[threadX] = from / inner % n
+				}
+			}
+			/*line topk_kernels.go:129*/ return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line topk_kernels.go:113*/ if i >= len(out) {
+			continue
+		}
+		row := uint32(i) / inner
+		column := uint32(i) - row*inner
+		plane := row / k
+		at := (plane*inner+column)*n + row - plane*k
+		/*line topk_kernels.go:120:70000*/ if inPlace {
+			at = (plane*n+row-plane*k)*inner + column
+		}
+		/*line topk_kernels.go:123:70000*/ from := positions[at]
+		out[i] = in[from]
+		/*line topk_kernels.go:125:70000*/ if i < len(index) {
+			index[i] = from / inner % n
+		}
+	} /*line quern_gen.go:5328:1*/
 }
 
 func quernHostAddCompensatedReduceParts[T float32 | float64](r *host.Run) {
@@ -4946,7 +5524,7 @@ func quernHostAddCompensatedReduceParts[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:4949:1*/
+	} /*line quern_gen.go:5527:1*/
 }
 
 //go:noinline
@@ -5135,14 +5713,14 @@ func quernRow1AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:5138:1*/
+	} /*line quern_gen.go:5716:1*/
 }
 
 //go:noinline
 func quernRow2AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []Compensated[T], first3 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first3:])
 	resultRow := (*[256]Compensated[T])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5145:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5723:1*/
 }
 
 //go:noinline
@@ -5160,7 +5738,7 @@ func quernRow3AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []C
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:5163:1*/
+	} /*line quern_gen.go:5741:1*/
 }
 
 //go:noinline
@@ -5177,7 +5755,7 @@ func quernRow4AddCompensatedReduceParts[T float32 | float64](r *host.Run, t3s []
 		given2 := t3.Rest
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:5180:1*/
+	} /*line quern_gen.go:5758:1*/
 }
 
 //go:noinline
@@ -5203,14 +5781,14 @@ func quernRow5AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts
 		}
 		/*line :209:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:5206:1*/
+	} /*line quern_gen.go:5784:1*/
 }
 
 //go:noinline
 func quernRow6AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first7:])
 	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5213:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5791:1*/
 }
 
 //go:noinline
@@ -5225,7 +5803,7 @@ func quernRow7AddCompensatedReduceParts[T float32 | float64](r *host.Run, result
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:5228:1*/
+	} /*line quern_gen.go:5806:1*/
 }
 
 //go:noinline
@@ -5241,14 +5819,14 @@ func quernRow8AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts
 		/*line :191:10000*/ v5 := partial[lane2%8]
 		countRow3[lane2] = count5
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:5244:1*/
+	} /*line quern_gen.go:5822:1*/
 }
 
 //go:noinline
 func quernRow9AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:5251:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:5829:1*/
 }
 
 //go:noinline
@@ -5266,7 +5844,7 @@ func quernRow10AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 [
 		t3Row2[lane2] = t32
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow3[lane2] = given3
-	} /*line quern_gen.go:5269:1*/
+	} /*line quern_gen.go:5847:1*/
 }
 
 //go:noinline
@@ -5283,7 +5861,7 @@ func quernRow11AddCompensatedReduceParts[T float32 | float64](r *host.Run, t3s2 
 		given4 := t32.Rest
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow4[lane2] = given4
-	} /*line quern_gen.go:5286:1*/
+	} /*line quern_gen.go:5864:1*/
 }
 
 //go:noinline
@@ -5310,21 +5888,21 @@ func quernRow12AddCompensatedReduceParts[T float32 | float64](r *host.Run, count
 		}
 		/*line :209:10000*/ vRow3[lane2] = v5
 		shuffleDownRow4[lane2] = shuffleDown4
-	} /*line quern_gen.go:5313:1*/
+	} /*line quern_gen.go:5891:1*/
 }
 
 //go:noinline
 func quernRow13AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:5320:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:5898:1*/
 }
 
 //go:noinline
 func quernRow14AddCompensatedReduceParts[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, n int, vs2 []Compensated[T]) {
 	resultRow2 := results2[at:][:n]
 	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:5327:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:5905:1*/
 }
 
 //go:noinline
@@ -5339,7 +5917,7 @@ func quernRow15AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs2 [
 		/*line :74:10000*/ if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:5342:1*/
+	} /*line quern_gen.go:5920:1*/
 }
 
 func quernHostMergeMomentsReduceParts(r *host.Run) {
@@ -5556,7 +6134,7 @@ func quernHostMergeMomentsReduceParts(r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:5559:1*/
+	} /*line quern_gen.go:6137:1*/
 }
 
 //go:noinline
@@ -5745,14 +6323,14 @@ func quernRow1MergeMomentsReduceParts(r *host.Run, counts []int, first2 int, cou
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:5748:1*/
+	} /*line quern_gen.go:6326:1*/
 }
 
 //go:noinline
 func quernRow2MergeMomentsReduceParts(r *host.Run, vs []Moments, first3 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first3:])
 	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5755:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6333:1*/
 }
 
 //go:noinline
@@ -5770,7 +6348,7 @@ func quernRow3MergeMomentsReduceParts(r *host.Run, vs []Moments, first4 int, t3s
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:5773:1*/
+	} /*line quern_gen.go:6351:1*/
 }
 
 //go:noinline
@@ -5787,7 +6365,7 @@ func quernRow4MergeMomentsReduceParts(r *host.Run, t3s []Moments, first5 int, sh
 		given2 := t3.Mean
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:5790:1*/
+	} /*line quern_gen.go:6368:1*/
 }
 
 //go:noinline
@@ -5804,7 +6382,7 @@ func quernRow5MergeMomentsReduceParts(r *host.Run, t3s []Moments, first6 int, sh
 		given3 := t3.M2
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:5807:1*/
+	} /*line quern_gen.go:6385:1*/
 }
 
 //go:noinline
@@ -5830,14 +6408,14 @@ func quernRow6MergeMomentsReduceParts(r *host.Run, counts2 []int, first7 int, vs
 		}
 		/*line :209:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:5833:1*/
+	} /*line quern_gen.go:6411:1*/
 }
 
 //go:noinline
 func quernRow7MergeMomentsReduceParts(r *host.Run, vs []Moments, first8 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first8:])
 	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5840:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6418:1*/
 }
 
 //go:noinline
@@ -5852,7 +6430,7 @@ func quernRow8MergeMomentsReduceParts(r *host.Run, results []Moments, first9 int
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:5855:1*/
+	} /*line quern_gen.go:6433:1*/
 }
 
 //go:noinline
@@ -5868,14 +6446,14 @@ func quernRow9MergeMomentsReduceParts(r *host.Run, counts []int, at int, n int, 
 		/*line :191:10000*/ v5 := partial[lane2%8]
 		countRow3[lane2] = count5
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:5871:1*/
+	} /*line quern_gen.go:6449:1*/
 }
 
 //go:noinline
 func quernRow10MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, n int, results2 []Moments) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:5878:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:6456:1*/
 }
 
 //go:noinline
@@ -5893,7 +6471,7 @@ func quernRow11MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, n int
 		t3Row2[lane2] = t32
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow4[lane2] = given4
-	} /*line quern_gen.go:5896:1*/
+	} /*line quern_gen.go:6474:1*/
 }
 
 //go:noinline
@@ -5910,7 +6488,7 @@ func quernRow12MergeMomentsReduceParts(r *host.Run, t3s2 []Moments, at int, n in
 		given5 := t32.Mean
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow5[lane2] = given5
-	} /*line quern_gen.go:5913:1*/
+	} /*line quern_gen.go:6491:1*/
 }
 
 //go:noinline
@@ -5927,7 +6505,7 @@ func quernRow13MergeMomentsReduceParts(r *host.Run, t3s2 []Moments, at int, n in
 		given6 := t32.M2
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow6[lane2] = given6
-	} /*line quern_gen.go:5930:1*/
+	} /*line quern_gen.go:6508:1*/
 }
 
 //go:noinline
@@ -5954,21 +6532,21 @@ func quernRow14MergeMomentsReduceParts(r *host.Run, counts3 []int, at int, n int
 		}
 		/*line :209:10000*/ vRow3[lane2] = v5
 		shuffleDownRow5[lane2] = shuffleDown5
-	} /*line quern_gen.go:5957:1*/
+	} /*line quern_gen.go:6535:1*/
 }
 
 //go:noinline
 func quernRow15MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, n int, results2 []Moments) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:5964:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:6542:1*/
 }
 
 //go:noinline
 func quernRow16MergeMomentsReduceParts(r *host.Run, results2 []Moments, at int, n int, vs2 []Moments) {
 	resultRow2 := results2[at:][:n]
 	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:5971:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:6549:1*/
 }
 
 //go:noinline
@@ -5983,7 +6561,7 @@ func quernRow17MergeMomentsReduceParts(r *host.Run, vs2 []Moments, at int, n int
 		/*line :74:10000*/ if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:5986:1*/
+	} /*line quern_gen.go:6564:1*/
 }
 
 func quernHostExtremeIntegerReduceParts[T int32 | int64](r *host.Run) {
@@ -6161,7 +6739,7 @@ func quernHostExtremeIntegerReduceParts[T int32 | int64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:6164:1*/
+	} /*line quern_gen.go:6742:1*/
 }
 
 //go:noinline
@@ -6394,21 +6972,21 @@ func quernRow1ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts []i
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:6397:1*/
+	} /*line quern_gen.go:6975:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6404:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6982:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6411:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6989:1*/
 }
 
 //go:noinline
@@ -6432,14 +7010,14 @@ func quernRow4ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts2 []
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v3 = result9
 		}
 		vRow[threadX] = v3
-	} /*line quern_gen.go:6435:1*/
+	} /*line quern_gen.go:7013:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6442:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7020:1*/
 }
 
 //go:noinline
@@ -6454,7 +7032,7 @@ func quernRow6ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, results []
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:6457:1*/
+	} /*line quern_gen.go:7035:1*/
 }
 
 //go:noinline
@@ -6470,21 +7048,21 @@ func quernRow7ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts []i
 		/*line :191:10000*/ v5 := partial[lane2%8]
 		countRow3[lane2] = count5
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:6473:1*/
+	} /*line quern_gen.go:7051:1*/
 }
 
 //go:noinline
 func quernRow8ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:6480:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:7058:1*/
 }
 
 //go:noinline
 func quernRow9ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
 	vRow3 := vs3[at:][:n]
 	t1Row2 := t1s2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:6487:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:7065:1*/
 }
 
 //go:noinline
@@ -6509,21 +7087,21 @@ func quernRow10ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts3 [
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v5 = result11
 		}
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:6512:1*/
+	} /*line quern_gen.go:7090:1*/
 }
 
 //go:noinline
 func quernRow11ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:6519:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:7097:1*/
 }
 
 //go:noinline
 func quernRow12ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
 	resultRow2 := results2[at:][:n]
 	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:6526:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:7104:1*/
 }
 
 //go:noinline
@@ -6538,7 +7116,7 @@ func quernRow13ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs2 []T, 
 		/*line :74:10000*/ if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:6541:1*/
+	} /*line quern_gen.go:7119:1*/
 }
 
 func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
@@ -6629,7 +7207,7 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 				quernRow7ExtremeIntegerReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:6632:1*/
+	} /*line quern_gen.go:7210:1*/
 }
 
 //go:noinline
@@ -6639,7 +7217,7 @@ func quernRow1ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:6642:1*/
+	} /*line quern_gen.go:7220:1*/
 }
 
 //go:noinline
@@ -6749,10 +7327,10 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 				}
 			}
 		} else if lane < count {
-			at2 := row*n + first3
+			/*line :113:10000*/ at2 := row*n + first3
 			sum = in[at2+lane]
-			for j2 := lane + width; j2 < count; j2 += width {
-				if r.Halted() {
+			/*line :115:10000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :116:10000*/ if r.Halted() {
 					/*line :115:10000*/ r.Halt()
 				}
 				/*line :116:10000*/ quernv08 := sum
@@ -6768,21 +7346,21 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:6771:1*/
+	} /*line quern_gen.go:7349:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6778:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7356:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6785:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7363:1*/
 }
 
 //go:noinline
@@ -6806,14 +7384,14 @@ func quernRow5ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, counts []in
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result9
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:6809:1*/
+	} /*line quern_gen.go:7387:1*/
 }
 
 //go:noinline
 func quernRow6ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6816:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7394:1*/
 }
 
 //go:noinline
@@ -6829,7 +7407,7 @@ func quernRow7ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		/*line :120:10000*/ if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:6832:1*/
+	} /*line quern_gen.go:7410:1*/
 }
 
 func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
@@ -6892,7 +7470,7 @@ func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, base int
 				out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:6895:1*/
+	} /*line quern_gen.go:7473:1*/
 }
 
 func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
@@ -6969,7 +7547,7 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 				quernRow6ExtremeIntegerReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:6972:1*/
+	} /*line quern_gen.go:7550:1*/
 }
 
 //go:noinline
@@ -7015,21 +7593,21 @@ func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:7018:1*/
+	} /*line quern_gen.go:7596:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7025:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7603:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7032:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7610:1*/
 }
 
 //go:noinline
@@ -7053,14 +7631,14 @@ func quernRow4ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, counts 
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result2
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:7056:1*/
+	} /*line quern_gen.go:7634:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7063:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7641:1*/
 }
 
 //go:noinline
@@ -7083,7 +7661,7 @@ func quernRow6ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 			}
 			/*line :175:10000*/ out[segment] = sum2
 		}
-	} /*line quern_gen.go:7086:1*/
+	} /*line quern_gen.go:7664:1*/
 }
 
 func quernHostExtremeIntegerRunScanParts[T int32 | int64](r *host.Run) {
@@ -7142,16 +7720,16 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:50000*/ _ = counts[t2]
+						/*line :377:80000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:50000*/ _ = sums[t4]
+						/*line :377:80000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:50000*/ counts[t2] = t5
-						/*line :377:50000*/ sums[t4] = t6
+						/*line :377:80000*/ counts[t2] = t5
+						/*line :377:80000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:50000*/ if b.N == 0 {
+						/*line :295:80000*/ if b.N == 0 {
 							quernv0 := a.V
 							quernv1 := b.V
 							/*line operator.go:140*/ t1 := quernv0
@@ -7162,47 +7740,47 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 						}
 						b.N += a.N
 						result2 := b
-						/*line :378:50000*/ all = result2
+						/*line :378:80000*/ all = result2
 					}
-					/*line :380:50000*/ break
+					/*line :380:80000*/ break
 				}
-				/*line :382:50000*/ at := p * part
-				/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:80000*/ at := p * part
+				/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:50000
+//line :386:80000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:50000*/ if launch == 2 {
-					/*line :391:50000*/ so = struct {
+				/*line :390:80000*/ if launch == 2 {
+					/*line :391:80000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:50000
+//line :395:80000
 				} else {
-					/*line :396:50000*/ so = struct {
+					/*line :396:80000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:50000*/ at++
+					/*line :400:80000*/ at++
 				}
-				/*line :394:50000*/ for ; at < last; at += 4096 {
-					/*line :395:50000*/ if r.Halted() {
-						/*line :394:50000*/ r.Halt()
+				/*line :394:80000*/ for ; at < last; at += 4096 {
+					/*line :395:80000*/ if r.Halted() {
+						/*line :394:80000*/ r.Halt()
 					}
-					/*line :395:50000*/ t7 := min(last-at, 4096)
-					/*line :396:50000*/ for k := 0; k < t7; k++ {
-						/*line :396:50000*/ i2 := at + k
+					/*line :395:80000*/ t7 := min(last-at, 4096)
+					/*line :396:80000*/ for k := 0; k < t7; k++ {
+						/*line :396:80000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:50000*/ b2 := struct {
+						/*line :399:80000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:50000*/ if b2.N == 0 {
+						/*line :295:80000*/ if b2.N == 0 {
 							quernv02 := a2.V
 							quernv12 := b2.V
 							/*line operator.go:140*/ t12 := quernv02
@@ -7213,21 +7791,21 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 						}
 						b2.N += a2.N
 						result4 := b2
-						/*line :399:50000*/ so = result4
-						/*line :401:50000*/ if value {
-							/*line :402:50000*/ if reduce {
-								/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:80000*/ so = result4
+						/*line :401:80000*/ if value {
+							/*line :402:80000*/ if reduce {
+								/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:50000
+//line :406:80000
 							} else if !exclusive {
-								/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+								/*line :407:80000*/ out[i2] = so.V
+//line :408:80000
 							} else if h != 0 {
-								/*line :409:50000*/ out[i2] = first
-//line :410:50000
+								/*line :409:80000*/ out[i2] = first
+//line :410:80000
 							} else {
-								/*line operator.go:140:60000*/ t24 := prior
+								/*line operator.go:140:90000*/ t24 := prior
 								/*line operator.go:140*/ result03 := extremeInteger[T](first, t24, quernbound0)
 								result5 := result03
 								/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
@@ -7235,9 +7813,9 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 						}
 					}
 				}
-				/*line :415:50000*/ if launch == 0 {
+				/*line :415:80000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:50000*/ _ = row2[threadX]
+					/*line :416:80000*/ _ = row2[threadX]
 					t122 := so.N
 					t13 := so.V
 					row[threadX] = t122
@@ -7245,40 +7823,40 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 				}
 			}
 		}
-		/*line :424:50000*/ return
+		/*line :424:80000*/ return
 	}
-	/*line :426:50000*/ for threadX := range width {
+	/*line :426:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:50000*/ switch {
-//line :431:50000
+		/*line :430:80000*/ switch {
+//line :431:80000
 		default:
-			/*line :369:50000*/ if launch == 1 {
-				/*line :370:50000*/ if same || p > 0 {
+			/*line :369:80000*/ if launch == 1 {
+				/*line :370:80000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:50000*/ all := struct {
+				/*line :373:80000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:50000*/ counts[0] = 0
-				/*line :378:50000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:50000*/ own := struct {
+				/*line :377:80000*/ counts[0] = 0
+				/*line :378:80000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:80000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:50000*/ t2 := i
-					/*line :377:50000*/ _ = counts[t2]
+					/*line :383:80000*/ t2 := i
+					/*line :377:80000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:50000*/ _ = sums[t4]
+					/*line :377:80000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:50000*/ counts[t2] = t5
-					/*line :377:50000*/ sums[t4] = t6
+					/*line :377:80000*/ counts[t2] = t5
+					/*line :377:80000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:50000*/ if b.N == 0 {
+					/*line :295:80000*/ if b.N == 0 {
 						quernv0 := a.V
 						quernv1 := b.V
 						/*line operator.go:140*/ t1 := quernv0
@@ -7289,47 +7867,47 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 					}
 					b.N += a.N
 					result2 := b
-					/*line :378:50000*/ all = result2
+					/*line :378:80000*/ all = result2
 				}
-				/*line :380:50000*/ break
+				/*line :380:80000*/ break
 			}
-			/*line :382:50000*/ at := p * part
-			/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:80000*/ at := p * part
+			/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:50000
+//line :386:80000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:50000*/ if launch == 2 {
-				/*line :391:50000*/ so = struct {
+			/*line :390:80000*/ if launch == 2 {
+				/*line :391:80000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:50000
+//line :395:80000
 			} else {
-				/*line :396:50000*/ so = struct {
+				/*line :396:80000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:50000*/ at++
+				/*line :400:80000*/ at++
 			}
-			/*line :394:50000*/ for ; at < last; at += 4096 {
-				/*line :395:50000*/ if r.Halted() {
-					/*line :394:50000*/ r.Halt()
+			/*line :394:80000*/ for ; at < last; at += 4096 {
+				/*line :395:80000*/ if r.Halted() {
+					/*line :394:80000*/ r.Halt()
 				}
-				/*line :395:50000*/ t7 := min(last-at, 4096)
-				/*line :396:50000*/ for k := 0; k < t7; k++ {
-					/*line :396:50000*/ i2 := at + k
+				/*line :395:80000*/ t7 := min(last-at, 4096)
+				/*line :396:80000*/ for k := 0; k < t7; k++ {
+					/*line :396:80000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:50000*/ b2 := struct {
+					/*line :399:80000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:50000*/ if b2.N == 0 {
+					/*line :295:80000*/ if b2.N == 0 {
 						quernv02 := a2.V
 						quernv12 := b2.V
 						/*line operator.go:140*/ t12 := quernv02
@@ -7340,21 +7918,21 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 					}
 					b2.N += a2.N
 					result4 := b2
-					/*line :399:50000*/ so = result4
-					/*line :401:50000*/ if value {
-						/*line :402:50000*/ if reduce {
-							/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:80000*/ so = result4
+					/*line :401:80000*/ if value {
+						/*line :402:80000*/ if reduce {
+							/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:50000
+//line :406:80000
 						} else if !exclusive {
-							/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+							/*line :407:80000*/ out[i2] = so.V
+//line :408:80000
 						} else if h != 0 {
-							/*line :409:50000*/ out[i2] = first
-//line :410:50000
+							/*line :409:80000*/ out[i2] = first
+//line :410:80000
 						} else {
-							/*line operator.go:140:60000*/ t24 := prior
+							/*line operator.go:140:90000*/ t24 := prior
 							/*line operator.go:140*/ result03 := extremeInteger[T](first, t24, quernbound0)
 							result5 := result03
 							/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
@@ -7362,16 +7940,16 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 					}
 				}
 			}
-			/*line :415:50000*/ if launch == 0 {
+			/*line :415:80000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:50000*/ _ = sums[p]
+				/*line :416:80000*/ _ = sums[p]
 				t122 := so.N
 				t13 := so.V
-				/*line :416:50000*/ counts[p] = t122
-				/*line :416:50000*/ sums[p] = t13
+				/*line :416:80000*/ counts[p] = t122
+				/*line :416:80000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:7374:1*/
+	} /*line quern_gen.go:7952:1*/
 }
 
 func quernHostExtremeIntegerTotalParts[T int32 | int64](r *host.Run) {
@@ -7415,49 +7993,49 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :270:70000*/ t6 := in[t4:t5]
+				/*line :270:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:70000*/ t9 := in[t7:t8]
+				/*line :270:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:70000*/ t12 := in[t10:t11]
+				/*line :270:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :271:70000*/ t13 := a[0]
-				/*line :271:70000*/ t14 := b[0]
-				/*line :271:70000*/ t15 := c[0]
-				/*line :271:70000*/ t16 := d[0]
+				/*line :271:100000*/ t13 := a[0]
+				/*line :271:100000*/ t14 := b[0]
+				/*line :271:100000*/ t15 := c[0]
+				/*line :271:100000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line :272:70000*/ for i := 1; i < part; i++ {
+				/*line :272:100000*/ for i := 1; i < part; i++ {
 					quernv0 := sa
-					/*line :273:70000*/ quernv1 := a[i]
+					/*line :273:100000*/ quernv1 := a[i]
 					/*line operator.go:140*/ t1 := quernv0
 					t22 := quernv1
 					/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 					result := result0
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t17 := result
 					quernv02 := sb
-					/*line :273:70000*/ quernv12 := b[i]
+					/*line :273:100000*/ quernv12 := b[i]
 					/*line operator.go:140*/ t18 := quernv02
 					t23 := quernv12
 					/*line operator.go:140*/ result02 := extremeInteger[T](t18, t23, quernbound0)
 					result2 := result02
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t182 := result2
 					quernv03 := sc
-					/*line :273:70000*/ quernv13 := c[i]
+					/*line :273:100000*/ quernv13 := c[i]
 					/*line operator.go:140*/ t19 := quernv03
 					t24 := quernv13
 					/*line operator.go:140*/ result03 := extremeInteger[T](t19, t24, quernbound0)
 					result3 := result03
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t192 := result3
 					quernv04 := sd
-					/*line :273:70000*/ quernv14 := d[i]
+					/*line :273:100000*/ quernv14 := d[i]
 					/*line operator.go:140*/ t110 := quernv04
 					t25 := quernv14
 					/*line operator.go:140*/ result04 := extremeInteger[T](t110, t25, quernbound0)
@@ -7468,33 +8046,33 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 					sc = t192
 					sd = t20
 				}
-				/*line :275:70000*/ _ = before[t222]
-				/*line :275:70000*/ _ = before[t242]
-				/*line :275:70000*/ _ = before[t26]
-				/*line :275:70000*/ _ = before[t28]
+				/*line :275:100000*/ _ = before[t222]
+				/*line :275:100000*/ _ = before[t242]
+				/*line :275:100000*/ _ = before[t26]
+				/*line :275:100000*/ _ = before[t28]
 				t29 := sa
 				t30 := sb
 				t31 := sc
 				t32 := sd
-				/*line :275:70000*/ before[t222] = t29
-				/*line :275:70000*/ before[t242] = t30
-				/*line :275:70000*/ before[t26] = t31
-				/*line :275:70000*/ before[t28] = t32
+				/*line :275:100000*/ before[t222] = t29
+				/*line :275:100000*/ before[t242] = t30
+				/*line :275:100000*/ before[t26] = t31
+				/*line :275:100000*/ before[t28] = t32
 				break
 			}
-			/*line :278:70000*/ for k := 0; k < 4; k++ {
-				/*line :279:70000*/ if r.Halted() {
-					/*line :278:70000*/ r.Halt()
+			/*line :278:100000*/ for k := 0; k < 4; k++ {
+				/*line :279:100000*/ if r.Halted() {
+					/*line :278:100000*/ r.Halt()
 				}
-				/*line :279:70000*/ at2 := (p + k) * part
-				/*line :280:70000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:100000*/ at2 := (p + k) * part
+				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:70000*/ last := min(at2+part, len(in))
+				/*line :283:100000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:70000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv05 := sum
-					/*line :286:70000*/ quernv15 := in[i2]
+					/*line :286:100000*/ quernv15 := in[i2]
 					/*line operator.go:140*/ t111 := quernv05
 					t27 := quernv15
 					/*line operator.go:140*/ result05 := extremeInteger[T](t111, t27, quernbound0)
@@ -7504,7 +8082,7 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 				before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:7507:1*/
+	} /*line quern_gen.go:8085:1*/
 }
 
 func quernHostExtremeIntegerPrefixParts[T int32 | int64](r *host.Run) {
@@ -7548,7 +8126,7 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 			}
 			for i := 2; i < len(before); i++ {
 				quernv0 := sum
-				/*line :307:70000*/ quernv12 := before[i]
+				/*line :307:100000*/ quernv12 := before[i]
 				/*line operator.go:140*/ t1 := quernv0
 				t22 := quernv12
 				/*line operator.go:140*/ result02 := extremeInteger[T](t1, t22, quernbound0)
@@ -7557,7 +8135,7 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:7560:1*/
+	} /*line quern_gen.go:8138:1*/
 }
 
 func quernHostExtremeIntegerScanParts[T int32 | int64](r *host.Run) {
@@ -7602,68 +8180,68 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :318:70000*/ t6 := in[t4:t5]
+				/*line :318:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:70000*/ t9 := in[t7:t8]
+				/*line :318:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:70000*/ t12 := in[t10:t11]
+				/*line :318:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :319:70000*/ t15 := out[at:t14]
+				/*line :319:100000*/ t15 := out[at:t14]
 				t17 := at + size2
-				/*line :319:70000*/ t18 := out[t16:t17]
+				/*line :319:100000*/ t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:70000*/ t21 := out[t19:t20]
+				/*line :319:100000*/ t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:70000*/ t24 := out[t22:t23]
+				/*line :319:100000*/ t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-				/*line :320:70000*/ t25 := before[p]
-				/*line :320:70000*/ t26 := before[p+1]
-				/*line :320:70000*/ t27 := before[p+2]
-				/*line :320:70000*/ t28 := before[p+3]
+				/*line :320:100000*/ t25 := before[p]
+				/*line :320:100000*/ t26 := before[p+1]
+				/*line :320:100000*/ t27 := before[p+2]
+				/*line :320:100000*/ t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-				/*line :321:70000*/ if exclusive {
-					/*line :322:70000*/ for i := 0; i < part; i++ {
+				/*line :321:100000*/ if exclusive {
+					/*line :322:100000*/ for i := 0; i < part; i++ {
 						t30 := a[i]
-						/*line :323:70000*/ t31 := b[i]
-						/*line :323:70000*/ t32 := c[i]
-						/*line :323:70000*/ t33 := d[i]
+						/*line :323:100000*/ t31 := b[i]
+						/*line :323:100000*/ t32 := c[i]
+						/*line :323:100000*/ t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-						/*line :324:70000*/ t34 := u
+						/*line :324:100000*/ t34 := u
 						t35 := i
-						/*line :324:70000*/ _ = t34[t35]
+						/*line :324:100000*/ _ = t34[t35]
 						t36 := v
 						t37 := i
-						/*line :324:70000*/ _ = t36[t37]
+						/*line :324:100000*/ _ = t36[t37]
 						t38 := w
 						t39 := i
-						/*line :324:70000*/ _ = t38[t39]
+						/*line :324:100000*/ _ = t38[t39]
 						t40 := x
 						t41 := i
-						/*line :324:70000*/ _ = t40[t41]
+						/*line :324:100000*/ _ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-						/*line :324:70000*/ t34[t35] = t42
-						/*line :324:70000*/ t36[t37] = t43
-						/*line :324:70000*/ t38[t39] = t44
-						/*line :324:70000*/ t40[t41] = t45
+						/*line :324:100000*/ t34[t35] = t42
+						/*line :324:100000*/ t36[t37] = t43
+						/*line :324:100000*/ t38[t39] = t44
+						/*line :324:100000*/ t40[t41] = t45
 						quernv0 := sa
 						/*line operator.go:140*/ t1 := quernv0
 						t29 := ea
@@ -7695,30 +8273,30 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 					}
 					break
 				}
-				/*line :329:70000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
 					quernv05 := sa
-					/*line :330:70000*/ quernv1 := a[i2]
+					/*line :330:100000*/ quernv1 := a[i2]
 					/*line operator.go:140*/ t112 := quernv05
 					t213 := quernv1
 					/*line operator.go:140*/ result05 := extremeInteger[T](t112, t213, quernbound0)
 					result5 := result05
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t51 := result5
 					quernv06 := sb
-					/*line :330:70000*/ quernv12 := b[i2]
+					/*line :330:100000*/ quernv12 := b[i2]
 					/*line operator.go:140*/ t113 := quernv06
 					t214 := quernv12
 					/*line operator.go:140*/ result06 := extremeInteger[T](t113, t214, quernbound0)
 					result6 := result06
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t52 := result6
 					quernv07 := sc
-					/*line :330:70000*/ quernv13 := c[i2]
+					/*line :330:100000*/ quernv13 := c[i2]
 					/*line operator.go:140*/ t114 := quernv07
 					t215 := quernv13
 					/*line operator.go:140*/ result07 := extremeInteger[T](t114, t215, quernbound0)
 					result7 := result07
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t53 := result7
 					quernv08 := sd
-					/*line :330:70000*/ quernv14 := d[i2]
+					/*line :330:100000*/ quernv14 := d[i2]
 					/*line operator.go:140*/ t115 := quernv08
 					t216 := quernv14
 					/*line operator.go:140*/ result08 := extremeInteger[T](t115, t216, quernbound0)
@@ -7728,50 +8306,50 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 					sb = t52
 					sc = t53
 					sd = t54
-					/*line :331:70000*/ t55 := u
+					/*line :331:100000*/ t55 := u
 					t56 := i2
-					/*line :331:70000*/ _ = t55[t56]
+					/*line :331:100000*/ _ = t55[t56]
 					t57 := v
 					t58 := i2
-					/*line :331:70000*/ _ = t57[t58]
+					/*line :331:100000*/ _ = t57[t58]
 					t59 := w
 					t60 := i2
-					/*line :331:70000*/ _ = t59[t60]
+					/*line :331:100000*/ _ = t59[t60]
 					t61 := x
 					t62 := i2
-					/*line :331:70000*/ _ = t61[t62]
+					/*line :331:100000*/ _ = t61[t62]
 					t63 := sa
 					t64 := sb
 					t65 := sc
 					t66 := sd
-					/*line :331:70000*/ t55[t56] = t63
-					/*line :331:70000*/ t57[t58] = t64
-					/*line :331:70000*/ t59[t60] = t65
-					/*line :331:70000*/ t61[t62] = t66
+					/*line :331:100000*/ t55[t56] = t63
+					/*line :331:100000*/ t57[t58] = t64
+					/*line :331:100000*/ t59[t60] = t65
+					/*line :331:100000*/ t61[t62] = t66
 				}
-				/*line :333:70000*/ break
+				/*line :333:100000*/ break
 			}
-			/*line :335:70000*/ for k := 0; k < 4; k++ {
-				/*line :336:70000*/ if r.Halted() {
-					/*line :335:70000*/ r.Halt()
+			/*line :335:100000*/ for k := 0; k < 4; k++ {
+				/*line :336:100000*/ if r.Halted() {
+					/*line :335:100000*/ r.Halt()
 				}
-				/*line :336:70000*/ i3 := (p + k) * part
-				/*line :337:70000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:100000*/ i3 := (p + k) * part
+				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:70000*/ last := min(i3+part, len(in))
+				/*line :340:100000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:70000*/ if p+k == 0 && !start {
+				/*line :342:100000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:70000*/ for ; i3 < last; i3++ {
+				/*line :347:100000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:70000*/ if exclusive {
+					/*line :349:100000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:70000*/ quernv09 := sum
+					/*line :352:100000*/ quernv09 := sum
 					/*line operator.go:140*/ t116 := quernv09
 					t217 := v2
 					/*line operator.go:140*/ result09 := extremeInteger[T](t116, t217, quernbound0)
@@ -7783,7 +8361,7 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 				}
 			}
 		}
-	} /*line quern_gen.go:7786:1*/
+	} /*line quern_gen.go:8364:1*/
 }
 
 func quernHostExtremeIntegerScanLines[T int32 | int64](r *host.Run) {
@@ -7819,26 +8397,26 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:70000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:70000*/ sum := first
+			/*line :402:100000*/ sum := first
 			i := 0
-			/*line :404:70000*/ if !start {
+			/*line :404:100000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:70000*/ for ; i < n; i++ {
-				/*line :411:70000*/ if r.Halted() {
-					/*line :410:70000*/ r.Halt()
+			/*line :410:100000*/ for ; i < n; i++ {
+				/*line :411:100000*/ if r.Halted() {
+					/*line :410:100000*/ r.Halt()
 				}
-				/*line :411:70000*/ v := in[at]
-				/*line :412:70000*/ if exclusive {
+				/*line :411:100000*/ v := in[at]
+				/*line :412:100000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:70000*/ quernv0 := sum
+				/*line :415:100000*/ quernv0 := sum
 				/*line operator.go:140*/ t1 := quernv0
 				t2 := v
 				/*line operator.go:140*/ result0 := extremeInteger[T](t1, t2, quernbound0)
@@ -7850,7 +8428,7 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:7853:1*/
+	} /*line quern_gen.go:8431:1*/
 }
 
 func quernHostExtremeFloatReduceParts[T float32 | float64](r *host.Run) {
@@ -8028,7 +8606,7 @@ func quernHostExtremeFloatReduceParts[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:8031:1*/
+	} /*line quern_gen.go:8609:1*/
 }
 
 //go:noinline
@@ -8261,21 +8839,21 @@ func quernRow1ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts [
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:8264:1*/
+	} /*line quern_gen.go:8842:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8271:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8849:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8278:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8856:1*/
 }
 
 //go:noinline
@@ -8299,14 +8877,14 @@ func quernRow4ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts2 
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v3 = result9
 		}
 		vRow[threadX] = v3
-	} /*line quern_gen.go:8302:1*/
+	} /*line quern_gen.go:8880:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8309:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8887:1*/
 }
 
 //go:noinline
@@ -8321,7 +8899,7 @@ func quernRow6ExtremeFloatReduceParts[T float32 | float64](r *host.Run, results 
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:8324:1*/
+	} /*line quern_gen.go:8902:1*/
 }
 
 //go:noinline
@@ -8337,21 +8915,21 @@ func quernRow7ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts [
 		/*line :191:10000*/ v5 := partial[lane2%8]
 		countRow3[lane2] = count5
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:8340:1*/
+	} /*line quern_gen.go:8918:1*/
 }
 
 //go:noinline
 func quernRow8ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:8347:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:8925:1*/
 }
 
 //go:noinline
 func quernRow9ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
 	vRow3 := vs3[at:][:n]
 	t1Row2 := t1s2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:8354:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:8932:1*/
 }
 
 //go:noinline
@@ -8376,21 +8954,21 @@ func quernRow10ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts3
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v5 = result11
 		}
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:8379:1*/
+	} /*line quern_gen.go:8957:1*/
 }
 
 //go:noinline
 func quernRow11ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:8386:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:8964:1*/
 }
 
 //go:noinline
 func quernRow12ExtremeFloatReduceParts[T float32 | float64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
 	resultRow2 := results2[at:][:n]
 	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:8393:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:8971:1*/
 }
 
 //go:noinline
@@ -8405,7 +8983,7 @@ func quernRow13ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs2 []T
 		/*line :74:10000*/ if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:8408:1*/
+	} /*line quern_gen.go:8986:1*/
 }
 
 func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
@@ -8496,7 +9074,7 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 				quernRow7ExtremeFloatReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:8499:1*/
+	} /*line quern_gen.go:9077:1*/
 }
 
 //go:noinline
@@ -8506,7 +9084,7 @@ func quernRow1ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:8509:1*/
+	} /*line quern_gen.go:9087:1*/
 }
 
 //go:noinline
@@ -8616,10 +9194,10 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 				}
 			}
 		} else if lane < count {
-			at2 := row*n + first3
+			/*line :113:10000*/ at2 := row*n + first3
 			sum = in[at2+lane]
-			for j2 := lane + width; j2 < count; j2 += width {
-				if r.Halted() {
+			/*line :115:10000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :116:10000*/ if r.Halted() {
 					/*line :115:10000*/ r.Halt()
 				}
 				/*line :116:10000*/ quernv08 := sum
@@ -8635,21 +9213,21 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:8638:1*/
+	} /*line quern_gen.go:9216:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8645:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9223:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8652:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9230:1*/
 }
 
 //go:noinline
@@ -8673,14 +9251,14 @@ func quernRow5ExtremeFloatReduceRows[T float32 | float64](r *host.Run, counts []
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result9
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:8676:1*/
+	} /*line quern_gen.go:9254:1*/
 }
 
 //go:noinline
 func quernRow6ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8683:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9261:1*/
 }
 
 //go:noinline
@@ -8696,7 +9274,7 @@ func quernRow7ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		/*line :120:10000*/ if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:8699:1*/
+	} /*line quern_gen.go:9277:1*/
 }
 
 func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
@@ -8759,7 +9337,7 @@ func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, base i
 				out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:8762:1*/
+	} /*line quern_gen.go:9340:1*/
 }
 
 func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
@@ -8836,7 +9414,7 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 				quernRow6ExtremeFloatReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:8839:1*/
+	} /*line quern_gen.go:9417:1*/
 }
 
 //go:noinline
@@ -8882,21 +9460,21 @@ func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:8885:1*/
+	} /*line quern_gen.go:9463:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8892:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9470:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8899:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9477:1*/
 }
 
 //go:noinline
@@ -8920,14 +9498,14 @@ func quernRow4ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, count
 			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result2
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:8923:1*/
+	} /*line quern_gen.go:9501:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8930:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9508:1*/
 }
 
 //go:noinline
@@ -8950,7 +9528,7 @@ func quernRow6ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 			}
 			/*line :175:10000*/ out[segment] = sum2
 		}
-	} /*line quern_gen.go:8953:1*/
+	} /*line quern_gen.go:9531:1*/
 }
 
 func quernHostExtremeFloatRunScanParts[T float32 | float64](r *host.Run) {
@@ -9009,16 +9587,16 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:50000*/ _ = counts[t2]
+						/*line :377:80000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:50000*/ _ = sums[t4]
+						/*line :377:80000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:50000*/ counts[t2] = t5
-						/*line :377:50000*/ sums[t4] = t6
+						/*line :377:80000*/ counts[t2] = t5
+						/*line :377:80000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:50000*/ if b.N == 0 {
+						/*line :295:80000*/ if b.N == 0 {
 							quernv0 := a.V
 							quernv1 := b.V
 							/*line operator.go:145*/ t1 := quernv0
@@ -9029,47 +9607,47 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 						}
 						b.N += a.N
 						result2 := b
-						/*line :378:50000*/ all = result2
+						/*line :378:80000*/ all = result2
 					}
-					/*line :380:50000*/ break
+					/*line :380:80000*/ break
 				}
-				/*line :382:50000*/ at := p * part
-				/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:80000*/ at := p * part
+				/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:50000
+//line :386:80000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:50000*/ if launch == 2 {
-					/*line :391:50000*/ so = struct {
+				/*line :390:80000*/ if launch == 2 {
+					/*line :391:80000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:50000
+//line :395:80000
 				} else {
-					/*line :396:50000*/ so = struct {
+					/*line :396:80000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:50000*/ at++
+					/*line :400:80000*/ at++
 				}
-				/*line :394:50000*/ for ; at < last; at += 4096 {
-					/*line :395:50000*/ if r.Halted() {
-						/*line :394:50000*/ r.Halt()
+				/*line :394:80000*/ for ; at < last; at += 4096 {
+					/*line :395:80000*/ if r.Halted() {
+						/*line :394:80000*/ r.Halt()
 					}
-					/*line :395:50000*/ t7 := min(last-at, 4096)
-					/*line :396:50000*/ for k := 0; k < t7; k++ {
-						/*line :396:50000*/ i2 := at + k
+					/*line :395:80000*/ t7 := min(last-at, 4096)
+					/*line :396:80000*/ for k := 0; k < t7; k++ {
+						/*line :396:80000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:50000*/ b2 := struct {
+						/*line :399:80000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:50000*/ if b2.N == 0 {
+						/*line :295:80000*/ if b2.N == 0 {
 							quernv02 := a2.V
 							quernv12 := b2.V
 							/*line operator.go:145*/ t12 := quernv02
@@ -9080,19 +9658,19 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 						}
 						b2.N += a2.N
 						result4 := b2
-						/*line :399:50000*/ so = result4
-						/*line :401:50000*/ if value {
-							/*line :402:50000*/ if reduce {
-								/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:80000*/ so = result4
+						/*line :401:80000*/ if value {
+							/*line :402:80000*/ if reduce {
+								/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:50000
+//line :406:80000
 							} else if !exclusive {
-								/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+								/*line :407:80000*/ out[i2] = so.V
+//line :408:80000
 							} else if h != 0 {
-								/*line :409:50000*/ out[i2] = first
-//line :410:50000
+								/*line :409:80000*/ out[i2] = first
+//line :410:80000
 							} else {
 								/*line operator.go:145*/ t24 := prior
 								/*line operator.go:145*/ result03 := extremeFloat[T](first, t24, quernbound0)
@@ -9102,9 +9680,9 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 						}
 					}
 				}
-				/*line :415:50000*/ if launch == 0 {
+				/*line :415:80000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:50000*/ _ = row2[threadX]
+					/*line :416:80000*/ _ = row2[threadX]
 					t122 := so.N
 					t13 := so.V
 					row[threadX] = t122
@@ -9112,40 +9690,40 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 				}
 			}
 		}
-		/*line :424:50000*/ return
+		/*line :424:80000*/ return
 	}
-	/*line :426:50000*/ for threadX := range width {
+	/*line :426:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:50000*/ switch {
-//line :431:50000
+		/*line :430:80000*/ switch {
+//line :431:80000
 		default:
-			/*line :369:50000*/ if launch == 1 {
-				/*line :370:50000*/ if same || p > 0 {
+			/*line :369:80000*/ if launch == 1 {
+				/*line :370:80000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:50000*/ all := struct {
+				/*line :373:80000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:50000*/ counts[0] = 0
-				/*line :378:50000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:50000*/ own := struct {
+				/*line :377:80000*/ counts[0] = 0
+				/*line :378:80000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:80000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:50000*/ t2 := i
-					/*line :377:50000*/ _ = counts[t2]
+					/*line :383:80000*/ t2 := i
+					/*line :377:80000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:50000*/ _ = sums[t4]
+					/*line :377:80000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:50000*/ counts[t2] = t5
-					/*line :377:50000*/ sums[t4] = t6
+					/*line :377:80000*/ counts[t2] = t5
+					/*line :377:80000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:50000*/ if b.N == 0 {
+					/*line :295:80000*/ if b.N == 0 {
 						quernv0 := a.V
 						quernv1 := b.V
 						/*line operator.go:145*/ t1 := quernv0
@@ -9156,47 +9734,47 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 					}
 					b.N += a.N
 					result2 := b
-					/*line :378:50000*/ all = result2
+					/*line :378:80000*/ all = result2
 				}
-				/*line :380:50000*/ break
+				/*line :380:80000*/ break
 			}
-			/*line :382:50000*/ at := p * part
-			/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:80000*/ at := p * part
+			/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:50000
+//line :386:80000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:50000*/ if launch == 2 {
-				/*line :391:50000*/ so = struct {
+			/*line :390:80000*/ if launch == 2 {
+				/*line :391:80000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:50000
+//line :395:80000
 			} else {
-				/*line :396:50000*/ so = struct {
+				/*line :396:80000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:50000*/ at++
+				/*line :400:80000*/ at++
 			}
-			/*line :394:50000*/ for ; at < last; at += 4096 {
-				/*line :395:50000*/ if r.Halted() {
-					/*line :394:50000*/ r.Halt()
+			/*line :394:80000*/ for ; at < last; at += 4096 {
+				/*line :395:80000*/ if r.Halted() {
+					/*line :394:80000*/ r.Halt()
 				}
-				/*line :395:50000*/ t7 := min(last-at, 4096)
-				/*line :396:50000*/ for k := 0; k < t7; k++ {
-					/*line :396:50000*/ i2 := at + k
+				/*line :395:80000*/ t7 := min(last-at, 4096)
+				/*line :396:80000*/ for k := 0; k < t7; k++ {
+					/*line :396:80000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:50000*/ b2 := struct {
+					/*line :399:80000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:50000*/ if b2.N == 0 {
+					/*line :295:80000*/ if b2.N == 0 {
 						quernv02 := a2.V
 						quernv12 := b2.V
 						/*line operator.go:145*/ t12 := quernv02
@@ -9207,19 +9785,19 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 					}
 					b2.N += a2.N
 					result4 := b2
-					/*line :399:50000*/ so = result4
-					/*line :401:50000*/ if value {
-						/*line :402:50000*/ if reduce {
-							/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:80000*/ so = result4
+					/*line :401:80000*/ if value {
+						/*line :402:80000*/ if reduce {
+							/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:50000
+//line :406:80000
 						} else if !exclusive {
-							/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+							/*line :407:80000*/ out[i2] = so.V
+//line :408:80000
 						} else if h != 0 {
-							/*line :409:50000*/ out[i2] = first
-//line :410:50000
+							/*line :409:80000*/ out[i2] = first
+//line :410:80000
 						} else {
 							/*line operator.go:145*/ t24 := prior
 							/*line operator.go:145*/ result03 := extremeFloat[T](first, t24, quernbound0)
@@ -9229,16 +9807,16 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 					}
 				}
 			}
-			/*line :415:50000*/ if launch == 0 {
+			/*line :415:80000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:50000*/ _ = sums[p]
+				/*line :416:80000*/ _ = sums[p]
 				t122 := so.N
 				t13 := so.V
-				/*line :416:50000*/ counts[p] = t122
-				/*line :416:50000*/ sums[p] = t13
+				/*line :416:80000*/ counts[p] = t122
+				/*line :416:80000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:9241:1*/
+	} /*line quern_gen.go:9819:1*/
 }
 
 func quernHostExtremeFloatTotalParts[T float32 | float64](r *host.Run) {
@@ -9282,49 +9860,49 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :270:70000*/ t6 := in[t4:t5]
+				/*line :270:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:70000*/ t9 := in[t7:t8]
+				/*line :270:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:70000*/ t12 := in[t10:t11]
+				/*line :270:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :271:70000*/ t13 := a[0]
-				/*line :271:70000*/ t14 := b[0]
-				/*line :271:70000*/ t15 := c[0]
-				/*line :271:70000*/ t16 := d[0]
+				/*line :271:100000*/ t13 := a[0]
+				/*line :271:100000*/ t14 := b[0]
+				/*line :271:100000*/ t15 := c[0]
+				/*line :271:100000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line :272:70000*/ for i := 1; i < part; i++ {
+				/*line :272:100000*/ for i := 1; i < part; i++ {
 					quernv0 := sa
-					/*line :273:70000*/ quernv1 := a[i]
+					/*line :273:100000*/ quernv1 := a[i]
 					/*line operator.go:145*/ t1 := quernv0
 					t22 := quernv1
 					/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
 					result := result0
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t17 := result
 					quernv02 := sb
-					/*line :273:70000*/ quernv12 := b[i]
+					/*line :273:100000*/ quernv12 := b[i]
 					/*line operator.go:145*/ t18 := quernv02
 					t23 := quernv12
 					/*line operator.go:145*/ result02 := extremeFloat[T](t18, t23, quernbound0)
 					result2 := result02
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t182 := result2
 					quernv03 := sc
-					/*line :273:70000*/ quernv13 := c[i]
+					/*line :273:100000*/ quernv13 := c[i]
 					/*line operator.go:145*/ t19 := quernv03
 					t24 := quernv13
 					/*line operator.go:145*/ result03 := extremeFloat[T](t19, t24, quernbound0)
 					result3 := result03
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t192 := result3
 					quernv04 := sd
-					/*line :273:70000*/ quernv14 := d[i]
+					/*line :273:100000*/ quernv14 := d[i]
 					/*line operator.go:145*/ t110 := quernv04
 					t25 := quernv14
 					/*line operator.go:145*/ result04 := extremeFloat[T](t110, t25, quernbound0)
@@ -9335,33 +9913,33 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 					sc = t192
 					sd = t20
 				}
-				/*line :275:70000*/ _ = before[t222]
-				/*line :275:70000*/ _ = before[t242]
-				/*line :275:70000*/ _ = before[t26]
-				/*line :275:70000*/ _ = before[t28]
+				/*line :275:100000*/ _ = before[t222]
+				/*line :275:100000*/ _ = before[t242]
+				/*line :275:100000*/ _ = before[t26]
+				/*line :275:100000*/ _ = before[t28]
 				t29 := sa
 				t30 := sb
 				t31 := sc
 				t32 := sd
-				/*line :275:70000*/ before[t222] = t29
-				/*line :275:70000*/ before[t242] = t30
-				/*line :275:70000*/ before[t26] = t31
-				/*line :275:70000*/ before[t28] = t32
+				/*line :275:100000*/ before[t222] = t29
+				/*line :275:100000*/ before[t242] = t30
+				/*line :275:100000*/ before[t26] = t31
+				/*line :275:100000*/ before[t28] = t32
 				break
 			}
-			/*line :278:70000*/ for k := 0; k < 4; k++ {
-				/*line :279:70000*/ if r.Halted() {
-					/*line :278:70000*/ r.Halt()
+			/*line :278:100000*/ for k := 0; k < 4; k++ {
+				/*line :279:100000*/ if r.Halted() {
+					/*line :278:100000*/ r.Halt()
 				}
-				/*line :279:70000*/ at2 := (p + k) * part
-				/*line :280:70000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:100000*/ at2 := (p + k) * part
+				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:70000*/ last := min(at2+part, len(in))
+				/*line :283:100000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:70000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv05 := sum
-					/*line :286:70000*/ quernv15 := in[i2]
+					/*line :286:100000*/ quernv15 := in[i2]
 					/*line operator.go:145*/ t111 := quernv05
 					t27 := quernv15
 					/*line operator.go:145*/ result05 := extremeFloat[T](t111, t27, quernbound0)
@@ -9371,7 +9949,7 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 				before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:9374:1*/
+	} /*line quern_gen.go:9952:1*/
 }
 
 func quernHostExtremeFloatPrefixParts[T float32 | float64](r *host.Run) {
@@ -9415,7 +9993,7 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 			}
 			for i := 2; i < len(before); i++ {
 				quernv0 := sum
-				/*line :307:70000*/ quernv12 := before[i]
+				/*line :307:100000*/ quernv12 := before[i]
 				/*line operator.go:145*/ t1 := quernv0
 				t22 := quernv12
 				/*line operator.go:145*/ result02 := extremeFloat[T](t1, t22, quernbound0)
@@ -9424,7 +10002,7 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:9427:1*/
+	} /*line quern_gen.go:10005:1*/
 }
 
 func quernHostExtremeFloatScanParts[T float32 | float64](r *host.Run) {
@@ -9469,68 +10047,68 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :318:70000*/ t6 := in[t4:t5]
+				/*line :318:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:70000*/ t9 := in[t7:t8]
+				/*line :318:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:70000*/ t12 := in[t10:t11]
+				/*line :318:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :319:70000*/ t15 := out[at:t14]
+				/*line :319:100000*/ t15 := out[at:t14]
 				t17 := at + size2
-				/*line :319:70000*/ t18 := out[t16:t17]
+				/*line :319:100000*/ t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:70000*/ t21 := out[t19:t20]
+				/*line :319:100000*/ t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:70000*/ t24 := out[t22:t23]
+				/*line :319:100000*/ t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-				/*line :320:70000*/ t25 := before[p]
-				/*line :320:70000*/ t26 := before[p+1]
-				/*line :320:70000*/ t27 := before[p+2]
-				/*line :320:70000*/ t28 := before[p+3]
+				/*line :320:100000*/ t25 := before[p]
+				/*line :320:100000*/ t26 := before[p+1]
+				/*line :320:100000*/ t27 := before[p+2]
+				/*line :320:100000*/ t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-				/*line :321:70000*/ if exclusive {
-					/*line :322:70000*/ for i := 0; i < part; i++ {
+				/*line :321:100000*/ if exclusive {
+					/*line :322:100000*/ for i := 0; i < part; i++ {
 						t30 := a[i]
-						/*line :323:70000*/ t31 := b[i]
-						/*line :323:70000*/ t32 := c[i]
-						/*line :323:70000*/ t33 := d[i]
+						/*line :323:100000*/ t31 := b[i]
+						/*line :323:100000*/ t32 := c[i]
+						/*line :323:100000*/ t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-						/*line :324:70000*/ t34 := u
+						/*line :324:100000*/ t34 := u
 						t35 := i
-						/*line :324:70000*/ _ = t34[t35]
+						/*line :324:100000*/ _ = t34[t35]
 						t36 := v
 						t37 := i
-						/*line :324:70000*/ _ = t36[t37]
+						/*line :324:100000*/ _ = t36[t37]
 						t38 := w
 						t39 := i
-						/*line :324:70000*/ _ = t38[t39]
+						/*line :324:100000*/ _ = t38[t39]
 						t40 := x
 						t41 := i
-						/*line :324:70000*/ _ = t40[t41]
+						/*line :324:100000*/ _ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-						/*line :324:70000*/ t34[t35] = t42
-						/*line :324:70000*/ t36[t37] = t43
-						/*line :324:70000*/ t38[t39] = t44
-						/*line :324:70000*/ t40[t41] = t45
+						/*line :324:100000*/ t34[t35] = t42
+						/*line :324:100000*/ t36[t37] = t43
+						/*line :324:100000*/ t38[t39] = t44
+						/*line :324:100000*/ t40[t41] = t45
 						quernv0 := sa
 						/*line operator.go:145*/ t1 := quernv0
 						t29 := ea
@@ -9562,30 +10140,30 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 					}
 					break
 				}
-				/*line :329:70000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
 					quernv05 := sa
-					/*line :330:70000*/ quernv1 := a[i2]
+					/*line :330:100000*/ quernv1 := a[i2]
 					/*line operator.go:145*/ t112 := quernv05
 					t213 := quernv1
 					/*line operator.go:145*/ result05 := extremeFloat[T](t112, t213, quernbound0)
 					result5 := result05
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t51 := result5
 					quernv06 := sb
-					/*line :330:70000*/ quernv12 := b[i2]
+					/*line :330:100000*/ quernv12 := b[i2]
 					/*line operator.go:145*/ t113 := quernv06
 					t214 := quernv12
 					/*line operator.go:145*/ result06 := extremeFloat[T](t113, t214, quernbound0)
 					result6 := result06
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t52 := result6
 					quernv07 := sc
-					/*line :330:70000*/ quernv13 := c[i2]
+					/*line :330:100000*/ quernv13 := c[i2]
 					/*line operator.go:145*/ t114 := quernv07
 					t215 := quernv13
 					/*line operator.go:145*/ result07 := extremeFloat[T](t114, t215, quernbound0)
 					result7 := result07
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t53 := result7
 					quernv08 := sd
-					/*line :330:70000*/ quernv14 := d[i2]
+					/*line :330:100000*/ quernv14 := d[i2]
 					/*line operator.go:145*/ t115 := quernv08
 					t216 := quernv14
 					/*line operator.go:145*/ result08 := extremeFloat[T](t115, t216, quernbound0)
@@ -9595,50 +10173,50 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 					sb = t52
 					sc = t53
 					sd = t54
-					/*line :331:70000*/ t55 := u
+					/*line :331:100000*/ t55 := u
 					t56 := i2
-					/*line :331:70000*/ _ = t55[t56]
+					/*line :331:100000*/ _ = t55[t56]
 					t57 := v
 					t58 := i2
-					/*line :331:70000*/ _ = t57[t58]
+					/*line :331:100000*/ _ = t57[t58]
 					t59 := w
 					t60 := i2
-					/*line :331:70000*/ _ = t59[t60]
+					/*line :331:100000*/ _ = t59[t60]
 					t61 := x
 					t62 := i2
-					/*line :331:70000*/ _ = t61[t62]
+					/*line :331:100000*/ _ = t61[t62]
 					t63 := sa
 					t64 := sb
 					t65 := sc
 					t66 := sd
-					/*line :331:70000*/ t55[t56] = t63
-					/*line :331:70000*/ t57[t58] = t64
-					/*line :331:70000*/ t59[t60] = t65
-					/*line :331:70000*/ t61[t62] = t66
+					/*line :331:100000*/ t55[t56] = t63
+					/*line :331:100000*/ t57[t58] = t64
+					/*line :331:100000*/ t59[t60] = t65
+					/*line :331:100000*/ t61[t62] = t66
 				}
-				/*line :333:70000*/ break
+				/*line :333:100000*/ break
 			}
-			/*line :335:70000*/ for k := 0; k < 4; k++ {
-				/*line :336:70000*/ if r.Halted() {
-					/*line :335:70000*/ r.Halt()
+			/*line :335:100000*/ for k := 0; k < 4; k++ {
+				/*line :336:100000*/ if r.Halted() {
+					/*line :335:100000*/ r.Halt()
 				}
-				/*line :336:70000*/ i3 := (p + k) * part
-				/*line :337:70000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:100000*/ i3 := (p + k) * part
+				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:70000*/ last := min(i3+part, len(in))
+				/*line :340:100000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:70000*/ if p+k == 0 && !start {
+				/*line :342:100000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:70000*/ for ; i3 < last; i3++ {
+				/*line :347:100000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:70000*/ if exclusive {
+					/*line :349:100000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:70000*/ quernv09 := sum
+					/*line :352:100000*/ quernv09 := sum
 					/*line operator.go:145*/ t116 := quernv09
 					t217 := v2
 					/*line operator.go:145*/ result09 := extremeFloat[T](t116, t217, quernbound0)
@@ -9650,7 +10228,7 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 				}
 			}
 		}
-	} /*line quern_gen.go:9653:1*/
+	} /*line quern_gen.go:10231:1*/
 }
 
 func quernHostExtremeFloatScanLines[T float32 | float64](r *host.Run) {
@@ -9686,26 +10264,26 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:70000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:70000*/ sum := first
+			/*line :402:100000*/ sum := first
 			i := 0
-			/*line :404:70000*/ if !start {
+			/*line :404:100000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:70000*/ for ; i < n; i++ {
-				/*line :411:70000*/ if r.Halted() {
-					/*line :410:70000*/ r.Halt()
+			/*line :410:100000*/ for ; i < n; i++ {
+				/*line :411:100000*/ if r.Halted() {
+					/*line :410:100000*/ r.Halt()
 				}
-				/*line :411:70000*/ v := in[at]
-				/*line :412:70000*/ if exclusive {
+				/*line :411:100000*/ v := in[at]
+				/*line :412:100000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:70000*/ quernv0 := sum
+				/*line :415:100000*/ quernv0 := sum
 				/*line operator.go:145*/ t1 := quernv0
 				t2 := v
 				/*line operator.go:145*/ result0 := extremeFloat[T](t1, t2, quernbound0)
@@ -9717,7 +10295,7 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:9720:1*/
+	} /*line quern_gen.go:10298:1*/
 }
 
 func quernHostAddReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9894,7 +10472,7 @@ func quernHostAddReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:9897:1*/
+	} /*line quern_gen.go:10475:1*/
 }
 
 //go:noinline
@@ -10085,21 +10663,21 @@ func quernRow1AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, c
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:10088:1*/
+	} /*line quern_gen.go:10666:1*/
 }
 
 //go:noinline
 func quernRow2AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10095:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10673:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10102:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10680:1*/
 }
 
 //go:noinline
@@ -10121,14 +10699,14 @@ func quernRow4AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, c
 			v3 = result09
 		}
 		/*line :209:10000*/ vRow[threadX] = v3
-	} /*line quern_gen.go:10124:1*/
+	} /*line quern_gen.go:10702:1*/
 }
 
 //go:noinline
 func quernRow5AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10131:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10709:1*/
 }
 
 //go:noinline
@@ -10143,7 +10721,7 @@ func quernRow6AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, r
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:10146:1*/
+	} /*line quern_gen.go:10724:1*/
 }
 
 //go:noinline
@@ -10159,21 +10737,21 @@ func quernRow7AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, c
 		/*line :191:10000*/ v5 := partial[lane2%8]
 		countRow3[lane2] = count5
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:10162:1*/
+	} /*line quern_gen.go:10740:1*/
 }
 
 //go:noinline
 func quernRow8AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:10169:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:10747:1*/
 }
 
 //go:noinline
 func quernRow9AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
 	vRow3 := vs3[at:][:n]
 	t1Row2 := t1s2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:10176:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:10754:1*/
 }
 
 //go:noinline
@@ -10196,21 +10774,21 @@ func quernRow10AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, 
 			v5 = result010
 		}
 		/*line :209:10000*/ vRow3[lane2] = v5
-	} /*line quern_gen.go:10199:1*/
+	} /*line quern_gen.go:10777:1*/
 }
 
 //go:noinline
 func quernRow11AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:10206:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:10784:1*/
 }
 
 //go:noinline
 func quernRow12AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
 	resultRow2 := results2[at:][:n]
 	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:10213:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:10791:1*/
 }
 
 //go:noinline
@@ -10225,7 +10803,7 @@ func quernRow13AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, 
 		/*line :74:10000*/ if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:10228:1*/
+	} /*line quern_gen.go:10806:1*/
 }
 
 func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10315,7 +10893,7 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 				quernRow7AddReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:10318:1*/
+	} /*line quern_gen.go:10896:1*/
 }
 
 //go:noinline
@@ -10325,7 +10903,7 @@ func quernRow1AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:10328:1*/
+	} /*line quern_gen.go:10906:1*/
 }
 
 //go:noinline
@@ -10431,21 +11009,21 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:10434:1*/
+	} /*line quern_gen.go:11012:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10441:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11019:1*/
 }
 
 //go:noinline
 func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10448:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11026:1*/
 }
 
 //go:noinline
@@ -10467,14 +11045,14 @@ func quernRow5AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, co
 			v = result09
 		}
 		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:10470:1*/
+	} /*line quern_gen.go:11048:1*/
 }
 
 //go:noinline
 func quernRow6AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10477:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11055:1*/
 }
 
 //go:noinline
@@ -10490,7 +11068,7 @@ func quernRow7AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		/*line :120:10000*/ if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:10493:1*/
+	} /*line quern_gen.go:11071:1*/
 }
 
 func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10549,7 +11127,7 @@ func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run,
 				/*line :146:10000*/ out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:10552:1*/
+	} /*line quern_gen.go:11130:1*/
 }
 
 func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10625,7 +11203,7 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 				quernRow6AddReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:10628:1*/
+	} /*line quern_gen.go:11206:1*/
 }
 
 //go:noinline
@@ -10668,21 +11246,21 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:10671:1*/
+	} /*line quern_gen.go:11249:1*/
 }
 
 //go:noinline
 func quernRow2AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10678:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11256:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10685:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11263:1*/
 }
 
 //go:noinline
@@ -10704,14 +11282,14 @@ func quernRow4AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 			v = result02
 		}
 		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:10707:1*/
+	} /*line quern_gen.go:11285:1*/
 }
 
 //go:noinline
 func quernRow5AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10714:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11292:1*/
 }
 
 //go:noinline
@@ -10734,7 +11312,7 @@ func quernRow6AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			/*line :175:10000*/ out[segment] = sum2
 		}
-	} /*line quern_gen.go:10737:1*/
+	} /*line quern_gen.go:11315:1*/
 }
 
 func quernHostAddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10792,95 +11370,95 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:50000*/ _ = counts[t2]
+						/*line :377:80000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:50000*/ _ = sums[t4]
+						/*line :377:80000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:50000*/ counts[t2] = t5
-						/*line :377:50000*/ sums[t4] = t6
+						/*line :377:80000*/ counts[t2] = t5
+						/*line :377:80000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:50000*/ if b.N == 0 {
+						/*line :295:80000*/ if b.N == 0 {
 							t1 := a.V
 							t22 := b.V
-							/*line :296:50000*/ result0 := add[T](t1, t22)
+							/*line :296:80000*/ result0 := add[T](t1, t22)
 							b.V = result0
 						}
-						/*line :298:50000*/ b.N += a.N
+						/*line :298:80000*/ b.N += a.N
 						result := b
-						/*line :378:50000*/ all = result
+						/*line :378:80000*/ all = result
 					}
-					/*line :380:50000*/ break
+					/*line :380:80000*/ break
 				}
-				/*line :382:50000*/ at := p * part
-				/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:80000*/ at := p * part
+				/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:50000
+//line :386:80000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:50000*/ if launch == 2 {
-					/*line :391:50000*/ so = struct {
+				/*line :390:80000*/ if launch == 2 {
+					/*line :391:80000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:50000
+//line :395:80000
 				} else {
-					/*line :396:50000*/ so = struct {
+					/*line :396:80000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:50000*/ at++
+					/*line :400:80000*/ at++
 				}
-				/*line :394:50000*/ for ; at < last; at += 4096 {
-					/*line :395:50000*/ if r.Halted() {
-						/*line :394:50000*/ r.Halt()
+				/*line :394:80000*/ for ; at < last; at += 4096 {
+					/*line :395:80000*/ if r.Halted() {
+						/*line :394:80000*/ r.Halt()
 					}
-					/*line :395:50000*/ t7 := min(last-at, 4096)
-					/*line :396:50000*/ for k := 0; k < t7; k++ {
-						/*line :396:50000*/ i2 := at + k
+					/*line :395:80000*/ t7 := min(last-at, 4096)
+					/*line :396:80000*/ for k := 0; k < t7; k++ {
+						/*line :396:80000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:50000*/ b2 := struct {
+						/*line :399:80000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:50000*/ if b2.N == 0 {
+						/*line :295:80000*/ if b2.N == 0 {
 							t12 := a2.V
 							t23 := b2.V
-							/*line :296:50000*/ result02 := add[T](t12, t23)
+							/*line :296:80000*/ result02 := add[T](t12, t23)
 							b2.V = result02
 						}
-						/*line :298:50000*/ b2.N += a2.N
+						/*line :298:80000*/ b2.N += a2.N
 						result2 := b2
-						/*line :399:50000*/ so = result2
-						/*line :401:50000*/ if value {
-							/*line :402:50000*/ if reduce {
-								/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:80000*/ so = result2
+						/*line :401:80000*/ if value {
+							/*line :402:80000*/ if reduce {
+								/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:50000
+//line :406:80000
 							} else if !exclusive {
-								/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+								/*line :407:80000*/ out[i2] = so.V
+//line :408:80000
 							} else if h != 0 {
-								/*line :409:50000*/ out[i2] = first
-//line :410:50000
+								/*line :409:80000*/ out[i2] = first
+//line :410:80000
 							} else {
-								/*line :411:50000*/ t9 := prior
-								/*line :411:50000*/ result03 := add[T](first, t9)
-								/*line :411:50000*/ out[i2] = result03
+								/*line :411:80000*/ t9 := prior
+								/*line :411:80000*/ result03 := add[T](first, t9)
+								/*line :411:80000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line :415:50000*/ if launch == 0 {
+				/*line :415:80000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:50000*/ _ = row2[threadX]
+					/*line :416:80000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -10888,126 +11466,126 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 				}
 			}
 		}
-		/*line :424:50000*/ return
+		/*line :424:80000*/ return
 	}
-	/*line :426:50000*/ for threadX := range width {
+	/*line :426:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:50000*/ switch {
-//line :431:50000
+		/*line :430:80000*/ switch {
+//line :431:80000
 		default:
-			/*line :369:50000*/ if launch == 1 {
-				/*line :370:50000*/ if same || p > 0 {
+			/*line :369:80000*/ if launch == 1 {
+				/*line :370:80000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:50000*/ all := struct {
+				/*line :373:80000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:50000*/ counts[0] = 0
-				/*line :378:50000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:50000*/ own := struct {
+				/*line :377:80000*/ counts[0] = 0
+				/*line :378:80000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:80000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:50000*/ t2 := i
-					/*line :377:50000*/ _ = counts[t2]
+					/*line :383:80000*/ t2 := i
+					/*line :377:80000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:50000*/ _ = sums[t4]
+					/*line :377:80000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:50000*/ counts[t2] = t5
-					/*line :377:50000*/ sums[t4] = t6
+					/*line :377:80000*/ counts[t2] = t5
+					/*line :377:80000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:50000*/ if b.N == 0 {
+					/*line :295:80000*/ if b.N == 0 {
 						t1 := a.V
 						t22 := b.V
-						/*line :296:50000*/ result0 := add[T](t1, t22)
+						/*line :296:80000*/ result0 := add[T](t1, t22)
 						b.V = result0
 					}
-					/*line :298:50000*/ b.N += a.N
+					/*line :298:80000*/ b.N += a.N
 					result := b
-					/*line :378:50000*/ all = result
+					/*line :378:80000*/ all = result
 				}
-				/*line :380:50000*/ break
+				/*line :380:80000*/ break
 			}
-			/*line :382:50000*/ at := p * part
-			/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:80000*/ at := p * part
+			/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:50000
+//line :386:80000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:50000*/ if launch == 2 {
-				/*line :391:50000*/ so = struct {
+			/*line :390:80000*/ if launch == 2 {
+				/*line :391:80000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:50000
+//line :395:80000
 			} else {
-				/*line :396:50000*/ so = struct {
+				/*line :396:80000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:50000*/ at++
+				/*line :400:80000*/ at++
 			}
-			/*line :394:50000*/ for ; at < last; at += 4096 {
-				/*line :395:50000*/ if r.Halted() {
-					/*line :394:50000*/ r.Halt()
+			/*line :394:80000*/ for ; at < last; at += 4096 {
+				/*line :395:80000*/ if r.Halted() {
+					/*line :394:80000*/ r.Halt()
 				}
-				/*line :395:50000*/ t7 := min(last-at, 4096)
-				/*line :396:50000*/ for k := 0; k < t7; k++ {
-					/*line :396:50000*/ i2 := at + k
+				/*line :395:80000*/ t7 := min(last-at, 4096)
+				/*line :396:80000*/ for k := 0; k < t7; k++ {
+					/*line :396:80000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:50000*/ b2 := struct {
+					/*line :399:80000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:50000*/ if b2.N == 0 {
+					/*line :295:80000*/ if b2.N == 0 {
 						t12 := a2.V
 						t23 := b2.V
-						/*line :296:50000*/ result02 := add[T](t12, t23)
+						/*line :296:80000*/ result02 := add[T](t12, t23)
 						b2.V = result02
 					}
-					/*line :298:50000*/ b2.N += a2.N
+					/*line :298:80000*/ b2.N += a2.N
 					result2 := b2
-					/*line :399:50000*/ so = result2
-					/*line :401:50000*/ if value {
-						/*line :402:50000*/ if reduce {
-							/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:80000*/ so = result2
+					/*line :401:80000*/ if value {
+						/*line :402:80000*/ if reduce {
+							/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:50000
+//line :406:80000
 						} else if !exclusive {
-							/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+							/*line :407:80000*/ out[i2] = so.V
+//line :408:80000
 						} else if h != 0 {
-							/*line :409:50000*/ out[i2] = first
-//line :410:50000
+							/*line :409:80000*/ out[i2] = first
+//line :410:80000
 						} else {
-							/*line :411:50000*/ t9 := prior
-							/*line :411:50000*/ result03 := add[T](first, t9)
-							/*line :411:50000*/ out[i2] = result03
+							/*line :411:80000*/ t9 := prior
+							/*line :411:80000*/ result03 := add[T](first, t9)
+							/*line :411:80000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:50000*/ if launch == 0 {
+			/*line :415:80000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:50000*/ _ = sums[p]
+				/*line :416:80000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:50000*/ counts[p] = t15
-				/*line :416:50000*/ sums[p] = t16
+				/*line :416:80000*/ counts[p] = t15
+				/*line :416:80000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:11010:1*/
+	} /*line quern_gen.go:11588:1*/
 }
 
 func quernHostAddTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11050,81 +11628,81 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :270:70000*/ t6 := in[t4:t5]
+				/*line :270:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:70000*/ t9 := in[t7:t8]
+				/*line :270:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:70000*/ t12 := in[t10:t11]
+				/*line :270:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :271:70000*/ t13 := a[0]
-				/*line :271:70000*/ t14 := b[0]
-				/*line :271:70000*/ t15 := c[0]
-				/*line :271:70000*/ t16 := d[0]
+				/*line :271:100000*/ t13 := a[0]
+				/*line :271:100000*/ t14 := b[0]
+				/*line :271:100000*/ t15 := c[0]
+				/*line :271:100000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line :272:70000*/ for i := 1; i < part; i++ {
+				/*line :272:100000*/ for i := 1; i < part; i++ {
 					t17 := sa
-					/*line :273:70000*/ t18 := a[i]
-					/*line :273:70000*/ result0 := add[T](t17, t18)
+					/*line :273:100000*/ t18 := a[i]
+					/*line :273:100000*/ result0 := add[T](t17, t18)
 					t20 := result0
 					t21 := sb
-					/*line :273:70000*/ t22 := b[i]
-					/*line :273:70000*/ result02 := add[T](t21, t22)
+					/*line :273:100000*/ t22 := b[i]
+					/*line :273:100000*/ result02 := add[T](t21, t22)
 					t24 := result02
 					t25 := sc
-					/*line :273:70000*/ t26 := c[i]
-					/*line :273:70000*/ result03 := add[T](t25, t26)
+					/*line :273:100000*/ t26 := c[i]
+					/*line :273:100000*/ result03 := add[T](t25, t26)
 					t28 := result03
 					t29 := sd
-					/*line :273:70000*/ t30 := d[i]
-					/*line :273:70000*/ result04 := add[T](t29, t30)
+					/*line :273:100000*/ t30 := d[i]
+					/*line :273:100000*/ result04 := add[T](t29, t30)
 					t32 := result04
 					sa = t20
 					sb = t24
 					sc = t28
 					sd = t32
 				}
-				/*line :275:70000*/ _ = before[t34]
-				/*line :275:70000*/ _ = before[t36]
-				/*line :275:70000*/ _ = before[t38]
-				/*line :275:70000*/ _ = before[t40]
+				/*line :275:100000*/ _ = before[t34]
+				/*line :275:100000*/ _ = before[t36]
+				/*line :275:100000*/ _ = before[t38]
+				/*line :275:100000*/ _ = before[t40]
 				t41 := sa
 				t42 := sb
 				t43 := sc
 				t44 := sd
-				/*line :275:70000*/ before[t34] = t41
-				/*line :275:70000*/ before[t36] = t42
-				/*line :275:70000*/ before[t38] = t43
-				/*line :275:70000*/ before[t40] = t44
+				/*line :275:100000*/ before[t34] = t41
+				/*line :275:100000*/ before[t36] = t42
+				/*line :275:100000*/ before[t38] = t43
+				/*line :275:100000*/ before[t40] = t44
 				break
 			}
-			/*line :278:70000*/ for k := 0; k < 4; k++ {
-				/*line :279:70000*/ if r.Halted() {
-					/*line :278:70000*/ r.Halt()
+			/*line :278:100000*/ for k := 0; k < 4; k++ {
+				/*line :279:100000*/ if r.Halted() {
+					/*line :278:100000*/ r.Halt()
 				}
-				/*line :279:70000*/ at2 := (p + k) * part
-				/*line :280:70000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:100000*/ at2 := (p + k) * part
+				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:70000*/ last := min(at2+part, len(in))
+				/*line :283:100000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:70000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t45 := sum
-					/*line :286:70000*/ t46 := in[i2]
-					/*line :286:70000*/ result05 := add[T](t45, t46)
+					/*line :286:100000*/ t46 := in[i2]
+					/*line :286:100000*/ result05 := add[T](t45, t46)
 					sum = result05
 				}
-				/*line :288:70000*/ before[p+k+1] = sum
+				/*line :288:100000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:11127:1*/
+	} /*line quern_gen.go:11705:1*/
 }
 
 func quernHostAddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11159,19 +11737,19 @@ func quernRow1AddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run, b
 			if start {
 				before[0] = first
 				t2 := sum
-				/*line :303:70000*/ result0 := add[T](first, t2)
+				/*line :303:100000*/ result0 := add[T](first, t2)
 				sum = result0
-				/*line :304:70000*/ before[1] = sum
+				/*line :304:100000*/ before[1] = sum
 			}
-			/*line :306:70000*/ for i := 2; i < len(before); i++ {
+			/*line :306:100000*/ for i := 2; i < len(before); i++ {
 				t4 := sum
-				/*line :307:70000*/ t5 := before[i]
-				/*line :307:70000*/ result02 := add[T](t4, t5)
+				/*line :307:100000*/ t5 := before[i]
+				/*line :307:100000*/ result02 := add[T](t4, t5)
 				sum = result02
-				/*line :308:70000*/ before[i] = sum
+				/*line :308:100000*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:11174:1*/
+	} /*line quern_gen.go:11752:1*/
 }
 
 func quernHostAddScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11215,166 +11793,166 @@ func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, bas
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :318:70000*/ t6 := in[t4:t5]
+				/*line :318:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:70000*/ t9 := in[t7:t8]
+				/*line :318:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:70000*/ t12 := in[t10:t11]
+				/*line :318:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :319:70000*/ t15 := out[at:t14]
+				/*line :319:100000*/ t15 := out[at:t14]
 				t17 := at + size2
-				/*line :319:70000*/ t18 := out[t16:t17]
+				/*line :319:100000*/ t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:70000*/ t21 := out[t19:t20]
+				/*line :319:100000*/ t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:70000*/ t24 := out[t22:t23]
+				/*line :319:100000*/ t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-				/*line :320:70000*/ t25 := before[p]
-				/*line :320:70000*/ t26 := before[p+1]
-				/*line :320:70000*/ t27 := before[p+2]
-				/*line :320:70000*/ t28 := before[p+3]
+				/*line :320:100000*/ t25 := before[p]
+				/*line :320:100000*/ t26 := before[p+1]
+				/*line :320:100000*/ t27 := before[p+2]
+				/*line :320:100000*/ t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-				/*line :321:70000*/ if exclusive {
-					/*line :322:70000*/ for i := 0; i < part; i++ {
+				/*line :321:100000*/ if exclusive {
+					/*line :322:100000*/ for i := 0; i < part; i++ {
 						t30 := a[i]
-						/*line :323:70000*/ t31 := b[i]
-						/*line :323:70000*/ t32 := c[i]
-						/*line :323:70000*/ t33 := d[i]
+						/*line :323:100000*/ t31 := b[i]
+						/*line :323:100000*/ t32 := c[i]
+						/*line :323:100000*/ t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-						/*line :324:70000*/ t34 := u
+						/*line :324:100000*/ t34 := u
 						t35 := i
-						/*line :324:70000*/ _ = t34[t35]
+						/*line :324:100000*/ _ = t34[t35]
 						t36 := v
 						t37 := i
-						/*line :324:70000*/ _ = t36[t37]
+						/*line :324:100000*/ _ = t36[t37]
 						t38 := w
 						t39 := i
-						/*line :324:70000*/ _ = t38[t39]
+						/*line :324:100000*/ _ = t38[t39]
 						t40 := x
 						t41 := i
-						/*line :324:70000*/ _ = t40[t41]
+						/*line :324:100000*/ _ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-						/*line :324:70000*/ t34[t35] = t42
-						/*line :324:70000*/ t36[t37] = t43
-						/*line :324:70000*/ t38[t39] = t44
-						/*line :324:70000*/ t40[t41] = t45
+						/*line :324:100000*/ t34[t35] = t42
+						/*line :324:100000*/ t36[t37] = t43
+						/*line :324:100000*/ t38[t39] = t44
+						/*line :324:100000*/ t40[t41] = t45
 						t46 := sa
 						t47 := ea
-						/*line :325:70000*/ result0 := add[T](t46, t47)
+						/*line :325:100000*/ result0 := add[T](t46, t47)
 						t49 := result0
 						t50 := sb
 						t51 := eb
-						/*line :325:70000*/ result02 := add[T](t50, t51)
+						/*line :325:100000*/ result02 := add[T](t50, t51)
 						t53 := result02
 						t54 := sc
 						t55 := ec
-						/*line :325:70000*/ result03 := add[T](t54, t55)
+						/*line :325:100000*/ result03 := add[T](t54, t55)
 						t57 := result03
 						t58 := sd
 						t59 := ed
-						/*line :325:70000*/ result04 := add[T](t58, t59)
+						/*line :325:100000*/ result04 := add[T](t58, t59)
 						t61 := result04
 						sa = t49
 						sb = t53
 						sc = t57
 						sd = t61
 					}
-					/*line :332:70000*/ break
+					/*line :332:100000*/ break
 				}
-				/*line :329:70000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
 					t63 := sa
-					/*line :330:70000*/ t64 := a[i2]
-					/*line :330:70000*/ result05 := add[T](t63, t64)
+					/*line :330:100000*/ t64 := a[i2]
+					/*line :330:100000*/ result05 := add[T](t63, t64)
 					t66 := result05
 					t67 := sb
-					/*line :330:70000*/ t68 := b[i2]
-					/*line :330:70000*/ result06 := add[T](t67, t68)
+					/*line :330:100000*/ t68 := b[i2]
+					/*line :330:100000*/ result06 := add[T](t67, t68)
 					t70 := result06
 					t71 := sc
-					/*line :330:70000*/ t72 := c[i2]
-					/*line :330:70000*/ result07 := add[T](t71, t72)
+					/*line :330:100000*/ t72 := c[i2]
+					/*line :330:100000*/ result07 := add[T](t71, t72)
 					t74 := result07
 					t75 := sd
-					/*line :330:70000*/ t76 := d[i2]
-					/*line :330:70000*/ result08 := add[T](t75, t76)
+					/*line :330:100000*/ t76 := d[i2]
+					/*line :330:100000*/ result08 := add[T](t75, t76)
 					t78 := result08
 					sa = t66
 					sb = t70
 					sc = t74
 					sd = t78
-					/*line :331:70000*/ t79 := u
+					/*line :331:100000*/ t79 := u
 					t80 := i2
-					/*line :331:70000*/ _ = t79[t80]
+					/*line :331:100000*/ _ = t79[t80]
 					t81 := v
 					t82 := i2
-					/*line :331:70000*/ _ = t81[t82]
+					/*line :331:100000*/ _ = t81[t82]
 					t83 := w
 					t84 := i2
-					/*line :331:70000*/ _ = t83[t84]
+					/*line :331:100000*/ _ = t83[t84]
 					t85 := x
 					t86 := i2
-					/*line :331:70000*/ _ = t85[t86]
+					/*line :331:100000*/ _ = t85[t86]
 					t87 := sa
 					t88 := sb
 					t89 := sc
 					t90 := sd
-					/*line :331:70000*/ t79[t80] = t87
-					/*line :331:70000*/ t81[t82] = t88
-					/*line :331:70000*/ t83[t84] = t89
-					/*line :331:70000*/ t85[t86] = t90
+					/*line :331:100000*/ t79[t80] = t87
+					/*line :331:100000*/ t81[t82] = t88
+					/*line :331:100000*/ t83[t84] = t89
+					/*line :331:100000*/ t85[t86] = t90
 				}
-				/*line :333:70000*/ break
+				/*line :333:100000*/ break
 			}
-			/*line :335:70000*/ for k := 0; k < 4; k++ {
-				/*line :336:70000*/ if r.Halted() {
-					/*line :335:70000*/ r.Halt()
+			/*line :335:100000*/ for k := 0; k < 4; k++ {
+				/*line :336:100000*/ if r.Halted() {
+					/*line :335:100000*/ r.Halt()
 				}
-				/*line :336:70000*/ i3 := (p + k) * part
-				/*line :337:70000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:100000*/ i3 := (p + k) * part
+				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:70000*/ last := min(i3+part, len(in))
+				/*line :340:100000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:70000*/ if p+k == 0 && !start {
+				/*line :342:100000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:70000*/ for ; i3 < last; i3++ {
+				/*line :347:100000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:70000*/ if exclusive {
+					/*line :349:100000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:70000*/ t91 := sum
+					/*line :352:100000*/ t91 := sum
 					t92 := v2
-					/*line :352:70000*/ result09 := add[T](t91, t92)
+					/*line :352:100000*/ result09 := add[T](t91, t92)
 					sum = result09
-					/*line :353:70000*/ if !exclusive {
+					/*line :353:100000*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:11377:1*/
+	} /*line quern_gen.go:11955:1*/
 }
 
 func quernHostAddScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11409,36 +11987,36 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:70000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:70000*/ sum := first
+			/*line :402:100000*/ sum := first
 			i := 0
-			/*line :404:70000*/ if !start {
+			/*line :404:100000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:70000*/ for ; i < n; i++ {
-				/*line :411:70000*/ if r.Halted() {
-					/*line :410:70000*/ r.Halt()
+			/*line :410:100000*/ for ; i < n; i++ {
+				/*line :411:100000*/ if r.Halted() {
+					/*line :410:100000*/ r.Halt()
 				}
-				/*line :411:70000*/ v := in[at]
-				/*line :412:70000*/ if exclusive {
+				/*line :411:100000*/ v := in[at]
+				/*line :412:100000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:70000*/ t1 := sum
+				/*line :415:100000*/ t1 := sum
 				t2 := v
-				/*line :415:70000*/ result0 := add[T](t1, t2)
+				/*line :415:100000*/ result0 := add[T](t1, t2)
 				sum = result0
-				/*line :416:70000*/ if !exclusive {
+				/*line :416:100000*/ if !exclusive {
 					out[at] = sum
 				}
-				/*line :419:70000*/ at += inner
+				/*line :419:100000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:11441:1*/
+	} /*line quern_gen.go:12019:1*/
 }
 
 func quernHostMultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11615,7 +12193,7 @@ func quernHostMultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 				}
 			}
 		}
-	} /*line quern_gen.go:11618:1*/
+	} /*line quern_gen.go:12196:1*/
 }
 
 //go:noinline
@@ -11806,21 +12384,21 @@ func quernRow1MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 		countRow[threadX] = count2
 		countRow2[threadX] = count3
 		vRow[threadX] = v3
-	} /*line quern_gen.go:11809:1*/
+	} /*line quern_gen.go:12387:1*/
 }
 
 //go:noinline
 func quernRow2MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11816:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12394:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11823:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12401:1*/
 }
 
 //go:noinline
@@ -11842,14 +12420,14 @@ func quernRow4MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 			v3 = result09
 		}
 		/*line :209:10000*/ vRow[threadX] = v3
-	} /*line quern_gen.go:11845:1*/
+	} /*line quern_gen.go:12423:1*/
 }
 
 //go:noinline
 func quernRow5MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11852:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12430:1*/
 }
 
 //go:noinline
@@ -11864,7 +12442,7 @@ func quernRow6MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:11867:1*/
+	} /*line quern_gen.go:12445:1*/
 }
 
 //go:noinline
@@ -11880,21 +12458,21 @@ func quernRow7MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.R
 		/*line :191:10000*/ v5 := partial[lane2%8]
 		countRow3[lane2] = count5
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:11883:1*/
+	} /*line quern_gen.go:12461:1*/
 }
 
 //go:noinline
 func quernRow8MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:11890:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:12468:1*/
 }
 
 //go:noinline
 func quernRow9MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
 	vRow3 := vs3[at:][:n]
 	t1Row2 := t1s2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:11897:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:12475:1*/
 }
 
 //go:noinline
@@ -11917,21 +12495,21 @@ func quernRow10MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.
 			v5 = result010
 		}
 		/*line :209:10000*/ vRow3[lane2] = v5
-	} /*line quern_gen.go:11920:1*/
+	} /*line quern_gen.go:12498:1*/
 }
 
 //go:noinline
 func quernRow11MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:11927:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:12505:1*/
 }
 
 //go:noinline
 func quernRow12MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
 	resultRow2 := results2[at:][:n]
 	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:11934:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:12512:1*/
 }
 
 //go:noinline
@@ -11946,7 +12524,7 @@ func quernRow13MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.
 		/*line :74:10000*/ if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:11949:1*/
+	} /*line quern_gen.go:12527:1*/
 }
 
 func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12036,7 +12614,7 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 				quernRow7MultiplyReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:12039:1*/
+	} /*line quern_gen.go:12617:1*/
 }
 
 //go:noinline
@@ -12046,7 +12624,7 @@ func quernRow1MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:12049:1*/
+	} /*line quern_gen.go:12627:1*/
 }
 
 //go:noinline
@@ -12152,21 +12730,21 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:12155:1*/
+	} /*line quern_gen.go:12733:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12162:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12740:1*/
 }
 
 //go:noinline
 func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12169:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12747:1*/
 }
 
 //go:noinline
@@ -12188,14 +12766,14 @@ func quernRow5MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 			v = result09
 		}
 		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:12191:1*/
+	} /*line quern_gen.go:12769:1*/
 }
 
 //go:noinline
 func quernRow6MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12198:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12776:1*/
 }
 
 //go:noinline
@@ -12211,7 +12789,7 @@ func quernRow7MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		/*line :120:10000*/ if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:12214:1*/
+	} /*line quern_gen.go:12792:1*/
 }
 
 func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12270,7 +12848,7 @@ func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 				/*line :146:10000*/ out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:12273:1*/
+	} /*line quern_gen.go:12851:1*/
 }
 
 func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12346,7 +12924,7 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 				quernRow6MultiplyReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:12349:1*/
+	} /*line quern_gen.go:12927:1*/
 }
 
 //go:noinline
@@ -12389,21 +12967,21 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:12392:1*/
+	} /*line quern_gen.go:12970:1*/
 }
 
 //go:noinline
 func quernRow2MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12399:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12977:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12406:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12984:1*/
 }
 
 //go:noinline
@@ -12425,14 +13003,14 @@ func quernRow4MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 			v = result02
 		}
 		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:12428:1*/
+	} /*line quern_gen.go:13006:1*/
 }
 
 //go:noinline
 func quernRow5MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12435:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13013:1*/
 }
 
 //go:noinline
@@ -12455,7 +13033,7 @@ func quernRow6MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 			}
 			/*line :175:10000*/ out[segment] = sum2
 		}
-	} /*line quern_gen.go:12458:1*/
+	} /*line quern_gen.go:13036:1*/
 }
 
 func quernHostMultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12513,95 +13091,95 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:50000*/ _ = counts[t2]
+						/*line :377:80000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:50000*/ _ = sums[t4]
+						/*line :377:80000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:50000*/ counts[t2] = t5
-						/*line :377:50000*/ sums[t4] = t6
+						/*line :377:80000*/ counts[t2] = t5
+						/*line :377:80000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:50000*/ if b.N == 0 {
+						/*line :295:80000*/ if b.N == 0 {
 							t1 := a.V
 							t22 := b.V
-							/*line :296:50000*/ result0 := multiply[T](t1, t22)
+							/*line :296:80000*/ result0 := multiply[T](t1, t22)
 							b.V = result0
 						}
-						/*line :298:50000*/ b.N += a.N
+						/*line :298:80000*/ b.N += a.N
 						result := b
-						/*line :378:50000*/ all = result
+						/*line :378:80000*/ all = result
 					}
-					/*line :380:50000*/ break
+					/*line :380:80000*/ break
 				}
-				/*line :382:50000*/ at := p * part
-				/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:80000*/ at := p * part
+				/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:50000
+//line :386:80000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:50000*/ if launch == 2 {
-					/*line :391:50000*/ so = struct {
+				/*line :390:80000*/ if launch == 2 {
+					/*line :391:80000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:50000
+//line :395:80000
 				} else {
-					/*line :396:50000*/ so = struct {
+					/*line :396:80000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:50000*/ at++
+					/*line :400:80000*/ at++
 				}
-				/*line :394:50000*/ for ; at < last; at += 4096 {
-					/*line :395:50000*/ if r.Halted() {
-						/*line :394:50000*/ r.Halt()
+				/*line :394:80000*/ for ; at < last; at += 4096 {
+					/*line :395:80000*/ if r.Halted() {
+						/*line :394:80000*/ r.Halt()
 					}
-					/*line :395:50000*/ t7 := min(last-at, 4096)
-					/*line :396:50000*/ for k := 0; k < t7; k++ {
-						/*line :396:50000*/ i2 := at + k
+					/*line :395:80000*/ t7 := min(last-at, 4096)
+					/*line :396:80000*/ for k := 0; k < t7; k++ {
+						/*line :396:80000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:50000*/ b2 := struct {
+						/*line :399:80000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:50000*/ if b2.N == 0 {
+						/*line :295:80000*/ if b2.N == 0 {
 							t12 := a2.V
 							t23 := b2.V
-							/*line :296:50000*/ result02 := multiply[T](t12, t23)
+							/*line :296:80000*/ result02 := multiply[T](t12, t23)
 							b2.V = result02
 						}
-						/*line :298:50000*/ b2.N += a2.N
+						/*line :298:80000*/ b2.N += a2.N
 						result2 := b2
-						/*line :399:50000*/ so = result2
-						/*line :401:50000*/ if value {
-							/*line :402:50000*/ if reduce {
-								/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:80000*/ so = result2
+						/*line :401:80000*/ if value {
+							/*line :402:80000*/ if reduce {
+								/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:50000
+//line :406:80000
 							} else if !exclusive {
-								/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+								/*line :407:80000*/ out[i2] = so.V
+//line :408:80000
 							} else if h != 0 {
-								/*line :409:50000*/ out[i2] = first
-//line :410:50000
+								/*line :409:80000*/ out[i2] = first
+//line :410:80000
 							} else {
-								/*line :411:50000*/ t9 := prior
-								/*line :411:50000*/ result03 := multiply[T](first, t9)
-								/*line :411:50000*/ out[i2] = result03
+								/*line :411:80000*/ t9 := prior
+								/*line :411:80000*/ result03 := multiply[T](first, t9)
+								/*line :411:80000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line :415:50000*/ if launch == 0 {
+				/*line :415:80000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:50000*/ _ = row2[threadX]
+					/*line :416:80000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -12609,126 +13187,126 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 				}
 			}
 		}
-		/*line :424:50000*/ return
+		/*line :424:80000*/ return
 	}
-	/*line :426:50000*/ for threadX := range width {
+	/*line :426:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:50000*/ switch {
-//line :431:50000
+		/*line :430:80000*/ switch {
+//line :431:80000
 		default:
-			/*line :369:50000*/ if launch == 1 {
-				/*line :370:50000*/ if same || p > 0 {
+			/*line :369:80000*/ if launch == 1 {
+				/*line :370:80000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:50000*/ all := struct {
+				/*line :373:80000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:50000*/ counts[0] = 0
-				/*line :378:50000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:50000*/ own := struct {
+				/*line :377:80000*/ counts[0] = 0
+				/*line :378:80000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:80000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:50000*/ t2 := i
-					/*line :377:50000*/ _ = counts[t2]
+					/*line :383:80000*/ t2 := i
+					/*line :377:80000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:50000*/ _ = sums[t4]
+					/*line :377:80000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:50000*/ counts[t2] = t5
-					/*line :377:50000*/ sums[t4] = t6
+					/*line :377:80000*/ counts[t2] = t5
+					/*line :377:80000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:50000*/ if b.N == 0 {
+					/*line :295:80000*/ if b.N == 0 {
 						t1 := a.V
 						t22 := b.V
-						/*line :296:50000*/ result0 := multiply[T](t1, t22)
+						/*line :296:80000*/ result0 := multiply[T](t1, t22)
 						b.V = result0
 					}
-					/*line :298:50000*/ b.N += a.N
+					/*line :298:80000*/ b.N += a.N
 					result := b
-					/*line :378:50000*/ all = result
+					/*line :378:80000*/ all = result
 				}
-				/*line :380:50000*/ break
+				/*line :380:80000*/ break
 			}
-			/*line :382:50000*/ at := p * part
-			/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:80000*/ at := p * part
+			/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:50000
+//line :386:80000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:50000*/ if launch == 2 {
-				/*line :391:50000*/ so = struct {
+			/*line :390:80000*/ if launch == 2 {
+				/*line :391:80000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:50000
+//line :395:80000
 			} else {
-				/*line :396:50000*/ so = struct {
+				/*line :396:80000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:50000*/ at++
+				/*line :400:80000*/ at++
 			}
-			/*line :394:50000*/ for ; at < last; at += 4096 {
-				/*line :395:50000*/ if r.Halted() {
-					/*line :394:50000*/ r.Halt()
+			/*line :394:80000*/ for ; at < last; at += 4096 {
+				/*line :395:80000*/ if r.Halted() {
+					/*line :394:80000*/ r.Halt()
 				}
-				/*line :395:50000*/ t7 := min(last-at, 4096)
-				/*line :396:50000*/ for k := 0; k < t7; k++ {
-					/*line :396:50000*/ i2 := at + k
+				/*line :395:80000*/ t7 := min(last-at, 4096)
+				/*line :396:80000*/ for k := 0; k < t7; k++ {
+					/*line :396:80000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:50000*/ b2 := struct {
+					/*line :399:80000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:50000*/ if b2.N == 0 {
+					/*line :295:80000*/ if b2.N == 0 {
 						t12 := a2.V
 						t23 := b2.V
-						/*line :296:50000*/ result02 := multiply[T](t12, t23)
+						/*line :296:80000*/ result02 := multiply[T](t12, t23)
 						b2.V = result02
 					}
-					/*line :298:50000*/ b2.N += a2.N
+					/*line :298:80000*/ b2.N += a2.N
 					result2 := b2
-					/*line :399:50000*/ so = result2
-					/*line :401:50000*/ if value {
-						/*line :402:50000*/ if reduce {
-							/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:80000*/ so = result2
+					/*line :401:80000*/ if value {
+						/*line :402:80000*/ if reduce {
+							/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:50000
+//line :406:80000
 						} else if !exclusive {
-							/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+							/*line :407:80000*/ out[i2] = so.V
+//line :408:80000
 						} else if h != 0 {
-							/*line :409:50000*/ out[i2] = first
-//line :410:50000
+							/*line :409:80000*/ out[i2] = first
+//line :410:80000
 						} else {
-							/*line :411:50000*/ t9 := prior
-							/*line :411:50000*/ result03 := multiply[T](first, t9)
-							/*line :411:50000*/ out[i2] = result03
+							/*line :411:80000*/ t9 := prior
+							/*line :411:80000*/ result03 := multiply[T](first, t9)
+							/*line :411:80000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:50000*/ if launch == 0 {
+			/*line :415:80000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:50000*/ _ = sums[p]
+				/*line :416:80000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:50000*/ counts[p] = t15
-				/*line :416:50000*/ sums[p] = t16
+				/*line :416:80000*/ counts[p] = t15
+				/*line :416:80000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:12731:1*/
+	} /*line quern_gen.go:13309:1*/
 }
 
 func quernHostMultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12771,81 +13349,81 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :270:70000*/ t6 := in[t4:t5]
+				/*line :270:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:70000*/ t9 := in[t7:t8]
+				/*line :270:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:70000*/ t12 := in[t10:t11]
+				/*line :270:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :271:70000*/ t13 := a[0]
-				/*line :271:70000*/ t14 := b[0]
-				/*line :271:70000*/ t15 := c[0]
-				/*line :271:70000*/ t16 := d[0]
+				/*line :271:100000*/ t13 := a[0]
+				/*line :271:100000*/ t14 := b[0]
+				/*line :271:100000*/ t15 := c[0]
+				/*line :271:100000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line :272:70000*/ for i := 1; i < part; i++ {
+				/*line :272:100000*/ for i := 1; i < part; i++ {
 					t17 := sa
-					/*line :273:70000*/ t18 := a[i]
-					/*line :273:70000*/ result0 := multiply[T](t17, t18)
+					/*line :273:100000*/ t18 := a[i]
+					/*line :273:100000*/ result0 := multiply[T](t17, t18)
 					t20 := result0
 					t21 := sb
-					/*line :273:70000*/ t22 := b[i]
-					/*line :273:70000*/ result02 := multiply[T](t21, t22)
+					/*line :273:100000*/ t22 := b[i]
+					/*line :273:100000*/ result02 := multiply[T](t21, t22)
 					t24 := result02
 					t25 := sc
-					/*line :273:70000*/ t26 := c[i]
-					/*line :273:70000*/ result03 := multiply[T](t25, t26)
+					/*line :273:100000*/ t26 := c[i]
+					/*line :273:100000*/ result03 := multiply[T](t25, t26)
 					t28 := result03
 					t29 := sd
-					/*line :273:70000*/ t30 := d[i]
-					/*line :273:70000*/ result04 := multiply[T](t29, t30)
+					/*line :273:100000*/ t30 := d[i]
+					/*line :273:100000*/ result04 := multiply[T](t29, t30)
 					t32 := result04
 					sa = t20
 					sb = t24
 					sc = t28
 					sd = t32
 				}
-				/*line :275:70000*/ _ = before[t34]
-				/*line :275:70000*/ _ = before[t36]
-				/*line :275:70000*/ _ = before[t38]
-				/*line :275:70000*/ _ = before[t40]
+				/*line :275:100000*/ _ = before[t34]
+				/*line :275:100000*/ _ = before[t36]
+				/*line :275:100000*/ _ = before[t38]
+				/*line :275:100000*/ _ = before[t40]
 				t41 := sa
 				t42 := sb
 				t43 := sc
 				t44 := sd
-				/*line :275:70000*/ before[t34] = t41
-				/*line :275:70000*/ before[t36] = t42
-				/*line :275:70000*/ before[t38] = t43
-				/*line :275:70000*/ before[t40] = t44
+				/*line :275:100000*/ before[t34] = t41
+				/*line :275:100000*/ before[t36] = t42
+				/*line :275:100000*/ before[t38] = t43
+				/*line :275:100000*/ before[t40] = t44
 				break
 			}
-			/*line :278:70000*/ for k := 0; k < 4; k++ {
-				/*line :279:70000*/ if r.Halted() {
-					/*line :278:70000*/ r.Halt()
+			/*line :278:100000*/ for k := 0; k < 4; k++ {
+				/*line :279:100000*/ if r.Halted() {
+					/*line :278:100000*/ r.Halt()
 				}
-				/*line :279:70000*/ at2 := (p + k) * part
-				/*line :280:70000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:100000*/ at2 := (p + k) * part
+				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:70000*/ last := min(at2+part, len(in))
+				/*line :283:100000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:70000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t45 := sum
-					/*line :286:70000*/ t46 := in[i2]
-					/*line :286:70000*/ result05 := multiply[T](t45, t46)
+					/*line :286:100000*/ t46 := in[i2]
+					/*line :286:100000*/ result05 := multiply[T](t45, t46)
 					sum = result05
 				}
-				/*line :288:70000*/ before[p+k+1] = sum
+				/*line :288:100000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:12848:1*/
+	} /*line quern_gen.go:13426:1*/
 }
 
 func quernHostMultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12880,19 +13458,19 @@ func quernRow1MultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.R
 			if start {
 				before[0] = first
 				t2 := sum
-				/*line :303:70000*/ result0 := multiply[T](first, t2)
+				/*line :303:100000*/ result0 := multiply[T](first, t2)
 				sum = result0
-				/*line :304:70000*/ before[1] = sum
+				/*line :304:100000*/ before[1] = sum
 			}
-			/*line :306:70000*/ for i := 2; i < len(before); i++ {
+			/*line :306:100000*/ for i := 2; i < len(before); i++ {
 				t4 := sum
-				/*line :307:70000*/ t5 := before[i]
-				/*line :307:70000*/ result02 := multiply[T](t4, t5)
+				/*line :307:100000*/ t5 := before[i]
+				/*line :307:100000*/ result02 := multiply[T](t4, t5)
 				sum = result02
-				/*line :308:70000*/ before[i] = sum
+				/*line :308:100000*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:12895:1*/
+	} /*line quern_gen.go:13473:1*/
 }
 
 func quernHostMultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12936,166 +13514,166 @@ func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :318:70000*/ t6 := in[t4:t5]
+				/*line :318:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:70000*/ t9 := in[t7:t8]
+				/*line :318:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:70000*/ t12 := in[t10:t11]
+				/*line :318:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :319:70000*/ t15 := out[at:t14]
+				/*line :319:100000*/ t15 := out[at:t14]
 				t17 := at + size2
-				/*line :319:70000*/ t18 := out[t16:t17]
+				/*line :319:100000*/ t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:70000*/ t21 := out[t19:t20]
+				/*line :319:100000*/ t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:70000*/ t24 := out[t22:t23]
+				/*line :319:100000*/ t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-				/*line :320:70000*/ t25 := before[p]
-				/*line :320:70000*/ t26 := before[p+1]
-				/*line :320:70000*/ t27 := before[p+2]
-				/*line :320:70000*/ t28 := before[p+3]
+				/*line :320:100000*/ t25 := before[p]
+				/*line :320:100000*/ t26 := before[p+1]
+				/*line :320:100000*/ t27 := before[p+2]
+				/*line :320:100000*/ t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-				/*line :321:70000*/ if exclusive {
-					/*line :322:70000*/ for i := 0; i < part; i++ {
+				/*line :321:100000*/ if exclusive {
+					/*line :322:100000*/ for i := 0; i < part; i++ {
 						t30 := a[i]
-						/*line :323:70000*/ t31 := b[i]
-						/*line :323:70000*/ t32 := c[i]
-						/*line :323:70000*/ t33 := d[i]
+						/*line :323:100000*/ t31 := b[i]
+						/*line :323:100000*/ t32 := c[i]
+						/*line :323:100000*/ t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-						/*line :324:70000*/ t34 := u
+						/*line :324:100000*/ t34 := u
 						t35 := i
-						/*line :324:70000*/ _ = t34[t35]
+						/*line :324:100000*/ _ = t34[t35]
 						t36 := v
 						t37 := i
-						/*line :324:70000*/ _ = t36[t37]
+						/*line :324:100000*/ _ = t36[t37]
 						t38 := w
 						t39 := i
-						/*line :324:70000*/ _ = t38[t39]
+						/*line :324:100000*/ _ = t38[t39]
 						t40 := x
 						t41 := i
-						/*line :324:70000*/ _ = t40[t41]
+						/*line :324:100000*/ _ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-						/*line :324:70000*/ t34[t35] = t42
-						/*line :324:70000*/ t36[t37] = t43
-						/*line :324:70000*/ t38[t39] = t44
-						/*line :324:70000*/ t40[t41] = t45
+						/*line :324:100000*/ t34[t35] = t42
+						/*line :324:100000*/ t36[t37] = t43
+						/*line :324:100000*/ t38[t39] = t44
+						/*line :324:100000*/ t40[t41] = t45
 						t46 := sa
 						t47 := ea
-						/*line :325:70000*/ result0 := multiply[T](t46, t47)
+						/*line :325:100000*/ result0 := multiply[T](t46, t47)
 						t49 := result0
 						t50 := sb
 						t51 := eb
-						/*line :325:70000*/ result02 := multiply[T](t50, t51)
+						/*line :325:100000*/ result02 := multiply[T](t50, t51)
 						t53 := result02
 						t54 := sc
 						t55 := ec
-						/*line :325:70000*/ result03 := multiply[T](t54, t55)
+						/*line :325:100000*/ result03 := multiply[T](t54, t55)
 						t57 := result03
 						t58 := sd
 						t59 := ed
-						/*line :325:70000*/ result04 := multiply[T](t58, t59)
+						/*line :325:100000*/ result04 := multiply[T](t58, t59)
 						t61 := result04
 						sa = t49
 						sb = t53
 						sc = t57
 						sd = t61
 					}
-					/*line :332:70000*/ break
+					/*line :332:100000*/ break
 				}
-				/*line :329:70000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
 					t63 := sa
-					/*line :330:70000*/ t64 := a[i2]
-					/*line :330:70000*/ result05 := multiply[T](t63, t64)
+					/*line :330:100000*/ t64 := a[i2]
+					/*line :330:100000*/ result05 := multiply[T](t63, t64)
 					t66 := result05
 					t67 := sb
-					/*line :330:70000*/ t68 := b[i2]
-					/*line :330:70000*/ result06 := multiply[T](t67, t68)
+					/*line :330:100000*/ t68 := b[i2]
+					/*line :330:100000*/ result06 := multiply[T](t67, t68)
 					t70 := result06
 					t71 := sc
-					/*line :330:70000*/ t72 := c[i2]
-					/*line :330:70000*/ result07 := multiply[T](t71, t72)
+					/*line :330:100000*/ t72 := c[i2]
+					/*line :330:100000*/ result07 := multiply[T](t71, t72)
 					t74 := result07
 					t75 := sd
-					/*line :330:70000*/ t76 := d[i2]
-					/*line :330:70000*/ result08 := multiply[T](t75, t76)
+					/*line :330:100000*/ t76 := d[i2]
+					/*line :330:100000*/ result08 := multiply[T](t75, t76)
 					t78 := result08
 					sa = t66
 					sb = t70
 					sc = t74
 					sd = t78
-					/*line :331:70000*/ t79 := u
+					/*line :331:100000*/ t79 := u
 					t80 := i2
-					/*line :331:70000*/ _ = t79[t80]
+					/*line :331:100000*/ _ = t79[t80]
 					t81 := v
 					t82 := i2
-					/*line :331:70000*/ _ = t81[t82]
+					/*line :331:100000*/ _ = t81[t82]
 					t83 := w
 					t84 := i2
-					/*line :331:70000*/ _ = t83[t84]
+					/*line :331:100000*/ _ = t83[t84]
 					t85 := x
 					t86 := i2
-					/*line :331:70000*/ _ = t85[t86]
+					/*line :331:100000*/ _ = t85[t86]
 					t87 := sa
 					t88 := sb
 					t89 := sc
 					t90 := sd
-					/*line :331:70000*/ t79[t80] = t87
-					/*line :331:70000*/ t81[t82] = t88
-					/*line :331:70000*/ t83[t84] = t89
-					/*line :331:70000*/ t85[t86] = t90
+					/*line :331:100000*/ t79[t80] = t87
+					/*line :331:100000*/ t81[t82] = t88
+					/*line :331:100000*/ t83[t84] = t89
+					/*line :331:100000*/ t85[t86] = t90
 				}
-				/*line :333:70000*/ break
+				/*line :333:100000*/ break
 			}
-			/*line :335:70000*/ for k := 0; k < 4; k++ {
-				/*line :336:70000*/ if r.Halted() {
-					/*line :335:70000*/ r.Halt()
+			/*line :335:100000*/ for k := 0; k < 4; k++ {
+				/*line :336:100000*/ if r.Halted() {
+					/*line :335:100000*/ r.Halt()
 				}
-				/*line :336:70000*/ i3 := (p + k) * part
-				/*line :337:70000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:100000*/ i3 := (p + k) * part
+				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:70000*/ last := min(i3+part, len(in))
+				/*line :340:100000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:70000*/ if p+k == 0 && !start {
+				/*line :342:100000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:70000*/ for ; i3 < last; i3++ {
+				/*line :347:100000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:70000*/ if exclusive {
+					/*line :349:100000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:70000*/ t91 := sum
+					/*line :352:100000*/ t91 := sum
 					t92 := v2
-					/*line :352:70000*/ result09 := multiply[T](t91, t92)
+					/*line :352:100000*/ result09 := multiply[T](t91, t92)
 					sum = result09
-					/*line :353:70000*/ if !exclusive {
+					/*line :353:100000*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:13098:1*/
+	} /*line quern_gen.go:13676:1*/
 }
 
 func quernHostMultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -13130,36 +13708,36 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:70000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:70000*/ sum := first
+			/*line :402:100000*/ sum := first
 			i := 0
-			/*line :404:70000*/ if !start {
+			/*line :404:100000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:70000*/ for ; i < n; i++ {
-				/*line :411:70000*/ if r.Halted() {
-					/*line :410:70000*/ r.Halt()
+			/*line :410:100000*/ for ; i < n; i++ {
+				/*line :411:100000*/ if r.Halted() {
+					/*line :410:100000*/ r.Halt()
 				}
-				/*line :411:70000*/ v := in[at]
-				/*line :412:70000*/ if exclusive {
+				/*line :411:100000*/ v := in[at]
+				/*line :412:100000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:70000*/ t1 := sum
+				/*line :415:100000*/ t1 := sum
 				t2 := v
-				/*line :415:70000*/ result0 := multiply[T](t1, t2)
+				/*line :415:100000*/ result0 := multiply[T](t1, t2)
 				sum = result0
-				/*line :416:70000*/ if !exclusive {
+				/*line :416:100000*/ if !exclusive {
 					out[at] = sum
 				}
-				/*line :419:70000*/ at += inner
+				/*line :419:100000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:13162:1*/
+	} /*line quern_gen.go:13740:1*/
 }
 
 func quernHostOrderedIntegersExtremeParts[T int32 | int64](r *host.Run) {
@@ -13200,44 +13778,44 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 		at2 := stride + last
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/extremes.go:213:80000*/ if first >= len(in) {
+			/*line quern.dev/algo/internal/template/extremes.go:213:110000*/ if first >= len(in) {
 				break
 			}
-//line :216:80000
+//line :216:110000
 			var lo2 struct {
 				V  T
 				At int
 			}
-//line :220:80000
+//line :220:110000
 			var hi2 struct {
 				V  T
 				At int
 			}
-			/*line :224:80000*/ switch {
-//line :225:80000
+			/*line :224:110000*/ switch {
+//line :225:110000
 			default:
-				/*line :32:80000*/ p2 := min(first, last-1)
-				/*line :33:80000*/ if len(at) > 0 {
-					/*line :34:80000*/ lo2 = struct {
+				/*line :32:110000*/ p2 := min(first, last-1)
+				/*line :33:110000*/ if len(at) > 0 {
+					/*line :34:110000*/ lo2 = struct {
 						V  T
 						At int
 					}{V: in[p2], At: at[p2]}
-					/*line :38:80000*/ hi2 = lo2
-					/*line :39:80000*/ for i := first; i < last; i += stride {
-						/*line :40:80000*/ e := struct {
+					/*line :38:110000*/ hi2 = lo2
+					/*line :39:110000*/ for i := first; i < last; i += stride {
+						/*line :40:110000*/ e := struct {
 							V  T
 							At int
 						}{V: in[i], At: at[i]}
-						/*line :44:80000*/ a := lo2
-//line :45:80000
+						/*line :44:110000*/ a := lo2
+//line :45:110000
 						var result struct {
 							V  T
 							At int
 						}
-						/*line :49:80000*/ switch {
-//line :50:80000
+						/*line :49:110000*/ switch {
+//line :50:110000
 						default:
-							/*line :13:80000*/ quernv0 := e.V
+							/*line :13:110000*/ quernv0 := e.V
 							quernv1 := a.V
 							/*line order.go:111*/ t1 := quernv0
 							t2 := quernv1
@@ -13246,7 +13824,7 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 							/*line quern.dev/algo/internal/template/extremes.go:13*/ t22 := result2
 							if !t22 {
 								t12 := e.At < a.At
-								/*line :16:80000*/ if t12 {
+								/*line :16:110000*/ if t12 {
 									quernv02 := a.V
 									quernv12 := e.V
 									/*line order.go:111*/ t13 := quernv02
@@ -13255,34 +13833,34 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 									result3 := result02
 									/*line quern.dev/algo/internal/template/extremes.go:13*/ t12 = !result3
 								}
-								/*line :15:80000*/ t22 = t12
+								/*line :15:110000*/ t22 = t12
 							}
-							/*line :17:80000*/ if t22 {
-								/*line :14:80000*/ result = e
+							/*line :17:110000*/ if t22 {
+								/*line :14:110000*/ result = e
 								break
 							}
-							/*line :16:80000*/ result = a
+							/*line :16:110000*/ result = a
 						}
-						/*line :38:80000*/ t14 := result
+						/*line :38:110000*/ t14 := result
 						a2 := hi2
-//line :40:80000
+//line :40:110000
 						var result4 struct {
 							V  T
 							At int
 						}
-						/*line :44:80000*/ switch {
-//line :45:80000
+						/*line :44:110000*/ switch {
+//line :45:110000
 						default:
-							/*line :21:80000*/ quernv03 := a2.V
+							/*line :21:110000*/ quernv03 := a2.V
 							quernv13 := e.V
 							/*line order.go:111*/ t15 := quernv03
 							t24 := quernv13
 							/*line order.go:111*/ result03 := orderedIntegers[T](t15, t24, quernbound0)
 							result5 := result03
 							/*line quern.dev/algo/internal/template/extremes.go:21*/ t25 := result5
-							/*line :22:80000*/ if !t25 {
+							/*line :22:110000*/ if !t25 {
 								t16 := e.At < a2.At
-								/*line :24:80000*/ if t16 {
+								/*line :24:110000*/ if t16 {
 									quernv04 := e.V
 									quernv14 := a2.V
 									/*line order.go:111*/ t17 := quernv04
@@ -13291,97 +13869,676 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 									result6 := result04
 									/*line quern.dev/algo/internal/template/extremes.go:21*/ t16 = !result6
 								}
-								t25 = t16
+								/*line :23:110000*/ t25 = t16
 							}
-							if t25 {
-								/*line :22:80000*/ result4 = e
+							/*line :25:110000*/ if t25 {
+								/*line :22:110000*/ result4 = e
 								break
 							}
-							/*line :24:80000*/ result4 = a2
+							/*line :24:110000*/ result4 = a2
 						}
-						/*line :38:80000*/ t27 := result4
+						/*line :38:110000*/ t27 := result4
 						lo2 = t14
 						hi2 = t27
 					}
-					/*line :40:80000*/ t3 := lo2
+					/*line :40:110000*/ t3 := lo2
 					t4 := hi2
 					lo2 = t3
 					hi2 = t4
 					break
 				}
-				/*line :42:80000*/ lo2 = struct {
+				/*line :42:110000*/ lo2 = struct {
 					V  T
 					At int
 				}{V: in[p2], At: p2}
-				/*line :46:80000*/ hi2 = lo2
-				/*line :47:80000*/ for from := first; from < last; from += size {
-					/*line :48:80000*/ if r.Halted() {
-						/*line :44:80000*/ r.Halt()
+				/*line :46:110000*/ hi2 = lo2
+				/*line :47:110000*/ for from := first; from < last; from += size {
+					/*line :48:110000*/ if r.Halted() {
+						/*line :44:110000*/ r.Halt()
 					}
-					/*line :45:80000*/ i2 := from
+					/*line :45:110000*/ i2 := from
 					t5 := min(host.Div(at2-from-1, stride), 4096)
-					/*line :47:80000*/ for i3 := 0; i3 < t5; i3++ {
-						/*line :47:80000*/ v := in[i2]
+					/*line :47:110000*/ for i3 := 0; i3 < t5; i3++ {
+						/*line :47:110000*/ v := in[i2]
 						quernv15 := lo2.V
 						/*line order.go:111*/ t18 := v
 						t28 := quernv15
 						/*line order.go:111*/ result05 := orderedIntegers[T](t18, t28, quernbound0)
 						result7 := result05
-						/*line quern.dev/algo/internal/template/extremes.go:48:80000*/ if result7 {
-							/*line :49:80000*/ lo2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:48:110000*/ if result7 {
+							/*line :49:110000*/ lo2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :54:80000*/ quernv05 := hi2.V
+						/*line :54:110000*/ quernv05 := hi2.V
 						/*line order.go:111*/ t19 := quernv05
 						t29 := v
 						/*line order.go:111*/ result06 := orderedIntegers[T](t19, t29, quernbound0)
 						result8 := result06
-						/*line quern.dev/algo/internal/template/extremes.go:51:80000*/ if result8 {
-							/*line :52:80000*/ hi2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:51:110000*/ if result8 {
+							/*line :52:110000*/ hi2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :57:80000*/ i2 += stride
+						/*line :57:110000*/ i2 += stride
 					}
 				}
-				/*line :60:80000*/ t6 := lo2
+				/*line :60:110000*/ t6 := lo2
 				t7 := hi2
 				lo2 = t6
 				hi2 = t7
 			}
-			/*line :216:80000*/ l := lo2
+			/*line :216:110000*/ l := lo2
 			h := hi2
-			/*line :217:80000*/ t110 := l
+			/*line :217:110000*/ t110 := l
 			t210 := h
-			/*line :186:80000*/ step := 1
-			/*line :187:80000*/ if lo >= 0 && hi >= 0 {
+			/*line :186:110000*/ step := 1
+			/*line :187:110000*/ if lo >= 0 && hi >= 0 {
 				step = 2
 			}
-			/*line :190:80000*/ t111 := t110
+			/*line :190:110000*/ t111 := t110
 			t211 := lo + step*p
-			/*line :196:80000*/ if value {
-				/*line :199:80000*/ if len(out) > 0 {
+			/*line :196:110000*/ if value {
+				/*line :199:110000*/ if len(out) > 0 {
 					out[t211] = t111.V
 				}
-				/*line :202:80000*/ if len(outAt) > 0 {
+				/*line :202:110000*/ if len(outAt) > 0 {
 					outAt[t211] = t111.At
 				}
 			}
-			/*line :191:80000*/ t62 := t210
+			/*line :191:110000*/ t62 := t210
 			t72 := hi + step*p
-			/*line :196:80000*/ if value2 {
-				/*line :199:80000*/ if len(out) > 0 {
+			/*line :196:110000*/ if value2 {
+				/*line :199:110000*/ if len(out) > 0 {
 					out[t72] = t62.V
 				}
-				/*line :202:80000*/ if len(outAt) > 0 {
+				/*line :202:110000*/ if len(outAt) > 0 {
 					outAt[t72] = t62.At
 				}
 			}
 		}
-	} /*line quern_gen.go:13384:1*/
+	} /*line quern_gen.go:13962:1*/
+}
+
+func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
+	quernbound0 := host.Value[uint32](r, 0)
+	n := host.Value[int](r, 1)
+	inner := host.Value[int](r, 2)
+	parts := host.Value[int](r, 3)
+	part := host.Value[int](r, 4)
+	group := host.Value[int](r, 5)
+	most := host.Value[bool](r, 6)
+	ends := host.Slice[int32](r, 7)
+	in := host.Slice[T](r, 8)
+	at := host.Slice[int](r, 9)
+	out := host.Slice[int](r, 10)
+	var count int
+	l := struct {
+		N     int
+		Inner int
+		Parts int
+		Part  int
+		Group int
+	}{N: n, Inner: inner, Parts: parts, Part: part, Group: group}
+	var t2 int
+	ps := host.Scratch[struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	}](r, 0, r.BlockDim.Count())
+	vs := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 1, r.BlockDim.Count())
+	t22 := l.Inner
+	c := int(1)
+	var group2 int
+	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
+	vs2 := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 3, r.BlockDim.Count())
+	results := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 4, r.BlockDim.Count())
+	var d int
+	var t24 int
+	t3s := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 5, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 6, r.BlockDim.Count())
+	givens := host.Scratch[T](r, 9, r.BlockDim.Count())
+	shuffleDowns2 := host.Scratch[T](r, 7, r.BlockDim.Count())
+	givens2 := host.Scratch[int](r, 10, r.BlockDim.Count())
+	shuffleDowns3 := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t11 int
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		r.ThreadIdx = kernel.Dim3{}
+		/*line quern.dev/algo/internal/template/lines.go:60*/ count = host.Div(len(out), l.Parts)
+		t2 = count
+		start := t2 * l.Parts
+		/*line :63:30000*/ for threadZ := range 1 {
+			/*line :64:30000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 256
+				quernRow1OrderedIntegersExtremeLines[T](r, ps, first, vs, base, l, start, t2, ends, t22, c, at, part, in, most, quernbound0)
+			}
+		}
+		/*line :70:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line :47:30000*/ group2 = c << l.Group
+		/*line :48:30000*/ for threadZ := range 1 {
+			/*line :49:30000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow2OrderedIntegersExtremeLines[T](r, ps, first2, vs, counts, vs2, c, l)
+			}
+		}
+		/*line :55:30000*/ switch {
+//line :56:30000
+		default:
+			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group2 == 1 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						first3 := (threadZ*1 + threadY) * 256
+						quernRow3OrderedIntegersExtremeLines[T](r, vs2, first3, results)
+					}
+				}
+				break
+			}
+			/*line :203:10000*/ d = 1
+			/*line :204:10000*/ for ; d < 32; d *= 2 {
+				/*line :205:10000*/ if r.Halted() {
+					/*line :203:10000*/ r.Halt()
+				}
+				/*line :204:10000*/ t24 = d
+				/*line :205:10000*/ for threadZ := range 1 {
+					/*line :206:10000*/ for threadY := range 1 {
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow4OrderedIntegersExtremeLines[T](r, vs2, first4, t3s, shuffleDowns, givens)
+					}
+				}
+				/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t24)
+				/*line :212:10000*/ for threadZ := range 1 {
+					/*line :213:10000*/ for threadY := range 1 {
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow5OrderedIntegersExtremeLines[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
+					}
+				}
+				/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t24)
+				start2 := 2*d - 1
+				/*line :220:10000*/ for threadZ := range 1 {
+					/*line :221:10000*/ for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first6 := (threadZ*1 + threadY) * 256
+						quernRow6OrderedIntegersExtremeLines[T](r, counts, first6, vs2, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
+					}
+				}
+			}
+			/*line :228:10000*/ for threadZ := range 1 {
+				/*line :229:10000*/ for threadY := range 1 {
+					first7 := (threadZ*1 + threadY) * 256
+					quernRow7OrderedIntegersExtremeLines[T](r, vs2, first7, results)
+				}
+			}
+		}
+		/*line quern.dev/algo/internal/template/lines.go:84:30000*/ t11 = count
+		start3 := t11 * l.Parts
+		/*line :86:30000*/ for threadZ := range 1 {
+			/*line :87:30000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first8 := (threadZ*1 + threadY) * 256
+				quernRow8OrderedIntegersExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
+			}
+		}
+	} /*line quern_gen.go:14105:1*/
+}
+
+//go:noinline
+func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first int, vs []struct {
+	V  T
+	At int
+}, base int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, start int, t2 int, ends []int32, t22 int, c int, at []int, part int, in []T, most bool, quernbound0 uint32) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first:])
+	vRow := (*[256]struct {
+		V  T
+		At int
+	})(vs[first:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}{}
+		of := (base + threadX) >> l.Group
+		var p2 struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}
+		/*line :20:30000*/ if of >= start {
+			p2 = p
+//line :22:30000
+		} else {
+			/*line :23:30000*/ p.Part = host.Div(of, t2)
+			p.Line = of - p.Part*t2
+			p.Stride = 1
+			n2 := l.N
+			/*line :27:30000*/ if len(ends) > 0 {
+				p.First = int(ends[p.Line])
+				n2 = int(ends[p.Line+1]) - p.First
+//line :30:30000
+			} else {
+				/*line :31:30000*/ plane := host.Div(p.Line, l.Inner)
+				t1 := plane*l.N*l.Inner + p.Line - plane*l.Inner
+				p.First = t1
+				p.Stride = t22
+			}
+			/*line :34:30000*/ p.From = min(p.Part*l.Part, n2)
+			p.To = min(p.From+l.Part, n2)
+			p2 = p
+		}
+//line :61:30000
+		*p3 = p2
+		lane := threadX & 31 & (c<<l.Group - 1)
+		/*line :63:30000*/ best := struct {
+			V  T
+			At int
+		}{At: -1}
+		/*line :67:30000*/ for i := p3.From + lane; i < p3.To; i += c << l.Group {
+			/*line :68:30000*/ if r.Halted() {
+				/*line :64:30000*/ r.Halt()
+			}
+			/*line :65:30000*/ k := i
+			/*line :66:30000*/ if len(at) > 0 {
+				k = at[p3.Line*part+i]
+			}
+			/*line :69:30000*/ v := in[p3.First+k*p3.Stride]
+			t5 := v
+			t6 := best.V
+			a := t5
+			b := t6
+			/*line :71:30000*/ if most {
+				t7 := best.V
+				t8 := v
+				a = t7
+				b = t8
+			}
+			/*line :74:30000*/ t9 := best.At < 0
+			/*line :75:30000*/ if !t9 {
+				quernv0 := a
+				quernv1 := b
+				/*line order.go:111*/ t12 := quernv0
+				t23 := quernv1
+				/*line order.go:111*/ result0 := orderedIntegers[T](t12, t23, quernbound0)
+				result := result0
+				/*line quern.dev/algo/internal/template/lines.go:74*/ t9 = result
+			}
+			/*line :76:30000*/ if t9 {
+				/*line :75:30000*/ best = struct {
+					V  T
+					At int
+				}{V: v, At: k}
+			}
+		}
+		/*line :83:30000*/ v2 := best
+		vRow[threadX] = v2
+	} /*line quern_gen.go:14225:1*/
+}
+
+//go:noinline
+func quernRow2OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first2 int, vs []struct {
+	V  T
+	At int
+}, counts []int, vs2 []struct {
+	V  T
+	At int
+}, c int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first2:])
+	vRow := (*[256]struct {
+		V  T
+		At int
+	})(vs[first2:])
+	countRow := (*[256]int)(counts[first2:])
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first2:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		v2 := vRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:47*/ count2 := min(p3.To-p3.From, c<<l.Group)
+		v3 := v2
+		countRow[threadX] = count2
+		vRow2[threadX] = v3
+	} /*line quern_gen.go:14274:1*/
+}
+
+//go:noinline
+func quernRow3OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []struct {
+	V  T
+	At int
+}, first3 int, results []struct {
+	V  T
+	At int
+}) {
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first3:])
+	resultRow := (*[256]struct {
+		V  T
+		At int
+	})(results[first3:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:14293:1*/
+}
+
+//go:noinline
+func quernRow4OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []struct {
+	V  T
+	At int
+}, first4 int, t3s []struct {
+	V  T
+	At int
+}, shuffleDowns []struct {
+	V  T
+	At int
+}, givens []T) {
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first4:])
+	t3Row := (*[256]struct {
+		V  T
+		At int
+	})(t3s[first4:])
+	shuffleDownRow := (*[256]struct {
+		V  T
+		At int
+	})(shuffleDowns[first4:])
+	givenRow := (*[256]T)(givens[first4:])
+	for threadX := range 256 {
+		v3 := vRow2[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ t13 := v3
+		t3 := t13
+		shuffleDown := struct {
+			V  T
+			At int
+		}{}
+		given := t3.V
+		t3Row[threadX] = t3
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow[threadX] = given
+	} /*line quern_gen.go:14332:1*/
+}
+
+//go:noinline
+func quernRow5OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, t3s []struct {
+	V  T
+	At int
+}, first5 int, shuffleDowns []struct {
+	V  T
+	At int
+}, shuffleDowns2 []T, givens2 []int) {
+	t3Row := (*[256]struct {
+		V  T
+		At int
+	})(t3s[first5:])
+	shuffleDownRow := (*[256]struct {
+		V  T
+		At int
+	})(shuffleDowns[first5:])
+	shuffleDownRow2 := (*[256]T)(shuffleDowns2[first5:])
+	givenRow2 := (*[256]int)(givens2[first5:])
+	for threadX := range 256 {
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		shuffleDown2 := shuffleDownRow2[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.V = shuffleDown2
+		given2 := t3.At
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:14361:1*/
+}
+
+//go:noinline
+func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts []int, first6 int, vs2 []struct {
+	V  T
+	At int
+}, shuffleDowns []struct {
+	V  T
+	At int
+}, shuffleDowns3 []int, d int, group2 int, start2 int, most bool, quernbound0 uint32) {
+	countRow := (*[256]int)(counts[first6:])
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first6:])
+	shuffleDownRow := (*[256]struct {
+		V  T
+		At int
+	})(shuffleDowns[first6:])
+	shuffleDownRow3 := (*[256]int)(shuffleDowns3[first6:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		count2 := countRow[threadX]
+		v3 := vRow2[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		shuffleDown3 := shuffleDownRow3[threadX]
+		lane2 := threadX & 31 & (group2 - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.At = shuffleDown3
+		other := shuffleDown
+		/*line :205:10000*/ if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
+			a2 := v3
+//line :207:10000
+			var result2 struct {
+				V  T
+				At int
+			}
+			/*line :211:10000*/ switch {
+//line :212:10000
+			default:
+				/*line quern.dev/algo/internal/template/lines.go:79:30000*/ if most {
+//line :80:30000
+					var result3 struct {
+						V  T
+						At int
+					}
+					/*line :84:30000*/ switch {
+//line :85:30000
+					default:
+						/*line quern.dev/algo/internal/template/extremes.go:21*/ quernv02 := a2.V
+						quernv12 := other.V
+						/*line order.go:111*/ t14 := quernv02
+						t25 := quernv12
+						/*line order.go:111*/ result02 := orderedIntegers[T](t14, t25, quernbound0)
+						result4 := result02
+						/*line quern.dev/algo/internal/template/extremes.go:21*/ t26 := result4
+						/*line :22:110000*/ if !t26 {
+							t15 := other.At < a2.At
+							/*line :24:110000*/ if t15 {
+								quernv03 := other.V
+								quernv13 := a2.V
+								/*line order.go:111*/ t16 := quernv03
+								t27 := quernv13
+								/*line order.go:111*/ result03 := orderedIntegers[T](t16, t27, quernbound0)
+								result5 := result03
+								/*line quern.dev/algo/internal/template/extremes.go:21*/ t15 = !result5
+							}
+							/*line :23:110000*/ t26 = t15
+						}
+						/*line :25:110000*/ if t26 {
+							/*line :22:110000*/ result3 = other
+							break
+						}
+						/*line :24:110000*/ result3 = a2
+					}
+					/*line quern.dev/algo/internal/template/lines.go:80:30000*/ result2 = result3
+					break
+				}
+//line :83:30000
+				var result6 struct {
+					V  T
+					At int
+				}
+				/*line :87:30000*/ switch {
+//line :88:30000
+				default:
+					/*line quern.dev/algo/internal/template/extremes.go:13:110000*/ quernv04 := other.V
+					quernv14 := a2.V
+					/*line order.go:111*/ t17 := quernv04
+					t28 := quernv14
+					/*line order.go:111*/ result04 := orderedIntegers[T](t17, t28, quernbound0)
+					result7 := result04
+					/*line quern.dev/algo/internal/template/extremes.go:13*/ t29 := result7
+					if !t29 {
+						t18 := other.At < a2.At
+						/*line :16:110000*/ if t18 {
+							quernv05 := a2.V
+							quernv15 := other.V
+							/*line order.go:111*/ t19 := quernv05
+							t210 := quernv15
+							/*line order.go:111*/ result05 := orderedIntegers[T](t19, t210, quernbound0)
+							result8 := result05
+							/*line quern.dev/algo/internal/template/extremes.go:13*/ t18 = !result8
+						}
+						/*line :15:110000*/ t29 = t18
+					}
+					/*line :17:110000*/ if t29 {
+						/*line :14:110000*/ result6 = other
+						break
+					}
+					/*line :16:110000*/ result6 = a2
+				}
+				/*line quern.dev/algo/internal/template/lines.go:82:30000*/ result2 = result6
+			}
+			/*line quern.dev/algo/internal/template/reduce.go:206*/ v3 = result2
+		}
+		vRow2[threadX] = v3
+		shuffleDownRow[threadX] = shuffleDown
+	} /*line quern_gen.go:14479:1*/
+}
+
+//go:noinline
+func quernRow7OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []struct {
+	V  T
+	At int
+}, first7 int, results []struct {
+	V  T
+	At int
+}) {
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first7:])
+	resultRow := (*[256]struct {
+		V  T
+		At int
+	})(results[first7:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:14498:1*/
+}
+
+//go:noinline
+func quernRow8OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first8 int, results []struct {
+	V  T
+	At int
+}, c int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, base int, start3 int, out []int) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first8:])
+	resultRow := (*[256]struct {
+		V  T
+		At int
+	})(results[first8:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		result10 := resultRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:47*/ result9 := result10
+		/*line :78:30000*/ best2 := result9
+		/*line :41:30000*/ result06 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < start3
+		/*line :84:30000*/ if result06 {
+			out[p3.Line*l.Parts+p3.Part] = best2.At
+		}
+	} /*line quern_gen.go:14541:1*/
 }
 
 func quernHostOrderedIntegersSortParts[T int32 | int64](r *host.Run) {
@@ -13415,139 +14572,139 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 		/*line quern.dev/algo/internal/template/merge.go:337*/ swapped2 := swapped
 		switch {
 		default:
-			/*line :356:90000*/ if base >= len(a_) {
+			/*line :356:120000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:90000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:90000*/ if r.Halted() {
-					/*line :360:90000*/ r.Halt()
+			/*line :360:120000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:120000*/ if r.Halted() {
+					/*line :360:120000*/ r.Halt()
 				}
-				/*line :361:90000*/ swapped2 = !swapped2
+				/*line :361:120000*/ swapped2 = !swapped2
 			}
-			/*line :363:90000*/ for first := base; first < last; first += 16 {
-				/*line :364:90000*/ if r.Halted() {
-					/*line :363:90000*/ r.Halt()
+			/*line :363:120000*/ for first := base; first < last; first += 16 {
+				/*line :364:120000*/ if r.Halted() {
+					/*line :363:120000*/ r.Halt()
 				}
-				/*line :364:90000*/ end := min(first+16, last)
-				/*line :365:90000*/ if swapped2 {
+				/*line :364:120000*/ end := min(first+16, last)
+				/*line :365:120000*/ if swapped2 {
 					first2 := first
-					/*line :389:90000*/ from := [16]int32{}
+					/*line :389:120000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:90000*/ t3 := a_[t1:t2]
+					/*line :390:120000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:90000*/ t6 := b_[t4:t5]
+					/*line :390:120000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:90000*/ for i := 0; i < 16; i++ {
-						/*line :392:90000*/ if i >= len(x) {
+					/*line :391:120000*/ for i := 0; i < 16; i++ {
+						/*line :392:120000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:90000*/ v := x[i]
+						/*line :395:120000*/ v := x[i]
 						j := i
-						/*line :397:90000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :397:120000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:90000*/ if !t7 {
-								/*line :398:90000*/ quernv1 := y[j-1]
+							/*line :399:120000*/ if !t7 {
+								/*line :398:120000*/ quernv1 := y[j-1]
 								/*line order.go:111*/ t12 := v
 								t22 := quernv1
 								/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 								result := result0
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line :400:90000*/ if t7 {
+							/*line :400:120000*/ if t7 {
 								break
 							}
-							/*line :401:90000*/ y[j] = y[j-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:120000*/ y[j] = y[j-1]
+							/*line :402:120000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:90000*/ j--
+							/*line :405:120000*/ j--
 						}
-						/*line :407:90000*/ y[j] = v
-						/*line :408:90000*/ if pairs {
+						/*line :407:120000*/ y[j] = v
+						/*line :408:120000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :412:120000*/ if pairs {
+						/*line :413:120000*/ for j2 := 0; j2 < len(x); j2++ {
 							_ = first2 + int(from[j2])
 						}
 					}
-//line :417:90000
+//line :417:120000
 				} else {
-					/*line :368:90000*/ first3 := first
-					/*line :389:90000*/ from2 := [16]int32{}
+					/*line :368:120000*/ first3 := first
+					/*line :389:120000*/ from2 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:90000*/ t32 := a_[t13:t23]
+					/*line :390:120000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:90000*/ t62 := a_[t42:t52]
+					/*line :390:120000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:90000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:90000*/ if i3 >= len(x2) {
+					/*line :391:120000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:120000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:90000*/ v2 := x2[i3]
+						/*line :395:120000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:90000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :397:120000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:90000*/ if !t72 {
-								/*line :398:90000*/ quernv12 := y2[j3-1]
+							/*line :399:120000*/ if !t72 {
+								/*line :398:120000*/ quernv12 := y2[j3-1]
 								/*line order.go:111*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
 								result2 := result02
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line :400:90000*/ if t72 {
+							/*line :400:120000*/ if t72 {
 								break
 							}
-							/*line :401:90000*/ y2[j3] = y2[j3-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:120000*/ y2[j3] = y2[j3-1]
+							/*line :402:120000*/ if pairs {
 								from2[j3] = from2[j3-1]
 							}
-							/*line :405:90000*/ j3--
+							/*line :405:120000*/ j3--
 						}
-						/*line :407:90000*/ y2[j3] = v2
-						/*line :408:90000*/ if pairs {
+						/*line :407:120000*/ y2[j3] = v2
+						/*line :408:120000*/ if pairs {
 							from2[j3] = int32(i3)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :412:120000*/ if pairs {
+						/*line :413:120000*/ for j4 := 0; j4 < len(x2); j4++ {
 							_ = first3 + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line :371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:90000*/ if r.Halted() {
-					/*line :371:90000*/ r.Halt()
+			/*line :371:120000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:120000*/ if r.Halted() {
+					/*line :371:120000*/ r.Halt()
 				}
-				/*line :372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:90000*/ if r.Halted() {
-						/*line :372:90000*/ r.Halt()
+				/*line :372:120000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:120000*/ if r.Halted() {
+						/*line :372:120000*/ r.Halt()
 					}
-					/*line :373:90000*/ t15 := min(first4+width2, last)
+					/*line :373:120000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:90000*/ if swapped2 {
+					/*line :374:120000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:90000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:120000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:120000*/ if r.Halted() {
+								/*line :423:120000*/ r.Halt()
 							}
-							/*line :424:90000*/ t16 := min(steps, 4096)
-							/*line :425:90000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:90000*/ t26 := b_[i5]
-								/*line :425:90000*/ t33 := b_[j5]
+							/*line :424:120000*/ t16 := min(steps, 4096)
+							/*line :425:120000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:120000*/ t26 := b_[i5]
+								/*line :425:120000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:111*/ t17 := y3
@@ -13556,36 +14713,36 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 								result3 := result03
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 									a_[at] = y3
-									/*line :428:90000*/ j5++
-//line :429:90000
+									/*line :428:120000*/ j5++
+//line :429:120000
 								} else {
-									/*line :430:90000*/ a_[at] = x3
-									/*line :432:90000*/ i5++
+									/*line :430:120000*/ a_[at] = x3
+									/*line :432:120000*/ i5++
 								}
-								/*line :434:90000*/ at++
+								/*line :434:120000*/ at++
 							}
 						}
-						/*line :437:90000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :437:120000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :440:90000*/ at++
+							/*line :440:120000*/ at++
 						}
-						/*line :442:90000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:120000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :445:90000*/ at++
+							/*line :445:120000*/ at++
 						}
-//line :447:90000
+//line :447:120000
 					} else {
-						/*line :377:90000*/ i7 := first4
+						/*line :377:120000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:90000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:120000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:120000*/ if r.Halted() {
+								/*line :423:120000*/ r.Halt()
 							}
-							/*line :424:90000*/ t18 := min(steps2, 4096)
-							/*line :425:90000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:90000*/ t28 := a_[i7]
-								/*line :425:90000*/ t34 := a_[j6]
+							/*line :424:120000*/ t18 := min(steps2, 4096)
+							/*line :425:120000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:120000*/ t28 := a_[i7]
+								/*line :425:120000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:111*/ t19 := y4
@@ -13594,29 +14751,29 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 								result4 := result04
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
 									b_[at2] = y4
-									/*line :428:90000*/ j6++
-//line :429:90000
+									/*line :428:120000*/ j6++
+//line :429:120000
 								} else {
-									/*line :430:90000*/ b_[at2] = x4
-									/*line :432:90000*/ i7++
+									/*line :430:120000*/ b_[at2] = x4
+									/*line :432:120000*/ i7++
 								}
-								/*line :434:90000*/ at2++
+								/*line :434:120000*/ at2++
 							}
 						}
-						/*line :437:90000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:120000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :440:90000*/ at2++
+							/*line :440:120000*/ at2++
 						}
-						/*line :442:90000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:120000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :445:90000*/ at2++
+							/*line :445:120000*/ at2++
 						}
 					}
 				}
-				/*line :380:90000*/ swapped2 = !swapped2
+				/*line :380:120000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:13619:1*/
+	} /*line quern_gen.go:14776:1*/
 }
 
 func quernHostOrderedIntegersSortPairParts[T int32 | int64](r *host.Run) {
@@ -13651,145 +14808,145 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 		last := min(base+part, len(a_))
 		/*line quern.dev/algo/internal/template/merge.go:345*/ swapped2 := swapped
 		switch {
-//line :347:90000
+//line :347:120000
 		default:
-			/*line :356:90000*/ if base >= len(a_) {
+			/*line :356:120000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:90000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:90000*/ if r.Halted() {
-					/*line :360:90000*/ r.Halt()
+			/*line :360:120000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:120000*/ if r.Halted() {
+					/*line :360:120000*/ r.Halt()
 				}
-				/*line :361:90000*/ swapped2 = !swapped2
+				/*line :361:120000*/ swapped2 = !swapped2
 			}
-			/*line :363:90000*/ for first := base; first < last; first += 16 {
-				/*line :364:90000*/ if r.Halted() {
-					/*line :363:90000*/ r.Halt()
+			/*line :363:120000*/ for first := base; first < last; first += 16 {
+				/*line :364:120000*/ if r.Halted() {
+					/*line :363:120000*/ r.Halt()
 				}
-				/*line :364:90000*/ end := min(first+16, last)
-				/*line :365:90000*/ if swapped2 {
+				/*line :364:120000*/ end := min(first+16, last)
+				/*line :365:120000*/ if swapped2 {
 					first2 := first
-					/*line :389:90000*/ from := [16]int32{}
+					/*line :389:120000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:90000*/ t3 := a_[t1:t2]
+					/*line :390:120000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:90000*/ t6 := b_[t4:t5]
+					/*line :390:120000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:90000*/ for i := 0; i < 16; i++ {
-						/*line :392:90000*/ if i >= len(x) {
+					/*line :391:120000*/ for i := 0; i < 16; i++ {
+						/*line :392:120000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:90000*/ v := x[i]
+						/*line :395:120000*/ v := x[i]
 						j := i
-						/*line :397:90000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :397:120000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:90000*/ if !t7 {
-								/*line :398:90000*/ quernv1 := y[j-1]
+							/*line :399:120000*/ if !t7 {
+								/*line :398:120000*/ quernv1 := y[j-1]
 								/*line order.go:111*/ t12 := v
 								t22 := quernv1
 								/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 								result := result0
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line :400:90000*/ if t7 {
+							/*line :400:120000*/ if t7 {
 								break
 							}
-							/*line :401:90000*/ y[j] = y[j-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:120000*/ y[j] = y[j-1]
+							/*line :402:120000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:90000*/ j--
+							/*line :405:120000*/ j--
 						}
-						/*line :407:90000*/ y[j] = v
-						/*line :408:90000*/ if pairs {
+						/*line :407:120000*/ y[j] = v
+						/*line :408:120000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :412:120000*/ if pairs {
+						/*line :413:120000*/ for j2 := 0; j2 < len(x); j2++ {
 							to := first2 + j2
-							/*line :414:90000*/ from2 := first2 + int(from[j2])
-							/*line :347:90000*/ other[to] = uint32(from2)
+							/*line :414:120000*/ from2 := first2 + int(from[j2])
+							/*line :347:120000*/ other[to] = uint32(from2)
 						}
 					}
-//line :350:90000
+//line :350:120000
 				} else {
-					/*line :368:90000*/ first3 := first
-					/*line :389:90000*/ from3 := [16]int32{}
+					/*line :368:120000*/ first3 := first
+					/*line :389:120000*/ from3 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:90000*/ t32 := a_[t13:t23]
+					/*line :390:120000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:90000*/ t62 := a_[t42:t52]
+					/*line :390:120000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:90000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:90000*/ if i3 >= len(x2) {
+					/*line :391:120000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:120000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:90000*/ v2 := x2[i3]
+						/*line :395:120000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:90000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :397:120000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:90000*/ if !t72 {
-								/*line :398:90000*/ quernv12 := y2[j3-1]
+							/*line :399:120000*/ if !t72 {
+								/*line :398:120000*/ quernv12 := y2[j3-1]
 								/*line order.go:111*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
 								result2 := result02
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line :400:90000*/ if t72 {
+							/*line :400:120000*/ if t72 {
 								break
 							}
-							/*line :401:90000*/ y2[j3] = y2[j3-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:120000*/ y2[j3] = y2[j3-1]
+							/*line :402:120000*/ if pairs {
 								from3[j3] = from3[j3-1]
 							}
-							/*line :405:90000*/ j3--
+							/*line :405:120000*/ j3--
 						}
-						/*line :407:90000*/ y2[j3] = v2
-						/*line :408:90000*/ if pairs {
+						/*line :407:120000*/ y2[j3] = v2
+						/*line :408:120000*/ if pairs {
 							from3[j3] = int32(i3)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :412:120000*/ if pairs {
+						/*line :413:120000*/ for j4 := 0; j4 < len(x2); j4++ {
 							to2 := first3 + j4
-							/*line :414:90000*/ from4 := first3 + int(from3[j4])
-							/*line :346:90000*/ index[to2] = uint32(from4)
+							/*line :414:120000*/ from4 := first3 + int(from3[j4])
+							/*line :346:120000*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line :371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:90000*/ if r.Halted() {
-					/*line :371:90000*/ r.Halt()
+			/*line :371:120000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:120000*/ if r.Halted() {
+					/*line :371:120000*/ r.Halt()
 				}
-				/*line :372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:90000*/ if r.Halted() {
-						/*line :372:90000*/ r.Halt()
+				/*line :372:120000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:120000*/ if r.Halted() {
+						/*line :372:120000*/ r.Halt()
 					}
-					/*line :373:90000*/ t15 := min(first4+width2, last)
+					/*line :373:120000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:90000*/ if swapped2 {
+					/*line :374:120000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:90000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:120000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:120000*/ if r.Halted() {
+								/*line :423:120000*/ r.Halt()
 							}
-							/*line :424:90000*/ t16 := min(steps, 4096)
-							/*line :425:90000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:90000*/ t26 := b_[i5]
-								/*line :425:90000*/ t33 := b_[j5]
+							/*line :424:120000*/ t16 := min(steps, 4096)
+							/*line :425:120000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:120000*/ t26 := b_[i5]
+								/*line :425:120000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:111*/ t17 := y3
@@ -13800,46 +14957,46 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 									a_[at] = y3
 									to3 := at
 									from5 := j5
-									/*line :349:90000*/ index[to3] = other[from5]
-									/*line :428:90000*/ j5++
-//line :429:90000
+									/*line :349:120000*/ index[to3] = other[from5]
+									/*line :428:120000*/ j5++
+//line :429:120000
 								} else {
-									/*line :430:90000*/ a_[at] = x3
+									/*line :430:120000*/ a_[at] = x3
 									to4 := at
 									from6 := i5
-									/*line :349:90000*/ index[to4] = other[from6]
-									/*line :432:90000*/ i5++
+									/*line :349:120000*/ index[to4] = other[from6]
+									/*line :432:120000*/ i5++
 								}
-								/*line :434:90000*/ at++
+								/*line :434:120000*/ at++
 							}
 						}
-						/*line :437:90000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :437:120000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
 							to5 := at
 							from7 := i5
-							/*line :349:90000*/ index[to5] = other[from7]
-							/*line :440:90000*/ at++
+							/*line :349:120000*/ index[to5] = other[from7]
+							/*line :440:120000*/ at++
 						}
-						/*line :442:90000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:120000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
 							to6 := at
 							from8 := j5
-							/*line :349:90000*/ index[to6] = other[from8]
-							/*line :445:90000*/ at++
+							/*line :349:120000*/ index[to6] = other[from8]
+							/*line :445:120000*/ at++
 						}
-//line :447:90000
+//line :447:120000
 					} else {
-						/*line :377:90000*/ i7 := first4
+						/*line :377:120000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:90000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:120000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:120000*/ if r.Halted() {
+								/*line :423:120000*/ r.Halt()
 							}
-							/*line :424:90000*/ t18 := min(steps2, 4096)
-							/*line :425:90000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:90000*/ t28 := a_[i7]
-								/*line :425:90000*/ t34 := a_[j6]
+							/*line :424:120000*/ t18 := min(steps2, 4096)
+							/*line :425:120000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:120000*/ t28 := a_[i7]
+								/*line :425:120000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:111*/ t19 := y4
@@ -13850,39 +15007,39 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 									b_[at2] = y4
 									to7 := at2
 									from9 := j6
-									/*line :348:90000*/ other[to7] = index[from9]
-									/*line :428:90000*/ j6++
-//line :429:90000
+									/*line :348:120000*/ other[to7] = index[from9]
+									/*line :428:120000*/ j6++
+//line :429:120000
 								} else {
-									/*line :430:90000*/ b_[at2] = x4
+									/*line :430:120000*/ b_[at2] = x4
 									to8 := at2
 									from10 := i7
-									/*line :348:90000*/ other[to8] = index[from10]
-									/*line :432:90000*/ i7++
+									/*line :348:120000*/ other[to8] = index[from10]
+									/*line :432:120000*/ i7++
 								}
-								/*line :434:90000*/ at2++
+								/*line :434:120000*/ at2++
 							}
 						}
-						/*line :437:90000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:120000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
 							to9 := at2
 							from11 := i7
-							/*line :348:90000*/ other[to9] = index[from11]
-							/*line :440:90000*/ at2++
+							/*line :348:120000*/ other[to9] = index[from11]
+							/*line :440:120000*/ at2++
 						}
-						/*line :442:90000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:120000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
 							to10 := at2
 							from12 := j6
-							/*line :348:90000*/ other[to10] = index[from12]
-							/*line :445:90000*/ at2++
+							/*line :348:120000*/ other[to10] = index[from12]
+							/*line :445:120000*/ at2++
 						}
 					}
 				}
-				/*line :380:90000*/ swapped2 = !swapped2
+				/*line :380:120000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:13885:1*/
+	} /*line quern_gen.go:15042:1*/
 }
 
 func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
@@ -13924,39 +15081,39 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line :470:90000*/ if width == 0 {
-				/*line :29:90000*/ lo := t1
-				/*line :30:90000*/ for hi := t2; lo < hi; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+			/*line :470:120000*/ if width == 0 {
+				/*line :29:120000*/ lo := t1
+				/*line :30:120000*/ for hi := t2; lo < hi; {
+					/*line :31:120000*/ if r.Halted() {
+						/*line :30:120000*/ r.Halt()
 					}
-					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:120000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[at-1-m]
-					/*line :32:90000*/ quernv1 := a_[m]
+					/*line :32:120000*/ quernv1 := a_[m]
 					/*line order.go:111*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result {
 						hi = m
-//line :34:90000
+//line :34:120000
 					} else {
-						/*line :35:90000*/ lo = m + 1
+						/*line :35:120000*/ lo = m + 1
 					}
 				}
-				/*line :38:90000*/ result2 := lo
-				/*line :471:90000*/ i := result2
+				/*line :38:120000*/ result2 := lo
+				/*line :471:120000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:90000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:90000*/ if r.Halted() {
-						/*line :423:90000*/ r.Halt()
+				/*line :423:120000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:120000*/ if r.Halted() {
+						/*line :423:120000*/ r.Halt()
 					}
-					/*line :424:90000*/ t13 := min(steps, 4096)
-					/*line :425:90000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:90000*/ t23 := a_[i2]
-						/*line :425:90000*/ t3 := b_[j]
+					/*line :424:120000*/ t13 := min(steps, 4096)
+					/*line :425:120000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:120000*/ t23 := a_[i2]
+						/*line :425:120000*/ t3 := b_[j]
 						x := t23
 						y := t3
 						/*line order.go:111*/ t14 := y
@@ -13965,86 +15122,86 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 						result3 := result02
 						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 							out[at2] = y
-							/*line :428:90000*/ j++
-//line :429:90000
+							/*line :428:120000*/ j++
+//line :429:120000
 						} else {
-							/*line :430:90000*/ out[at2] = x
-							/*line :432:90000*/ i2++
+							/*line :430:120000*/ out[at2] = x
+							/*line :432:120000*/ i2++
 						}
-						/*line :434:90000*/ at2++
+						/*line :434:120000*/ at2++
 					}
 				}
-				/*line :437:90000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:120000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
-					/*line :440:90000*/ at2++
+					/*line :440:120000*/ at2++
 				}
-				/*line :442:90000*/ for ; j < n && at2 < end; j++ {
+				/*line :442:120000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :445:90000*/ at2++
+					/*line :445:120000*/ at2++
 				}
-				/*line :447:90000*/ break
+				/*line :447:120000*/ break
 			}
-//line :449:90000
+//line :449:120000
 			var first int
 			var second int
 			var last int
-			/*line :77:90000*/ if width == 0 {
+			/*line :77:120000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t32
-//line :81:90000
+//line :81:120000
 			} else {
-				/*line :80:90000*/ first2 := at - host.Rem(at, size)
+				/*line :80:120000*/ first2 := at - host.Rem(at, size)
 				t15 := first2
 				t25 := min(first2+width, t32)
 				first = t15
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:90000*/ first3 := first
+			/*line :475:120000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:90000*/ t7 := first3
+			/*line :476:120000*/ t7 := first3
 			t8 := second2
-			/*line :476:90000*/ a := a_[t7:t8]
+			/*line :476:120000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:90000*/ b := a_[t9:t10]
+			/*line :476:120000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line :29:90000*/ t16 := max(d-len(b), 0)
+			/*line :29:120000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
 			lo2 := t16
-			/*line :30:90000*/ for hi2 := t26; lo2 < hi2; {
-				/*line :31:90000*/ if r.Halted() {
-					/*line :30:90000*/ r.Halt()
+			/*line :30:120000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:120000*/ if r.Halted() {
+					/*line :30:120000*/ r.Halt()
 				}
-				/*line :31:90000*/ m3 := int(uint(lo2+hi2) / 2)
+				/*line :31:120000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:90000*/ quernv12 := a[m3]
+				/*line :32:120000*/ quernv12 := a[m3]
 				/*line order.go:111*/ t17 := quernv02
 				t27 := quernv12
 				/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
 				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result4 {
+				/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result4 {
 					hi2 = m3
-//line :34:90000
+//line :34:120000
 				} else {
-					/*line :35:90000*/ lo2 = m3 + 1
+					/*line :35:120000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:90000*/ result5 := lo2
-			/*line :476:90000*/ i4 := result5
+			/*line :38:120000*/ result5 := lo2
+			/*line :476:120000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:90000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:90000*/ if r.Halted() {
-					/*line :423:90000*/ r.Halt()
+			/*line :423:120000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:120000*/ if r.Halted() {
+					/*line :423:120000*/ r.Halt()
 				}
-				/*line :424:90000*/ t18 := min(steps2, 4096)
-				/*line :425:90000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:90000*/ t28 := a_[i5]
-					/*line :425:90000*/ t33 := a_[j2]
+				/*line :424:120000*/ t18 := min(steps2, 4096)
+				/*line :425:120000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:120000*/ t28 := a_[i5]
+					/*line :425:120000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:111*/ t19 := y2
@@ -14053,25 +15210,25 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 					result6 := result04
 					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
 						out[at3] = y2
-						/*line :428:90000*/ j2++
-//line :429:90000
+						/*line :428:120000*/ j2++
+//line :429:120000
 					} else {
-						/*line :430:90000*/ out[at3] = x2
-						/*line :432:90000*/ i5++
+						/*line :430:120000*/ out[at3] = x2
+						/*line :432:120000*/ i5++
 					}
-					/*line :434:90000*/ at3++
+					/*line :434:120000*/ at3++
 				}
 			}
-			/*line :437:90000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:120000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
-				/*line :440:90000*/ at3++
+				/*line :440:120000*/ at3++
 			}
-			/*line :442:90000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:120000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :445:90000*/ at3++
+				/*line :445:120000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14074:1*/
+	} /*line quern_gen.go:15231:1*/
 }
 
 func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
@@ -14114,39 +15271,39 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line :470:90000*/ if width == 0 {
-				/*line :29:90000*/ lo := t1
-				/*line :30:90000*/ for hi := t2; lo < hi; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+			/*line :470:120000*/ if width == 0 {
+				/*line :29:120000*/ lo := t1
+				/*line :30:120000*/ for hi := t2; lo < hi; {
+					/*line :31:120000*/ if r.Halted() {
+						/*line :30:120000*/ r.Halt()
 					}
-					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:120000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := a_[at-1-m]
-					/*line :32:90000*/ quernv1 := a_[m]
+					/*line :32:120000*/ quernv1 := a_[m]
 					/*line order.go:111*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result {
 						hi = m
-//line :34:90000
+//line :34:120000
 					} else {
-						/*line :35:90000*/ lo = m + 1
+						/*line :35:120000*/ lo = m + 1
 					}
 				}
-				/*line :38:90000*/ result2 := lo
-				/*line :471:90000*/ i := result2
+				/*line :38:120000*/ result2 := lo
+				/*line :471:120000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:90000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:90000*/ if r.Halted() {
-						/*line :423:90000*/ r.Halt()
+				/*line :423:120000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:120000*/ if r.Halted() {
+						/*line :423:120000*/ r.Halt()
 					}
-					/*line :424:90000*/ t13 := min(steps, 4096)
-					/*line :425:90000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:90000*/ t23 := a_[i2]
-						/*line :425:90000*/ t3 := a_[j]
+					/*line :424:120000*/ t13 := min(steps, 4096)
+					/*line :425:120000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:120000*/ t23 := a_[i2]
+						/*line :425:120000*/ t3 := a_[j]
 						x := t23
 						y := t3
 						/*line order.go:111*/ t14 := y
@@ -14157,96 +15314,96 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 							out[at2] = y
 							to := at2
 							from := j
-							/*line :461:90000*/ outIndex[to] = index[from]
-							/*line :428:90000*/ j++
-//line :429:90000
+							/*line :461:120000*/ outIndex[to] = index[from]
+							/*line :428:120000*/ j++
+//line :429:120000
 						} else {
-							/*line :430:90000*/ out[at2] = x
+							/*line :430:120000*/ out[at2] = x
 							to2 := at2
 							from2 := i2
-							/*line :461:90000*/ outIndex[to2] = index[from2]
-							/*line :432:90000*/ i2++
+							/*line :461:120000*/ outIndex[to2] = index[from2]
+							/*line :432:120000*/ i2++
 						}
-						/*line :434:90000*/ at2++
+						/*line :434:120000*/ at2++
 					}
 				}
-				/*line :437:90000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:120000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
 					to3 := at2
 					from3 := i2
-					/*line :461:90000*/ outIndex[to3] = index[from3]
-					/*line :440:90000*/ at2++
+					/*line :461:120000*/ outIndex[to3] = index[from3]
+					/*line :440:120000*/ at2++
 				}
-				/*line :442:90000*/ for ; j < n && at2 < end; j++ {
+				/*line :442:120000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = a_[j]
 					to4 := at2
 					from4 := j
-					/*line :461:90000*/ outIndex[to4] = index[from4]
-					/*line :445:90000*/ at2++
+					/*line :461:120000*/ outIndex[to4] = index[from4]
+					/*line :445:120000*/ at2++
 				}
-				/*line :447:90000*/ break
+				/*line :447:120000*/ break
 			}
-//line :449:90000
+//line :449:120000
 			var first int
 			var second int
 			var last int
-			/*line :77:90000*/ if width == 0 {
+			/*line :77:120000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t32
-//line :81:90000
+//line :81:120000
 			} else {
-				/*line :80:90000*/ first2 := at - host.Rem(at, size)
+				/*line :80:120000*/ first2 := at - host.Rem(at, size)
 				t15 := first2
 				t25 := min(first2+width, t32)
 				first = t15
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:90000*/ first3 := first
+			/*line :475:120000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:90000*/ t7 := first3
+			/*line :476:120000*/ t7 := first3
 			t8 := second2
-			/*line :476:90000*/ a := a_[t7:t8]
+			/*line :476:120000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:90000*/ b := a_[t9:t10]
+			/*line :476:120000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line :29:90000*/ t16 := max(d-len(b), 0)
+			/*line :29:120000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
 			lo2 := t16
-			/*line :30:90000*/ for hi2 := t26; lo2 < hi2; {
-				/*line :31:90000*/ if r.Halted() {
-					/*line :30:90000*/ r.Halt()
+			/*line :30:120000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:120000*/ if r.Halted() {
+					/*line :30:120000*/ r.Halt()
 				}
-				/*line :31:90000*/ m3 := int(uint(lo2+hi2) / 2)
+				/*line :31:120000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:90000*/ quernv12 := a[m3]
+				/*line :32:120000*/ quernv12 := a[m3]
 				/*line order.go:111*/ t17 := quernv02
 				t27 := quernv12
 				/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
 				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result4 {
+				/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result4 {
 					hi2 = m3
-//line :34:90000
+//line :34:120000
 				} else {
-					/*line :35:90000*/ lo2 = m3 + 1
+					/*line :35:120000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:90000*/ result5 := lo2
-			/*line :476:90000*/ i4 := result5
+			/*line :38:120000*/ result5 := lo2
+			/*line :476:120000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:90000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:90000*/ if r.Halted() {
-					/*line :423:90000*/ r.Halt()
+			/*line :423:120000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:120000*/ if r.Halted() {
+					/*line :423:120000*/ r.Halt()
 				}
-				/*line :424:90000*/ t18 := min(steps2, 4096)
-				/*line :425:90000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:90000*/ t28 := a_[i5]
-					/*line :425:90000*/ t33 := a_[j2]
+				/*line :424:120000*/ t18 := min(steps2, 4096)
+				/*line :425:120000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:120000*/ t28 := a_[i5]
+					/*line :425:120000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:111*/ t19 := y2
@@ -14257,35 +15414,35 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 						out[at3] = y2
 						to5 := at3
 						from5 := j2
-						/*line :461:90000*/ outIndex[to5] = index[from5]
-						/*line :428:90000*/ j2++
-//line :429:90000
+						/*line :461:120000*/ outIndex[to5] = index[from5]
+						/*line :428:120000*/ j2++
+//line :429:120000
 					} else {
-						/*line :430:90000*/ out[at3] = x2
+						/*line :430:120000*/ out[at3] = x2
 						to6 := at3
 						from6 := i5
-						/*line :461:90000*/ outIndex[to6] = index[from6]
-						/*line :432:90000*/ i5++
+						/*line :461:120000*/ outIndex[to6] = index[from6]
+						/*line :432:120000*/ i5++
 					}
-					/*line :434:90000*/ at3++
+					/*line :434:120000*/ at3++
 				}
 			}
-			/*line :437:90000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:120000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
 				to7 := at3
 				from7 := i5
-				/*line :461:90000*/ outIndex[to7] = index[from7]
-				/*line :440:90000*/ at3++
+				/*line :461:120000*/ outIndex[to7] = index[from7]
+				/*line :440:120000*/ at3++
 			}
-			/*line :442:90000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:120000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
 				to8 := at3
 				from8 := j2
-				/*line :461:90000*/ outIndex[to8] = index[from8]
-				/*line :445:90000*/ at3++
+				/*line :461:120000*/ outIndex[to8] = index[from8]
+				/*line :445:120000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14288:1*/
+	} /*line quern_gen.go:15445:1*/
 }
 
 func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
@@ -14327,111 +15484,111 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 				}
 				if upper {
 					v := row[threadX]
-					/*line :61:90000*/ lo := 0
-					/*line :62:90000*/ for hi := t1; lo < hi; {
-						/*line :63:90000*/ if r.Halted() {
-							/*line :62:90000*/ r.Halt()
+					/*line :61:120000*/ lo := 0
+					/*line :62:120000*/ for hi := t1; lo < hi; {
+						/*line :63:120000*/ if r.Halted() {
+							/*line :62:120000*/ r.Halt()
 						}
-						/*line :63:90000*/ m := int(uint(lo+hi) / 2)
+						/*line :63:120000*/ m := int(uint(lo+hi) / 2)
 						quernv1 := sorted[m]
 						/*line order.go:111*/ t12 := v
 						t2 := quernv1
 						/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
 						result := result0
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result {
+						/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result {
 							hi = m
-//line :66:90000
+//line :66:120000
 						} else {
-							/*line :67:90000*/ lo = m + 1
+							/*line :67:120000*/ lo = m + 1
 						}
 					}
-					/*line :70:90000*/ result2 := lo
-					/*line :491:90000*/ row2[threadX] = result2
-//line :492:90000
+					/*line :70:120000*/ result2 := lo
+					/*line :491:120000*/ row2[threadX] = result2
+//line :492:120000
 				} else {
-					/*line :493:90000*/ v2 := row[threadX]
-					/*line :45:90000*/ lo2 := 0
-					/*line :46:90000*/ for hi2 := t13; lo2 < hi2; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :493:120000*/ v2 := row[threadX]
+					/*line :45:120000*/ lo2 := 0
+					/*line :46:120000*/ for hi2 := t13; lo2 < hi2; {
+						/*line :47:120000*/ if r.Halted() {
+							/*line :46:120000*/ r.Halt()
 						}
-						/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+						/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv0 := sorted[m2]
 						/*line order.go:111*/ t14 := quernv0
 						t22 := v2
 						/*line order.go:111*/ result02 := orderedIntegers[T](t14, t22, quernbound0)
 						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result3 {
 							lo2 = m2 + 1
-//line :50:90000
+//line :50:120000
 						} else {
-							/*line :51:90000*/ hi2 = m2
+							/*line :51:120000*/ hi2 = m2
 						}
 					}
-					/*line :54:90000*/ result4 := lo2
-					/*line :493:90000*/ row2[threadX] = result4
+					/*line :54:120000*/ result4 := lo2
+					/*line :493:120000*/ row2[threadX] = result4
 				}
 			}
 		}
-		/*line :497:90000*/ return
+		/*line :497:120000*/ return
 	}
-	/*line :499:90000*/ for threadX := range width {
+	/*line :499:120000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :502:90000*/ switch {
-//line :503:90000
+		/*line :502:120000*/ switch {
+//line :503:120000
 		default:
-			/*line :487:90000*/ if i >= len(at) {
+			/*line :487:120000*/ if i >= len(at) {
 				break
 			}
-			/*line :490:90000*/ if upper {
+			/*line :490:120000*/ if upper {
 				v := values[i]
-				/*line :61:90000*/ lo := 0
-				/*line :62:90000*/ for hi := t1; lo < hi; {
-					/*line :63:90000*/ if r.Halted() {
-						/*line :62:90000*/ r.Halt()
+				/*line :61:120000*/ lo := 0
+				/*line :62:120000*/ for hi := t1; lo < hi; {
+					/*line :63:120000*/ if r.Halted() {
+						/*line :62:120000*/ r.Halt()
 					}
-					/*line :63:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :63:120000*/ m := int(uint(lo+hi) / 2)
 					quernv1 := sorted[m]
 					/*line order.go:111*/ t12 := v
 					t2 := quernv1
 					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result {
 						hi = m
-//line :66:90000
+//line :66:120000
 					} else {
-						/*line :67:90000*/ lo = m + 1
+						/*line :67:120000*/ lo = m + 1
 					}
 				}
-				/*line :70:90000*/ result2 := lo
-				/*line :491:90000*/ at[i] = result2
-//line :492:90000
+				/*line :70:120000*/ result2 := lo
+				/*line :491:120000*/ at[i] = result2
+//line :492:120000
 			} else {
-				/*line :493:90000*/ v2 := values[i]
-				/*line :45:90000*/ lo2 := 0
-				/*line :46:90000*/ for hi2 := t13; lo2 < hi2; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :493:120000*/ v2 := values[i]
+				/*line :45:120000*/ lo2 := 0
+				/*line :46:120000*/ for hi2 := t13; lo2 < hi2; {
+					/*line :47:120000*/ if r.Halted() {
+						/*line :46:120000*/ r.Halt()
 					}
-					/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+					/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv0 := sorted[m2]
 					/*line order.go:111*/ t14 := quernv0
 					t22 := v2
 					/*line order.go:111*/ result02 := orderedIntegers[T](t14, t22, quernbound0)
 					result3 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result3 {
+					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result3 {
 						lo2 = m2 + 1
-//line :50:90000
+//line :50:120000
 					} else {
-						/*line :51:90000*/ hi2 = m2
+						/*line :51:120000*/ hi2 = m2
 					}
 				}
-				/*line :54:90000*/ result4 := lo2
-				/*line :493:90000*/ at[i] = result4
+				/*line :54:120000*/ result4 := lo2
+				/*line :493:120000*/ at[i] = result4
 			}
 		}
-	} /*line quern_gen.go:14434:1*/
+	} /*line quern_gen.go:15591:1*/
 }
 
 func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
@@ -14476,18 +15633,18 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 				/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 			}
 			if t1 {
-				/*line :503:90000*/ kernel.StoreRelaxed(&sorted[0], 0)
+				/*line :503:120000*/ kernel.StoreRelaxed(&sorted[0], 0)
 			}
 		}
-		/*line :506:90000*/ return
+		/*line :506:120000*/ return
 	}
-	/*line :508:90000*/ for threadX := range dimX {
+	/*line :508:120000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line :502:90000*/ t1 := i < len(x)
-		/*line :503:90000*/ if i < len(x) {
-			/*line :502:90000*/ quernv0 := x[i]
-			/*line :502:90000*/ quernv1 := x[i-1]
+		/*line :502:120000*/ t1 := i < len(x)
+		/*line :503:120000*/ if i < len(x) {
+			/*line :502:120000*/ quernv0 := x[i]
+			/*line :502:120000*/ quernv1 := x[i-1]
 			/*line order.go:111*/ t12 := quernv0
 			t2 := quernv1
 			/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
@@ -14495,9 +15652,9 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 		}
 		if t1 {
-			/*line :503:90000*/ kernel.StoreRelaxed(&sorted[0], 0)
+			/*line :503:120000*/ kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:14500:1*/
+	} /*line quern_gen.go:15657:1*/
 }
 
 func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
@@ -14547,746 +15704,746 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 					if p > 0 || len(count) == 0 {
 						break
 					}
-					/*line :201:100000*/ all := 0
-					/*line :202:100000*/ for i := 0; i < len(sums); i++ {
-						/*line :202:100000*/ n := sums[i]
+					/*line :201:130000*/ all := 0
+					/*line :202:130000*/ for i := 0; i < len(sums); i++ {
+						/*line :202:130000*/ n := sums[i]
 						sums[i] = all
 						all += n
 					}
-					/*line :206:100000*/ count[0] = all
+					/*line :206:130000*/ count[0] = all
 					break
 				}
-				/*line :209:100000*/ if p >= len(sums) {
+				/*line :209:130000*/ if p >= len(sums) {
 					break
 				}
-//line :212:100000
+//line :212:130000
 				var result int
 				var result2 int
-				/*line :214:100000*/ switch {
-//line :215:100000
+				/*line :214:130000*/ switch {
+//line :215:130000
 				default:
 					/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-					/*line :30:90000*/ for hi := t2; lo < hi; {
-						/*line :31:90000*/ if r.Halted() {
-							/*line :30:90000*/ r.Halt()
+					/*line :30:120000*/ for hi := t2; lo < hi; {
+						/*line :31:120000*/ if r.Halted() {
+							/*line :30:120000*/ r.Halt()
 						}
-						/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+						/*line :31:120000*/ m := int(uint(lo+hi) / 2)
 						quernv0 := b_[d-1-m]
-						/*line :32:90000*/ quernv1 := a_[m]
+						/*line :32:120000*/ quernv1 := a_[m]
 						/*line order.go:111*/ t12 := quernv0
 						t22 := quernv1
 						/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 						result3 := result0
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result3 {
 							hi = m
-//line :34:90000
+//line :34:120000
 						} else {
-							/*line :35:90000*/ lo = m + 1
+							/*line :35:120000*/ lo = m + 1
 						}
 					}
-					/*line :38:90000*/ result4 := lo
+					/*line :38:120000*/ result4 := lo
 					/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
 					j := d - i2
-					/*line :27:100000*/ if j >= len(b_) {
+					/*line :27:130000*/ if j >= len(b_) {
 						t13 := i2
 						t23 := j
 						result = t13
 						result2 = t23
 						break
 					}
-					/*line :31:100000*/ x := b_[j]
+					/*line :31:130000*/ x := b_[j]
 					t3 := i2
-					/*line :32:100000*/ sorted := a_[:t3]
+					/*line :32:130000*/ sorted := a_[:t3]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
 					lo2 := 0
-					/*line :46:90000*/ for hi2 := t14; lo2 < hi2; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:120000*/ for hi2 := t14; lo2 < hi2; {
+						/*line :47:120000*/ if r.Halted() {
+							/*line :46:120000*/ r.Halt()
 						}
-						/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+						/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv02 := sorted[m2]
 						/*line order.go:111*/ t15 := quernv02
 						t24 := x
 						/*line order.go:111*/ result02 := orderedIntegers[T](t15, t24, quernbound0)
 						result5 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result5 {
+						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result5 {
 							lo2 = m2 + 1
-//line :50:90000
+//line :50:120000
 						} else {
-							/*line :51:90000*/ hi2 = m2
+							/*line :51:120000*/ hi2 = m2
 						}
 					}
-					/*line :54:90000*/ result6 := lo2
+					/*line :54:120000*/ result6 := lo2
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
 					t5 := j
-					/*line :32:100000*/ sorted2 := b_[:t5]
+					/*line :32:130000*/ sorted2 := b_[:t5]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
 					lo3 := 0
-					/*line :46:90000*/ for hi3 := t16; lo3 < hi3; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:120000*/ for hi3 := t16; lo3 < hi3; {
+						/*line :47:120000*/ if r.Halted() {
+							/*line :46:120000*/ r.Halt()
 						}
-						/*line :47:90000*/ m3 := int(uint(lo3+hi3) / 2)
+						/*line :47:120000*/ m3 := int(uint(lo3+hi3) / 2)
 						quernv03 := sorted2[m3]
 						/*line order.go:111*/ t17 := quernv03
 						t25 := x
 						/*line order.go:111*/ result03 := orderedIntegers[T](t17, t25, quernbound0)
 						result7 := result03
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result7 {
+						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result7 {
 							lo3 = m3 + 1
-//line :50:90000
+//line :50:120000
 						} else {
-							/*line :51:90000*/ hi3 = m3
+							/*line :51:120000*/ hi3 = m3
 						}
 					}
-					/*line :54:90000*/ result8 := lo3
+					/*line :54:120000*/ result8 := lo3
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
 					firstA := t4
 					firstB := t6
-					/*line :33:100000*/ equal := i2 - firstA + j - firstB
+					/*line :33:130000*/ equal := i2 - firstA + j - firstB
 					fromA := min((equal+1)/2, i2-firstA)
 					fromB := equal - fromA
 					t7 := firstB
 					t8 := min(firstB+fromB+1, len(b_))
-					/*line :36:100000*/ sorted3 := b_[t7:t8]
+					/*line :36:130000*/ sorted3 := b_[t7:t8]
 					/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
 					lo4 := 0
-					/*line :62:90000*/ for hi4 := t18; lo4 < hi4; {
-						/*line :63:90000*/ if r.Halted() {
-							/*line :62:90000*/ r.Halt()
+					/*line :62:120000*/ for hi4 := t18; lo4 < hi4; {
+						/*line :63:120000*/ if r.Halted() {
+							/*line :62:120000*/ r.Halt()
 						}
-						/*line :63:90000*/ m4 := int(uint(lo4+hi4) / 2)
+						/*line :63:120000*/ m4 := int(uint(lo4+hi4) / 2)
 						quernv12 := sorted3[m4]
 						/*line order.go:111*/ t19 := x
 						t26 := quernv12
 						/*line order.go:111*/ result04 := orderedIntegers[T](t19, t26, quernbound0)
 						result9 := result04
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result9 {
+						/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result9 {
 							hi4 = m4
-//line :66:90000
+//line :66:120000
 						} else {
-							/*line :67:90000*/ lo4 = m4 + 1
+							/*line :67:120000*/ lo4 = m4 + 1
 						}
 					}
-					/*line :70:90000*/ result10 := lo4
+					/*line :70:120000*/ result10 := lo4
 					/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-					/*line :37:100000*/ if fromB > most {
+					/*line :37:130000*/ if fromB > most {
 						fromB = most
 						fromA = equal - most
 					}
-					/*line :41:100000*/ if fromA == fromB+1 && most > fromB {
+					/*line :41:130000*/ if fromA == fromB+1 && most > fromB {
 						fromB++
 					}
-					/*line :44:100000*/ t9 := firstA + fromA
+					/*line :44:130000*/ t9 := firstA + fromA
 					t10 := firstB + fromB
 					result = t9
 					result2 = t10
 				}
-				/*line :212:100000*/ i3 := result
+				/*line :212:130000*/ i3 := result
 				j2 := result2
 				var result11 int
 				var result12 int
-				/*line :216:100000*/ switch {
-//line :217:100000
+				/*line :216:130000*/ switch {
+//line :217:130000
 				default:
 					/*line quern.dev/algo/internal/template/merge.go:29*/ lo5 := t110
-					/*line :30:90000*/ for hi5 := t27; lo5 < hi5; {
-						/*line :31:90000*/ if r.Halted() {
-							/*line :30:90000*/ r.Halt()
+					/*line :30:120000*/ for hi5 := t27; lo5 < hi5; {
+						/*line :31:120000*/ if r.Halted() {
+							/*line :30:120000*/ r.Halt()
 						}
-						/*line :31:90000*/ m5 := int(uint(lo5+hi5) / 2)
+						/*line :31:120000*/ m5 := int(uint(lo5+hi5) / 2)
 						quernv04 := b_[d2-1-m5]
-						/*line :32:90000*/ quernv13 := a_[m5]
+						/*line :32:120000*/ quernv13 := a_[m5]
 						/*line order.go:111*/ t111 := quernv04
 						t28 := quernv13
 						/*line order.go:111*/ result05 := orderedIntegers[T](t111, t28, quernbound0)
 						result13 := result05
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result13 {
+						/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result13 {
 							hi5 = m5
-//line :34:90000
+//line :34:120000
 						} else {
-							/*line :35:90000*/ lo5 = m5 + 1
+							/*line :35:120000*/ lo5 = m5 + 1
 						}
 					}
-					/*line :38:90000*/ result14 := lo5
+					/*line :38:120000*/ result14 := lo5
 					/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
 					j3 := d2 - i4
-					/*line :27:100000*/ if j3 >= len(b_) {
+					/*line :27:130000*/ if j3 >= len(b_) {
 						t112 := i4
 						t29 := j3
 						result11 = t112
 						result12 = t29
 						break
 					}
-					/*line :31:100000*/ x2 := b_[j3]
+					/*line :31:130000*/ x2 := b_[j3]
 					t32 := i4
-					/*line :32:100000*/ sorted4 := a_[:t32]
+					/*line :32:130000*/ sorted4 := a_[:t32]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
 					lo6 := 0
-					/*line :46:90000*/ for hi6 := t113; lo6 < hi6; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:120000*/ for hi6 := t113; lo6 < hi6; {
+						/*line :47:120000*/ if r.Halted() {
+							/*line :46:120000*/ r.Halt()
 						}
-						/*line :47:90000*/ m6 := int(uint(lo6+hi6) / 2)
+						/*line :47:120000*/ m6 := int(uint(lo6+hi6) / 2)
 						quernv05 := sorted4[m6]
 						/*line order.go:111*/ t114 := quernv05
 						t210 := x2
 						/*line order.go:111*/ result06 := orderedIntegers[T](t114, t210, quernbound0)
 						result15 := result06
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result15 {
+						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result15 {
 							lo6 = m6 + 1
-//line :50:90000
+//line :50:120000
 						} else {
-							/*line :51:90000*/ hi6 = m6
+							/*line :51:120000*/ hi6 = m6
 						}
 					}
-					/*line :54:90000*/ result16 := lo6
+					/*line :54:120000*/ result16 := lo6
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
 					t52 := j3
-					/*line :32:100000*/ sorted5 := b_[:t52]
+					/*line :32:130000*/ sorted5 := b_[:t52]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
 					lo7 := 0
-					/*line :46:90000*/ for hi7 := t115; lo7 < hi7; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:120000*/ for hi7 := t115; lo7 < hi7; {
+						/*line :47:120000*/ if r.Halted() {
+							/*line :46:120000*/ r.Halt()
 						}
-						/*line :47:90000*/ m7 := int(uint(lo7+hi7) / 2)
+						/*line :47:120000*/ m7 := int(uint(lo7+hi7) / 2)
 						quernv06 := sorted5[m7]
 						/*line order.go:111*/ t116 := quernv06
 						t211 := x2
 						/*line order.go:111*/ result07 := orderedIntegers[T](t116, t211, quernbound0)
 						result17 := result07
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result17 {
+						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result17 {
 							lo7 = m7 + 1
-//line :50:90000
+//line :50:120000
 						} else {
-							/*line :51:90000*/ hi7 = m7
+							/*line :51:120000*/ hi7 = m7
 						}
 					}
-					/*line :54:90000*/ result18 := lo7
+					/*line :54:120000*/ result18 := lo7
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
 					firstA2 := t42
 					firstB2 := t62
-					/*line :33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
+					/*line :33:130000*/ equal2 := i4 - firstA2 + j3 - firstB2
 					fromA2 := min((equal2+1)/2, i4-firstA2)
 					fromB2 := equal2 - fromA2
 					t72 := firstB2
 					t82 := min(firstB2+fromB2+1, len(b_))
-					/*line :36:100000*/ sorted6 := b_[t72:t82]
+					/*line :36:130000*/ sorted6 := b_[t72:t82]
 					/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
 					lo8 := 0
-					/*line :62:90000*/ for hi8 := t117; lo8 < hi8; {
-						/*line :63:90000*/ if r.Halted() {
-							/*line :62:90000*/ r.Halt()
+					/*line :62:120000*/ for hi8 := t117; lo8 < hi8; {
+						/*line :63:120000*/ if r.Halted() {
+							/*line :62:120000*/ r.Halt()
 						}
-						/*line :63:90000*/ m8 := int(uint(lo8+hi8) / 2)
+						/*line :63:120000*/ m8 := int(uint(lo8+hi8) / 2)
 						quernv14 := sorted6[m8]
 						/*line order.go:111*/ t118 := x2
 						t212 := quernv14
 						/*line order.go:111*/ result08 := orderedIntegers[T](t118, t212, quernbound0)
 						result19 := result08
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result19 {
+						/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result19 {
 							hi8 = m8
-//line :66:90000
+//line :66:120000
 						} else {
-							/*line :67:90000*/ lo8 = m8 + 1
+							/*line :67:120000*/ lo8 = m8 + 1
 						}
 					}
-					/*line :70:90000*/ result20 := lo8
+					/*line :70:120000*/ result20 := lo8
 					/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-					/*line :37:100000*/ if fromB2 > most2 {
+					/*line :37:130000*/ if fromB2 > most2 {
 						fromB2 = most2
 						fromA2 = equal2 - most2
 					}
-					/*line :41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+					/*line :41:130000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
 						fromB2++
 					}
-					/*line :44:100000*/ t92 := firstA2 + fromA2
+					/*line :44:130000*/ t92 := firstA2 + fromA2
 					t102 := firstB2 + fromB2
 					result11 = t92
 					result12 = t102
 				}
-				/*line :213:100000*/ endA := result11
+				/*line :213:130000*/ endA := result11
 				endB := result12
-				/*line :214:100000*/ n2 := 0
-				/*line :215:100000*/ if launch == 2 {
+				/*line :214:130000*/ n2 := 0
+				/*line :215:130000*/ if launch == 2 {
 					n2 = row[threadX]
 				}
-				/*line :218:100000*/ for i3 < endA && j2 < endB {
-					/*line :219:100000*/ if r.Halted() {
-						/*line :218:100000*/ r.Halt()
+				/*line :218:130000*/ for i3 < endA && j2 < endB {
+					/*line :219:130000*/ if r.Halted() {
+						/*line :218:130000*/ r.Halt()
 					}
-					/*line :219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-					/*line :220:100000*/ for i5 := 0; i5 < t119; i5++ {
-						/*line :220:100000*/ t213 := a_[i3]
-						/*line :220:100000*/ t33 := b_[j2]
+					/*line :219:130000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+					/*line :220:130000*/ for i5 := 0; i5 < t119; i5++ {
+						/*line :220:130000*/ t213 := a_[i3]
+						/*line :220:130000*/ t33 := b_[j2]
 						x3 := t213
 						y := t33
-						/*line :221:100000*/ y2 := y
-						/*line :50:100000*/ t214 := endB2
-						/*line :51:100000*/ if !t214 {
+						/*line :221:130000*/ y2 := y
+						/*line :50:130000*/ t214 := endB2
+						/*line :51:130000*/ if !t214 {
 							t120 := !endA2
-							/*line :53:100000*/ if t120 {
+							/*line :53:130000*/ if t120 {
 								/*line order.go:111*/ t121 := y2
 								t215 := x3
 								/*line order.go:111*/ result09 := orderedIntegers[T](t121, t215, quernbound0)
 								result21 := result09
 								/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 							}
-							/*line :52:100000*/ t214 = t120
+							/*line :52:130000*/ t214 = t120
 						}
-						/*line :54:100000*/ fromA3 := t214
-						/*line :51:100000*/ t43 := endA2
-						/*line :52:100000*/ if !t43 {
+						/*line :54:130000*/ fromA3 := t214
+						/*line :51:130000*/ t43 := endA2
+						/*line :52:130000*/ if !t43 {
 							t34 := !endB2
-							/*line :54:100000*/ if t34 {
+							/*line :54:130000*/ if t34 {
 								/*line order.go:111*/ t122 := x3
 								t216 := y2
 								/*line order.go:111*/ result010 := orderedIntegers[T](t122, t216, quernbound0)
 								result22 := result010
 								/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 							}
-							/*line :53:100000*/ t43 = t34
+							/*line :53:130000*/ t43 = t34
 						}
-						/*line :55:100000*/ fromB3 := t43
-//line :52:100000
+						/*line :55:130000*/ fromB3 := t43
+//line :52:130000
 						var set uint32 = 1
-						/*line :53:100000*/ if fromB3 {
+						/*line :53:130000*/ if fromB3 {
 							set = 2
-							/*line :55:100000*/ if fromA3 {
+							/*line :55:130000*/ if fromA3 {
 								set = 4
 							}
 						}
-						/*line :59:100000*/ t53 := fromA3
+						/*line :59:130000*/ t53 := fromA3
 						t63 := fromB3
 						t73 := operation&set != 0
 						fromA3 = t53
 						fromB3 = t63
 						keep := t73
-						/*line :221:100000*/ fromA4 := fromA3
+						/*line :221:130000*/ fromA4 := fromA3
 						fromB4 := fromB3
 						keep2 := keep
-						/*line :222:100000*/ if fromA4 {
+						/*line :222:130000*/ if fromA4 {
 							i3++
 							y = x3
 						}
-						/*line :226:100000*/ if fromB4 {
+						/*line :226:130000*/ if fromB4 {
 							j2++
 						}
-						/*line :229:100000*/ if keep2 {
-							/*line :230:100000*/ if launch == 2 {
+						/*line :229:130000*/ if keep2 {
+							/*line :230:130000*/ if launch == 2 {
 								out[n2] = y
 							}
-							/*line :233:100000*/ n2++
+							/*line :233:130000*/ n2++
 						}
 					}
 				}
-				/*line :237:100000*/ if operation&1 != 0 {
-					/*line :238:100000*/ for ; i3 < endA; i3++ {
-						/*line :239:100000*/ if r.Halted() {
-							/*line :238:100000*/ r.Halt()
+				/*line :237:130000*/ if operation&1 != 0 {
+					/*line :238:130000*/ for ; i3 < endA; i3++ {
+						/*line :239:130000*/ if r.Halted() {
+							/*line :238:130000*/ r.Halt()
 						}
-						/*line :239:100000*/ if launch == 2 {
+						/*line :239:130000*/ if launch == 2 {
 							out[n2] = a_[i3]
 						}
-						/*line :242:100000*/ n2++
+						/*line :242:130000*/ n2++
 					}
 				}
-				/*line :245:100000*/ if operation&2 != 0 {
-					/*line :246:100000*/ for ; j2 < endB; j2++ {
-						/*line :247:100000*/ if r.Halted() {
-							/*line :246:100000*/ r.Halt()
+				/*line :245:130000*/ if operation&2 != 0 {
+					/*line :246:130000*/ for ; j2 < endB; j2++ {
+						/*line :247:130000*/ if r.Halted() {
+							/*line :246:130000*/ r.Halt()
 						}
-						/*line :247:100000*/ if launch == 2 {
+						/*line :247:130000*/ if launch == 2 {
 							out[n2] = b_[j2]
 						}
-						/*line :250:100000*/ n2++
+						/*line :250:130000*/ n2++
 					}
 				}
-				/*line :253:100000*/ if launch == 0 {
+				/*line :253:130000*/ if launch == 0 {
 					row[threadX] = n2
 				}
 			}
 		}
-		/*line :258:100000*/ return
+		/*line :258:130000*/ return
 	}
-	/*line :260:100000*/ for threadX := range width {
+	/*line :260:130000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		d := p * part
 		t1 := max(d-len(b_), 0)
 		t2 := min(d, len(a_))
-		/*line :266:100000*/ switch {
-//line :267:100000
+		/*line :266:130000*/ switch {
+//line :267:130000
 		default:
-			/*line :197:100000*/ if launch == 1 {
-				/*line :198:100000*/ if p > 0 || len(count) == 0 {
+			/*line :197:130000*/ if launch == 1 {
+				/*line :198:130000*/ if p > 0 || len(count) == 0 {
 					break
 				}
-				/*line :201:100000*/ all := 0
-				/*line :202:100000*/ for i := 0; i < len(sums); i++ {
-					/*line :202:100000*/ n := sums[i]
+				/*line :201:130000*/ all := 0
+				/*line :202:130000*/ for i := 0; i < len(sums); i++ {
+					/*line :202:130000*/ n := sums[i]
 					sums[i] = all
 					all += n
 				}
-				/*line :206:100000*/ count[0] = all
+				/*line :206:130000*/ count[0] = all
 				break
 			}
-			/*line :209:100000*/ if p >= len(sums) {
+			/*line :209:130000*/ if p >= len(sums) {
 				break
 			}
-//line :212:100000
+//line :212:130000
 			var result int
 			var result2 int
-			/*line :214:100000*/ switch {
-//line :215:100000
+			/*line :214:130000*/ switch {
+//line :215:130000
 			default:
 				/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-				/*line :30:90000*/ for hi := t2; lo < hi; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+				/*line :30:120000*/ for hi := t2; lo < hi; {
+					/*line :31:120000*/ if r.Halted() {
+						/*line :30:120000*/ r.Halt()
 					}
-					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:120000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[d-1-m]
-					/*line :32:90000*/ quernv1 := a_[m]
+					/*line :32:120000*/ quernv1 := a_[m]
 					/*line order.go:111*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 					result3 := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result3 {
+					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result3 {
 						hi = m
-//line :34:90000
+//line :34:120000
 					} else {
-						/*line :35:90000*/ lo = m + 1
+						/*line :35:120000*/ lo = m + 1
 					}
 				}
-				/*line :38:90000*/ result4 := lo
+				/*line :38:120000*/ result4 := lo
 				/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
 				j := d - i2
-				/*line :27:100000*/ if j >= len(b_) {
+				/*line :27:130000*/ if j >= len(b_) {
 					t13 := i2
 					t23 := j
 					result = t13
 					result2 = t23
 					break
 				}
-				/*line :31:100000*/ x := b_[j]
+				/*line :31:130000*/ x := b_[j]
 				t3 := i2
-				/*line :32:100000*/ sorted := a_[:t3]
+				/*line :32:130000*/ sorted := a_[:t3]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
 				lo2 := 0
-				/*line :46:90000*/ for hi2 := t14; lo2 < hi2; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:120000*/ for hi2 := t14; lo2 < hi2; {
+					/*line :47:120000*/ if r.Halted() {
+						/*line :46:120000*/ r.Halt()
 					}
-					/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+					/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv02 := sorted[m2]
 					/*line order.go:111*/ t15 := quernv02
 					t24 := x
 					/*line order.go:111*/ result02 := orderedIntegers[T](t15, t24, quernbound0)
 					result5 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result5 {
+					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result5 {
 						lo2 = m2 + 1
-//line :50:90000
+//line :50:120000
 					} else {
-						/*line :51:90000*/ hi2 = m2
+						/*line :51:120000*/ hi2 = m2
 					}
 				}
-				/*line :54:90000*/ result6 := lo2
+				/*line :54:120000*/ result6 := lo2
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
 				t5 := j
-				/*line :32:100000*/ sorted2 := b_[:t5]
+				/*line :32:130000*/ sorted2 := b_[:t5]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
 				lo3 := 0
-				/*line :46:90000*/ for hi3 := t16; lo3 < hi3; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:120000*/ for hi3 := t16; lo3 < hi3; {
+					/*line :47:120000*/ if r.Halted() {
+						/*line :46:120000*/ r.Halt()
 					}
-					/*line :47:90000*/ m3 := int(uint(lo3+hi3) / 2)
+					/*line :47:120000*/ m3 := int(uint(lo3+hi3) / 2)
 					quernv03 := sorted2[m3]
 					/*line order.go:111*/ t17 := quernv03
 					t25 := x
 					/*line order.go:111*/ result03 := orderedIntegers[T](t17, t25, quernbound0)
 					result7 := result03
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result7 {
+					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result7 {
 						lo3 = m3 + 1
-//line :50:90000
+//line :50:120000
 					} else {
-						/*line :51:90000*/ hi3 = m3
+						/*line :51:120000*/ hi3 = m3
 					}
 				}
-				/*line :54:90000*/ result8 := lo3
+				/*line :54:120000*/ result8 := lo3
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
 				firstA := t4
 				firstB := t6
-				/*line :33:100000*/ equal := i2 - firstA + j - firstB
+				/*line :33:130000*/ equal := i2 - firstA + j - firstB
 				fromA := min((equal+1)/2, i2-firstA)
 				fromB := equal - fromA
 				t7 := firstB
 				t8 := min(firstB+fromB+1, len(b_))
-				/*line :36:100000*/ sorted3 := b_[t7:t8]
+				/*line :36:130000*/ sorted3 := b_[t7:t8]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
 				lo4 := 0
-				/*line :62:90000*/ for hi4 := t18; lo4 < hi4; {
-					/*line :63:90000*/ if r.Halted() {
-						/*line :62:90000*/ r.Halt()
+				/*line :62:120000*/ for hi4 := t18; lo4 < hi4; {
+					/*line :63:120000*/ if r.Halted() {
+						/*line :62:120000*/ r.Halt()
 					}
-					/*line :63:90000*/ m4 := int(uint(lo4+hi4) / 2)
+					/*line :63:120000*/ m4 := int(uint(lo4+hi4) / 2)
 					quernv12 := sorted3[m4]
 					/*line order.go:111*/ t19 := x
 					t26 := quernv12
 					/*line order.go:111*/ result04 := orderedIntegers[T](t19, t26, quernbound0)
 					result9 := result04
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result9 {
+					/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result9 {
 						hi4 = m4
-//line :66:90000
+//line :66:120000
 					} else {
-						/*line :67:90000*/ lo4 = m4 + 1
+						/*line :67:120000*/ lo4 = m4 + 1
 					}
 				}
-				/*line :70:90000*/ result10 := lo4
+				/*line :70:120000*/ result10 := lo4
 				/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-				/*line :37:100000*/ if fromB > most {
+				/*line :37:130000*/ if fromB > most {
 					fromB = most
 					fromA = equal - most
 				}
-				/*line :41:100000*/ if fromA == fromB+1 && most > fromB {
+				/*line :41:130000*/ if fromA == fromB+1 && most > fromB {
 					fromB++
 				}
-				/*line :44:100000*/ t9 := firstA + fromA
+				/*line :44:130000*/ t9 := firstA + fromA
 				t10 := firstB + fromB
 				result = t9
 				result2 = t10
 			}
-			/*line :212:100000*/ i3 := result
+			/*line :212:130000*/ i3 := result
 			j2 := result2
-			/*line :213:100000*/ d2 := min((p+1)*part, len(a_)+len(b_))
+			/*line :213:130000*/ d2 := min((p+1)*part, len(a_)+len(b_))
 			var result11 int
 			var result12 int
-			/*line :216:100000*/ switch {
-//line :217:100000
+			/*line :216:130000*/ switch {
+//line :217:130000
 			default:
 				/*line quern.dev/algo/internal/template/merge.go:29*/ t110 := max(d2-len(b_), 0)
 				t27 := min(d2, len(a_))
 				lo5 := t110
-				/*line :30:90000*/ for hi5 := t27; lo5 < hi5; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+				/*line :30:120000*/ for hi5 := t27; lo5 < hi5; {
+					/*line :31:120000*/ if r.Halted() {
+						/*line :30:120000*/ r.Halt()
 					}
-					/*line :31:90000*/ m5 := int(uint(lo5+hi5) / 2)
+					/*line :31:120000*/ m5 := int(uint(lo5+hi5) / 2)
 					quernv04 := b_[d2-1-m5]
-					/*line :32:90000*/ quernv13 := a_[m5]
+					/*line :32:120000*/ quernv13 := a_[m5]
 					/*line order.go:111*/ t111 := quernv04
 					t28 := quernv13
 					/*line order.go:111*/ result05 := orderedIntegers[T](t111, t28, quernbound0)
 					result13 := result05
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result13 {
+					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result13 {
 						hi5 = m5
-//line :34:90000
+//line :34:120000
 					} else {
-						/*line :35:90000*/ lo5 = m5 + 1
+						/*line :35:120000*/ lo5 = m5 + 1
 					}
 				}
-				/*line :38:90000*/ result14 := lo5
+				/*line :38:120000*/ result14 := lo5
 				/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
 				j3 := d2 - i4
-				/*line :27:100000*/ if j3 >= len(b_) {
+				/*line :27:130000*/ if j3 >= len(b_) {
 					t112 := i4
 					t29 := j3
 					result11 = t112
 					result12 = t29
 					break
 				}
-				/*line :31:100000*/ x2 := b_[j3]
+				/*line :31:130000*/ x2 := b_[j3]
 				t32 := i4
-				/*line :32:100000*/ sorted4 := a_[:t32]
+				/*line :32:130000*/ sorted4 := a_[:t32]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
 				lo6 := 0
-				/*line :46:90000*/ for hi6 := t113; lo6 < hi6; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:120000*/ for hi6 := t113; lo6 < hi6; {
+					/*line :47:120000*/ if r.Halted() {
+						/*line :46:120000*/ r.Halt()
 					}
-					/*line :47:90000*/ m6 := int(uint(lo6+hi6) / 2)
+					/*line :47:120000*/ m6 := int(uint(lo6+hi6) / 2)
 					quernv05 := sorted4[m6]
 					/*line order.go:111*/ t114 := quernv05
 					t210 := x2
 					/*line order.go:111*/ result06 := orderedIntegers[T](t114, t210, quernbound0)
 					result15 := result06
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result15 {
+					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result15 {
 						lo6 = m6 + 1
-//line :50:90000
+//line :50:120000
 					} else {
-						/*line :51:90000*/ hi6 = m6
+						/*line :51:120000*/ hi6 = m6
 					}
 				}
-				/*line :54:90000*/ result16 := lo6
+				/*line :54:120000*/ result16 := lo6
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
 				t52 := j3
-				/*line :32:100000*/ sorted5 := b_[:t52]
+				/*line :32:130000*/ sorted5 := b_[:t52]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
 				lo7 := 0
-				/*line :46:90000*/ for hi7 := t115; lo7 < hi7; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:120000*/ for hi7 := t115; lo7 < hi7; {
+					/*line :47:120000*/ if r.Halted() {
+						/*line :46:120000*/ r.Halt()
 					}
-					/*line :47:90000*/ m7 := int(uint(lo7+hi7) / 2)
+					/*line :47:120000*/ m7 := int(uint(lo7+hi7) / 2)
 					quernv06 := sorted5[m7]
 					/*line order.go:111*/ t116 := quernv06
 					t211 := x2
 					/*line order.go:111*/ result07 := orderedIntegers[T](t116, t211, quernbound0)
 					result17 := result07
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result17 {
+					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result17 {
 						lo7 = m7 + 1
-//line :50:90000
+//line :50:120000
 					} else {
-						/*line :51:90000*/ hi7 = m7
+						/*line :51:120000*/ hi7 = m7
 					}
 				}
-				/*line :54:90000*/ result18 := lo7
+				/*line :54:120000*/ result18 := lo7
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
 				firstA2 := t42
 				firstB2 := t62
-				/*line :33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
+				/*line :33:130000*/ equal2 := i4 - firstA2 + j3 - firstB2
 				fromA2 := min((equal2+1)/2, i4-firstA2)
 				fromB2 := equal2 - fromA2
 				t72 := firstB2
 				t82 := min(firstB2+fromB2+1, len(b_))
-				/*line :36:100000*/ sorted6 := b_[t72:t82]
+				/*line :36:130000*/ sorted6 := b_[t72:t82]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
 				lo8 := 0
-				/*line :62:90000*/ for hi8 := t117; lo8 < hi8; {
-					/*line :63:90000*/ if r.Halted() {
-						/*line :62:90000*/ r.Halt()
+				/*line :62:120000*/ for hi8 := t117; lo8 < hi8; {
+					/*line :63:120000*/ if r.Halted() {
+						/*line :62:120000*/ r.Halt()
 					}
-					/*line :63:90000*/ m8 := int(uint(lo8+hi8) / 2)
+					/*line :63:120000*/ m8 := int(uint(lo8+hi8) / 2)
 					quernv14 := sorted6[m8]
 					/*line order.go:111*/ t118 := x2
 					t212 := quernv14
 					/*line order.go:111*/ result08 := orderedIntegers[T](t118, t212, quernbound0)
 					result19 := result08
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result19 {
+					/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result19 {
 						hi8 = m8
-//line :66:90000
+//line :66:120000
 					} else {
-						/*line :67:90000*/ lo8 = m8 + 1
+						/*line :67:120000*/ lo8 = m8 + 1
 					}
 				}
-				/*line :70:90000*/ result20 := lo8
+				/*line :70:120000*/ result20 := lo8
 				/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-				/*line :37:100000*/ if fromB2 > most2 {
+				/*line :37:130000*/ if fromB2 > most2 {
 					fromB2 = most2
 					fromA2 = equal2 - most2
 				}
-				/*line :41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+				/*line :41:130000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
 					fromB2++
 				}
-				/*line :44:100000*/ t92 := firstA2 + fromA2
+				/*line :44:130000*/ t92 := firstA2 + fromA2
 				t102 := firstB2 + fromB2
 				result11 = t92
 				result12 = t102
 			}
-			/*line :213:100000*/ endA := result11
+			/*line :213:130000*/ endA := result11
 			endB := result12
-			/*line :214:100000*/ n2 := 0
-			/*line :215:100000*/ if launch == 2 {
+			/*line :214:130000*/ n2 := 0
+			/*line :215:130000*/ if launch == 2 {
 				n2 = sums[p]
 			}
-			/*line :218:100000*/ for i3 < endA && j2 < endB {
-				/*line :219:100000*/ if r.Halted() {
-					/*line :218:100000*/ r.Halt()
+			/*line :218:130000*/ for i3 < endA && j2 < endB {
+				/*line :219:130000*/ if r.Halted() {
+					/*line :218:130000*/ r.Halt()
 				}
-				/*line :219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-				/*line :220:100000*/ for i5 := 0; i5 < t119; i5++ {
-					/*line :220:100000*/ t213 := a_[i3]
-					/*line :220:100000*/ t33 := b_[j2]
+				/*line :219:130000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+				/*line :220:130000*/ for i5 := 0; i5 < t119; i5++ {
+					/*line :220:130000*/ t213 := a_[i3]
+					/*line :220:130000*/ t33 := b_[j2]
 					x3 := t213
 					y := t33
-					/*line :221:100000*/ y2 := y
-					/*line :50:100000*/ t214 := endB2
-					/*line :51:100000*/ if !t214 {
+					/*line :221:130000*/ y2 := y
+					/*line :50:130000*/ t214 := endB2
+					/*line :51:130000*/ if !t214 {
 						t120 := !endA2
-						/*line :53:100000*/ if t120 {
+						/*line :53:130000*/ if t120 {
 							/*line order.go:111*/ t121 := y2
 							t215 := x3
 							/*line order.go:111*/ result09 := orderedIntegers[T](t121, t215, quernbound0)
 							result21 := result09
 							/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 						}
-						/*line :52:100000*/ t214 = t120
+						/*line :52:130000*/ t214 = t120
 					}
-					/*line :54:100000*/ fromA3 := t214
-					/*line :51:100000*/ t43 := endA2
-					/*line :52:100000*/ if !t43 {
+					/*line :54:130000*/ fromA3 := t214
+					/*line :51:130000*/ t43 := endA2
+					/*line :52:130000*/ if !t43 {
 						t34 := !endB2
-						/*line :54:100000*/ if t34 {
+						/*line :54:130000*/ if t34 {
 							/*line order.go:111*/ t122 := x3
 							t216 := y2
 							/*line order.go:111*/ result010 := orderedIntegers[T](t122, t216, quernbound0)
 							result22 := result010
 							/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 						}
-						/*line :53:100000*/ t43 = t34
+						/*line :53:130000*/ t43 = t34
 					}
-					/*line :55:100000*/ fromB3 := t43
-//line :52:100000
+					/*line :55:130000*/ fromB3 := t43
+//line :52:130000
 					var set uint32 = 1
-					/*line :53:100000*/ if fromB3 {
+					/*line :53:130000*/ if fromB3 {
 						set = 2
-						/*line :55:100000*/ if fromA3 {
+						/*line :55:130000*/ if fromA3 {
 							set = 4
 						}
 					}
-					/*line :59:100000*/ t53 := fromA3
+					/*line :59:130000*/ t53 := fromA3
 					t63 := fromB3
 					t73 := operation&set != 0
 					fromA3 = t53
 					fromB3 = t63
 					keep := t73
-					/*line :221:100000*/ fromA4 := fromA3
+					/*line :221:130000*/ fromA4 := fromA3
 					fromB4 := fromB3
 					keep2 := keep
-					/*line :222:100000*/ if fromA4 {
+					/*line :222:130000*/ if fromA4 {
 						i3++
 						y = x3
 					}
-					/*line :226:100000*/ if fromB4 {
+					/*line :226:130000*/ if fromB4 {
 						j2++
 					}
-					/*line :229:100000*/ if keep2 {
-						/*line :230:100000*/ if launch == 2 {
+					/*line :229:130000*/ if keep2 {
+						/*line :230:130000*/ if launch == 2 {
 							out[n2] = y
 						}
-						/*line :233:100000*/ n2++
+						/*line :233:130000*/ n2++
 					}
 				}
 			}
-			/*line :237:100000*/ if operation&1 != 0 {
-				/*line :238:100000*/ for ; i3 < endA; i3++ {
-					/*line :239:100000*/ if r.Halted() {
-						/*line :238:100000*/ r.Halt()
+			/*line :237:130000*/ if operation&1 != 0 {
+				/*line :238:130000*/ for ; i3 < endA; i3++ {
+					/*line :239:130000*/ if r.Halted() {
+						/*line :238:130000*/ r.Halt()
 					}
-					/*line :239:100000*/ if launch == 2 {
+					/*line :239:130000*/ if launch == 2 {
 						out[n2] = a_[i3]
 					}
-					/*line :242:100000*/ n2++
+					/*line :242:130000*/ n2++
 				}
 			}
-			/*line :245:100000*/ if operation&2 != 0 {
-				/*line :246:100000*/ for ; j2 < endB; j2++ {
-					/*line :247:100000*/ if r.Halted() {
-						/*line :246:100000*/ r.Halt()
+			/*line :245:130000*/ if operation&2 != 0 {
+				/*line :246:130000*/ for ; j2 < endB; j2++ {
+					/*line :247:130000*/ if r.Halted() {
+						/*line :246:130000*/ r.Halt()
 					}
-					/*line :247:100000*/ if launch == 2 {
+					/*line :247:130000*/ if launch == 2 {
 						out[n2] = b_[j2]
 					}
-					/*line :250:100000*/ n2++
+					/*line :250:130000*/ n2++
 				}
 			}
-			/*line :253:100000*/ if launch == 0 {
+			/*line :253:130000*/ if launch == 0 {
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:15289:1*/
+	} /*line quern_gen.go:16446:1*/
 }
 
 func quernHostOrderedFloatsExtremeParts[T float32 | float64](r *host.Run) {
@@ -15327,44 +16484,44 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 		at2 := stride + last
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/extremes.go:213:80000*/ if first >= len(in) {
+			/*line quern.dev/algo/internal/template/extremes.go:213:110000*/ if first >= len(in) {
 				break
 			}
-//line :216:80000
+//line :216:110000
 			var lo2 struct {
 				V  T
 				At int
 			}
-//line :220:80000
+//line :220:110000
 			var hi2 struct {
 				V  T
 				At int
 			}
-			/*line :224:80000*/ switch {
-//line :225:80000
+			/*line :224:110000*/ switch {
+//line :225:110000
 			default:
-				/*line :32:80000*/ p2 := min(first, last-1)
-				/*line :33:80000*/ if len(at) > 0 {
-					/*line :34:80000*/ lo2 = struct {
+				/*line :32:110000*/ p2 := min(first, last-1)
+				/*line :33:110000*/ if len(at) > 0 {
+					/*line :34:110000*/ lo2 = struct {
 						V  T
 						At int
 					}{V: in[p2], At: at[p2]}
-					/*line :38:80000*/ hi2 = lo2
-					/*line :39:80000*/ for i := first; i < last; i += stride {
-						/*line :40:80000*/ e := struct {
+					/*line :38:110000*/ hi2 = lo2
+					/*line :39:110000*/ for i := first; i < last; i += stride {
+						/*line :40:110000*/ e := struct {
 							V  T
 							At int
 						}{V: in[i], At: at[i]}
-						/*line :44:80000*/ a := lo2
-//line :45:80000
+						/*line :44:110000*/ a := lo2
+//line :45:110000
 						var result struct {
 							V  T
 							At int
 						}
-						/*line :49:80000*/ switch {
-//line :50:80000
+						/*line :49:110000*/ switch {
+//line :50:110000
 						default:
-							/*line :13:80000*/ quernv0 := e.V
+							/*line :13:110000*/ quernv0 := e.V
 							quernv1 := a.V
 							/*line order.go:123*/ t1 := quernv0
 							t2 := quernv1
@@ -15373,7 +16530,7 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 							/*line quern.dev/algo/internal/template/extremes.go:13*/ t22 := result2
 							if !t22 {
 								t12 := e.At < a.At
-								/*line :16:80000*/ if t12 {
+								/*line :16:110000*/ if t12 {
 									quernv02 := a.V
 									quernv12 := e.V
 									/*line order.go:123*/ t13 := quernv02
@@ -15382,34 +16539,34 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 									result3 := result02
 									/*line quern.dev/algo/internal/template/extremes.go:13*/ t12 = !result3
 								}
-								/*line :15:80000*/ t22 = t12
+								/*line :15:110000*/ t22 = t12
 							}
-							/*line :17:80000*/ if t22 {
-								/*line :14:80000*/ result = e
+							/*line :17:110000*/ if t22 {
+								/*line :14:110000*/ result = e
 								break
 							}
-							/*line :16:80000*/ result = a
+							/*line :16:110000*/ result = a
 						}
-						/*line :38:80000*/ t14 := result
+						/*line :38:110000*/ t14 := result
 						a2 := hi2
-//line :40:80000
+//line :40:110000
 						var result4 struct {
 							V  T
 							At int
 						}
-						/*line :44:80000*/ switch {
-//line :45:80000
+						/*line :44:110000*/ switch {
+//line :45:110000
 						default:
-							/*line :21:80000*/ quernv03 := a2.V
+							/*line :21:110000*/ quernv03 := a2.V
 							quernv13 := e.V
 							/*line order.go:123*/ t15 := quernv03
 							t24 := quernv13
 							/*line order.go:123*/ result03 := orderedFloats[T](t15, t24, quernbound0)
 							result5 := result03
 							/*line quern.dev/algo/internal/template/extremes.go:21*/ t25 := result5
-							/*line :22:80000*/ if !t25 {
+							/*line :22:110000*/ if !t25 {
 								t16 := e.At < a2.At
-								/*line :24:80000*/ if t16 {
+								/*line :24:110000*/ if t16 {
 									quernv04 := e.V
 									quernv14 := a2.V
 									/*line order.go:123*/ t17 := quernv04
@@ -15418,97 +16575,676 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 									result6 := result04
 									/*line quern.dev/algo/internal/template/extremes.go:21*/ t16 = !result6
 								}
-								t25 = t16
+								/*line :23:110000*/ t25 = t16
 							}
-							if t25 {
-								/*line :22:80000*/ result4 = e
+							/*line :25:110000*/ if t25 {
+								/*line :22:110000*/ result4 = e
 								break
 							}
-							/*line :24:80000*/ result4 = a2
+							/*line :24:110000*/ result4 = a2
 						}
-						/*line :38:80000*/ t27 := result4
+						/*line :38:110000*/ t27 := result4
 						lo2 = t14
 						hi2 = t27
 					}
-					/*line :40:80000*/ t3 := lo2
+					/*line :40:110000*/ t3 := lo2
 					t4 := hi2
 					lo2 = t3
 					hi2 = t4
 					break
 				}
-				/*line :42:80000*/ lo2 = struct {
+				/*line :42:110000*/ lo2 = struct {
 					V  T
 					At int
 				}{V: in[p2], At: p2}
-				/*line :46:80000*/ hi2 = lo2
-				/*line :47:80000*/ for from := first; from < last; from += size {
-					/*line :48:80000*/ if r.Halted() {
-						/*line :44:80000*/ r.Halt()
+				/*line :46:110000*/ hi2 = lo2
+				/*line :47:110000*/ for from := first; from < last; from += size {
+					/*line :48:110000*/ if r.Halted() {
+						/*line :44:110000*/ r.Halt()
 					}
-					/*line :45:80000*/ i2 := from
+					/*line :45:110000*/ i2 := from
 					t5 := min(host.Div(at2-from-1, stride), 4096)
-					/*line :47:80000*/ for i3 := 0; i3 < t5; i3++ {
-						/*line :47:80000*/ v := in[i2]
+					/*line :47:110000*/ for i3 := 0; i3 < t5; i3++ {
+						/*line :47:110000*/ v := in[i2]
 						quernv15 := lo2.V
 						/*line order.go:123*/ t18 := v
 						t28 := quernv15
 						/*line order.go:123*/ result05 := orderedFloats[T](t18, t28, quernbound0)
 						result7 := result05
-						/*line quern.dev/algo/internal/template/extremes.go:48:80000*/ if result7 {
-							/*line :49:80000*/ lo2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:48:110000*/ if result7 {
+							/*line :49:110000*/ lo2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :54:80000*/ quernv05 := hi2.V
+						/*line :54:110000*/ quernv05 := hi2.V
 						/*line order.go:123*/ t19 := quernv05
 						t29 := v
 						/*line order.go:123*/ result06 := orderedFloats[T](t19, t29, quernbound0)
 						result8 := result06
-						/*line quern.dev/algo/internal/template/extremes.go:51:80000*/ if result8 {
-							/*line :52:80000*/ hi2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:51:110000*/ if result8 {
+							/*line :52:110000*/ hi2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :57:80000*/ i2 += stride
+						/*line :57:110000*/ i2 += stride
 					}
 				}
-				/*line :60:80000*/ t6 := lo2
+				/*line :60:110000*/ t6 := lo2
 				t7 := hi2
 				lo2 = t6
 				hi2 = t7
 			}
-			/*line :216:80000*/ l := lo2
+			/*line :216:110000*/ l := lo2
 			h := hi2
-			/*line :217:80000*/ t110 := l
+			/*line :217:110000*/ t110 := l
 			t210 := h
-			/*line :186:80000*/ step := 1
-			/*line :187:80000*/ if lo >= 0 && hi >= 0 {
+			/*line :186:110000*/ step := 1
+			/*line :187:110000*/ if lo >= 0 && hi >= 0 {
 				step = 2
 			}
-			/*line :190:80000*/ t111 := t110
+			/*line :190:110000*/ t111 := t110
 			t211 := lo + step*p
-			/*line :196:80000*/ if value {
-				/*line :199:80000*/ if len(out) > 0 {
+			/*line :196:110000*/ if value {
+				/*line :199:110000*/ if len(out) > 0 {
 					out[t211] = t111.V
 				}
-				/*line :202:80000*/ if len(outAt) > 0 {
+				/*line :202:110000*/ if len(outAt) > 0 {
 					outAt[t211] = t111.At
 				}
 			}
-			/*line :191:80000*/ t62 := t210
+			/*line :191:110000*/ t62 := t210
 			t72 := hi + step*p
-			/*line :196:80000*/ if value2 {
-				/*line :199:80000*/ if len(out) > 0 {
+			/*line :196:110000*/ if value2 {
+				/*line :199:110000*/ if len(out) > 0 {
 					out[t72] = t62.V
 				}
-				/*line :202:80000*/ if len(outAt) > 0 {
+				/*line :202:110000*/ if len(outAt) > 0 {
 					outAt[t72] = t62.At
 				}
 			}
 		}
-	} /*line quern_gen.go:15511:1*/
+	} /*line quern_gen.go:16668:1*/
+}
+
+func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
+	quernbound0 := host.Value[uint32](r, 0)
+	n := host.Value[int](r, 1)
+	inner := host.Value[int](r, 2)
+	parts := host.Value[int](r, 3)
+	part := host.Value[int](r, 4)
+	group := host.Value[int](r, 5)
+	most := host.Value[bool](r, 6)
+	ends := host.Slice[int32](r, 7)
+	in := host.Slice[T](r, 8)
+	at := host.Slice[int](r, 9)
+	out := host.Slice[int](r, 10)
+	var count int
+	l := struct {
+		N     int
+		Inner int
+		Parts int
+		Part  int
+		Group int
+	}{N: n, Inner: inner, Parts: parts, Part: part, Group: group}
+	var t2 int
+	ps := host.Scratch[struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	}](r, 0, r.BlockDim.Count())
+	vs := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 1, r.BlockDim.Count())
+	t22 := l.Inner
+	c := int(1)
+	var group2 int
+	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
+	vs2 := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 3, r.BlockDim.Count())
+	results := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 4, r.BlockDim.Count())
+	var d int
+	var t24 int
+	t3s := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 5, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 6, r.BlockDim.Count())
+	givens := host.Scratch[T](r, 9, r.BlockDim.Count())
+	shuffleDowns2 := host.Scratch[T](r, 7, r.BlockDim.Count())
+	givens2 := host.Scratch[int](r, 10, r.BlockDim.Count())
+	shuffleDowns3 := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t11 int
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		r.ThreadIdx = kernel.Dim3{}
+		/*line quern.dev/algo/internal/template/lines.go:60*/ count = host.Div(len(out), l.Parts)
+		t2 = count
+		start := t2 * l.Parts
+		/*line :63:30000*/ for threadZ := range 1 {
+			/*line :64:30000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 256
+				quernRow1OrderedFloatsExtremeLines[T](r, ps, first, vs, base, l, start, t2, ends, t22, c, at, part, in, most, quernbound0)
+			}
+		}
+		/*line :70:30000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line :47:30000*/ group2 = c << l.Group
+		/*line :48:30000*/ for threadZ := range 1 {
+			/*line :49:30000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow2OrderedFloatsExtremeLines[T](r, ps, first2, vs, counts, vs2, c, l)
+			}
+		}
+		/*line :55:30000*/ switch {
+//line :56:30000
+		default:
+			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group2 == 1 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						first3 := (threadZ*1 + threadY) * 256
+						quernRow3OrderedFloatsExtremeLines[T](r, vs2, first3, results)
+					}
+				}
+				break
+			}
+			/*line :203:10000*/ d = 1
+			/*line :204:10000*/ for ; d < 32; d *= 2 {
+				/*line :205:10000*/ if r.Halted() {
+					/*line :203:10000*/ r.Halt()
+				}
+				/*line :204:10000*/ t24 = d
+				/*line :205:10000*/ for threadZ := range 1 {
+					/*line :206:10000*/ for threadY := range 1 {
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow4OrderedFloatsExtremeLines[T](r, vs2, first4, t3s, shuffleDowns, givens)
+					}
+				}
+				/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t24)
+				/*line :212:10000*/ for threadZ := range 1 {
+					/*line :213:10000*/ for threadY := range 1 {
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow5OrderedFloatsExtremeLines[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
+					}
+				}
+				/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t24)
+				start2 := 2*d - 1
+				/*line :220:10000*/ for threadZ := range 1 {
+					/*line :221:10000*/ for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first6 := (threadZ*1 + threadY) * 256
+						quernRow6OrderedFloatsExtremeLines[T](r, counts, first6, vs2, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
+					}
+				}
+			}
+			/*line :228:10000*/ for threadZ := range 1 {
+				/*line :229:10000*/ for threadY := range 1 {
+					first7 := (threadZ*1 + threadY) * 256
+					quernRow7OrderedFloatsExtremeLines[T](r, vs2, first7, results)
+				}
+			}
+		}
+		/*line quern.dev/algo/internal/template/lines.go:84:30000*/ t11 = count
+		start3 := t11 * l.Parts
+		/*line :86:30000*/ for threadZ := range 1 {
+			/*line :87:30000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first8 := (threadZ*1 + threadY) * 256
+				quernRow8OrderedFloatsExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
+			}
+		}
+	} /*line quern_gen.go:16811:1*/
+}
+
+//go:noinline
+func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first int, vs []struct {
+	V  T
+	At int
+}, base int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, start int, t2 int, ends []int32, t22 int, c int, at []int, part int, in []T, most bool, quernbound0 uint32) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first:])
+	vRow := (*[256]struct {
+		V  T
+		At int
+	})(vs[first:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}{}
+		of := (base + threadX) >> l.Group
+		var p2 struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}
+		/*line :20:30000*/ if of >= start {
+			p2 = p
+//line :22:30000
+		} else {
+			/*line :23:30000*/ p.Part = host.Div(of, t2)
+			p.Line = of - p.Part*t2
+			p.Stride = 1
+			n2 := l.N
+			/*line :27:30000*/ if len(ends) > 0 {
+				p.First = int(ends[p.Line])
+				n2 = int(ends[p.Line+1]) - p.First
+//line :30:30000
+			} else {
+				/*line :31:30000*/ plane := host.Div(p.Line, l.Inner)
+				t1 := plane*l.N*l.Inner + p.Line - plane*l.Inner
+				p.First = t1
+				p.Stride = t22
+			}
+			/*line :34:30000*/ p.From = min(p.Part*l.Part, n2)
+			p.To = min(p.From+l.Part, n2)
+			p2 = p
+		}
+//line :61:30000
+		*p3 = p2
+		lane := threadX & 31 & (c<<l.Group - 1)
+		/*line :63:30000*/ best := struct {
+			V  T
+			At int
+		}{At: -1}
+		/*line :67:30000*/ for i := p3.From + lane; i < p3.To; i += c << l.Group {
+			/*line :68:30000*/ if r.Halted() {
+				/*line :64:30000*/ r.Halt()
+			}
+			/*line :65:30000*/ k := i
+			/*line :66:30000*/ if len(at) > 0 {
+				k = at[p3.Line*part+i]
+			}
+			/*line :69:30000*/ v := in[p3.First+k*p3.Stride]
+			t5 := v
+			t6 := best.V
+			a := t5
+			b := t6
+			/*line :71:30000*/ if most {
+				t7 := best.V
+				t8 := v
+				a = t7
+				b = t8
+			}
+			/*line :74:30000*/ t9 := best.At < 0
+			/*line :75:30000*/ if !t9 {
+				quernv0 := a
+				quernv1 := b
+				/*line order.go:123*/ t12 := quernv0
+				t23 := quernv1
+				/*line order.go:123*/ result0 := orderedFloats[T](t12, t23, quernbound0)
+				result := result0
+				/*line quern.dev/algo/internal/template/lines.go:74*/ t9 = result
+			}
+			/*line :76:30000*/ if t9 {
+				/*line :75:30000*/ best = struct {
+					V  T
+					At int
+				}{V: v, At: k}
+			}
+		}
+		/*line :83:30000*/ v2 := best
+		vRow[threadX] = v2
+	} /*line quern_gen.go:16931:1*/
+}
+
+//go:noinline
+func quernRow2OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first2 int, vs []struct {
+	V  T
+	At int
+}, counts []int, vs2 []struct {
+	V  T
+	At int
+}, c int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first2:])
+	vRow := (*[256]struct {
+		V  T
+		At int
+	})(vs[first2:])
+	countRow := (*[256]int)(counts[first2:])
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first2:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		v2 := vRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:47*/ count2 := min(p3.To-p3.From, c<<l.Group)
+		v3 := v2
+		countRow[threadX] = count2
+		vRow2[threadX] = v3
+	} /*line quern_gen.go:16980:1*/
+}
+
+//go:noinline
+func quernRow3OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []struct {
+	V  T
+	At int
+}, first3 int, results []struct {
+	V  T
+	At int
+}) {
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first3:])
+	resultRow := (*[256]struct {
+		V  T
+		At int
+	})(results[first3:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:16999:1*/
+}
+
+//go:noinline
+func quernRow4OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []struct {
+	V  T
+	At int
+}, first4 int, t3s []struct {
+	V  T
+	At int
+}, shuffleDowns []struct {
+	V  T
+	At int
+}, givens []T) {
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first4:])
+	t3Row := (*[256]struct {
+		V  T
+		At int
+	})(t3s[first4:])
+	shuffleDownRow := (*[256]struct {
+		V  T
+		At int
+	})(shuffleDowns[first4:])
+	givenRow := (*[256]T)(givens[first4:])
+	for threadX := range 256 {
+		v3 := vRow2[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ t13 := v3
+		t3 := t13
+		shuffleDown := struct {
+			V  T
+			At int
+		}{}
+		given := t3.V
+		t3Row[threadX] = t3
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow[threadX] = given
+	} /*line quern_gen.go:17038:1*/
+}
+
+//go:noinline
+func quernRow5OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, t3s []struct {
+	V  T
+	At int
+}, first5 int, shuffleDowns []struct {
+	V  T
+	At int
+}, shuffleDowns2 []T, givens2 []int) {
+	t3Row := (*[256]struct {
+		V  T
+		At int
+	})(t3s[first5:])
+	shuffleDownRow := (*[256]struct {
+		V  T
+		At int
+	})(shuffleDowns[first5:])
+	shuffleDownRow2 := (*[256]T)(shuffleDowns2[first5:])
+	givenRow2 := (*[256]int)(givens2[first5:])
+	for threadX := range 256 {
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		shuffleDown2 := shuffleDownRow2[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.V = shuffleDown2
+		given2 := t3.At
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow2[threadX] = given2
+	} /*line quern_gen.go:17067:1*/
+}
+
+//go:noinline
+func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts []int, first6 int, vs2 []struct {
+	V  T
+	At int
+}, shuffleDowns []struct {
+	V  T
+	At int
+}, shuffleDowns3 []int, d int, group2 int, start2 int, most bool, quernbound0 uint32) {
+	countRow := (*[256]int)(counts[first6:])
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first6:])
+	shuffleDownRow := (*[256]struct {
+		V  T
+		At int
+	})(shuffleDowns[first6:])
+	shuffleDownRow3 := (*[256]int)(shuffleDowns3[first6:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		count2 := countRow[threadX]
+		v3 := vRow2[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		shuffleDown3 := shuffleDownRow3[threadX]
+		lane2 := threadX & 31 & (group2 - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.At = shuffleDown3
+		other := shuffleDown
+		/*line :205:10000*/ if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
+			a2 := v3
+//line :207:10000
+			var result2 struct {
+				V  T
+				At int
+			}
+			/*line :211:10000*/ switch {
+//line :212:10000
+			default:
+				/*line quern.dev/algo/internal/template/lines.go:79:30000*/ if most {
+//line :80:30000
+					var result3 struct {
+						V  T
+						At int
+					}
+					/*line :84:30000*/ switch {
+//line :85:30000
+					default:
+						/*line quern.dev/algo/internal/template/extremes.go:21*/ quernv02 := a2.V
+						quernv12 := other.V
+						/*line order.go:123*/ t14 := quernv02
+						t25 := quernv12
+						/*line order.go:123*/ result02 := orderedFloats[T](t14, t25, quernbound0)
+						result4 := result02
+						/*line quern.dev/algo/internal/template/extremes.go:21*/ t26 := result4
+						/*line :22:110000*/ if !t26 {
+							t15 := other.At < a2.At
+							/*line :24:110000*/ if t15 {
+								quernv03 := other.V
+								quernv13 := a2.V
+								/*line order.go:123*/ t16 := quernv03
+								t27 := quernv13
+								/*line order.go:123*/ result03 := orderedFloats[T](t16, t27, quernbound0)
+								result5 := result03
+								/*line quern.dev/algo/internal/template/extremes.go:21*/ t15 = !result5
+							}
+							/*line :23:110000*/ t26 = t15
+						}
+						/*line :25:110000*/ if t26 {
+							/*line :22:110000*/ result3 = other
+							break
+						}
+						/*line :24:110000*/ result3 = a2
+					}
+					/*line quern.dev/algo/internal/template/lines.go:80:30000*/ result2 = result3
+					break
+				}
+//line :83:30000
+				var result6 struct {
+					V  T
+					At int
+				}
+				/*line :87:30000*/ switch {
+//line :88:30000
+				default:
+					/*line quern.dev/algo/internal/template/extremes.go:13:110000*/ quernv04 := other.V
+					quernv14 := a2.V
+					/*line order.go:123*/ t17 := quernv04
+					t28 := quernv14
+					/*line order.go:123*/ result04 := orderedFloats[T](t17, t28, quernbound0)
+					result7 := result04
+					/*line quern.dev/algo/internal/template/extremes.go:13*/ t29 := result7
+					if !t29 {
+						t18 := other.At < a2.At
+						/*line :16:110000*/ if t18 {
+							quernv05 := a2.V
+							quernv15 := other.V
+							/*line order.go:123*/ t19 := quernv05
+							t210 := quernv15
+							/*line order.go:123*/ result05 := orderedFloats[T](t19, t210, quernbound0)
+							result8 := result05
+							/*line quern.dev/algo/internal/template/extremes.go:13*/ t18 = !result8
+						}
+						/*line :15:110000*/ t29 = t18
+					}
+					/*line :17:110000*/ if t29 {
+						/*line :14:110000*/ result6 = other
+						break
+					}
+					/*line :16:110000*/ result6 = a2
+				}
+				/*line quern.dev/algo/internal/template/lines.go:82:30000*/ result2 = result6
+			}
+			/*line quern.dev/algo/internal/template/reduce.go:206*/ v3 = result2
+		}
+		vRow2[threadX] = v3
+		shuffleDownRow[threadX] = shuffleDown
+	} /*line quern_gen.go:17185:1*/
+}
+
+//go:noinline
+func quernRow7OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []struct {
+	V  T
+	At int
+}, first7 int, results []struct {
+	V  T
+	At int
+}) {
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first7:])
+	resultRow := (*[256]struct {
+		V  T
+		At int
+	})(results[first7:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:17204:1*/
+}
+
+//go:noinline
+func quernRow8OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first8 int, results []struct {
+	V  T
+	At int
+}, c int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, base int, start3 int, out []int) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first8:])
+	resultRow := (*[256]struct {
+		V  T
+		At int
+	})(results[first8:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		result10 := resultRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:47*/ result9 := result10
+		/*line :78:30000*/ best2 := result9
+		/*line :41:30000*/ result06 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < start3
+		/*line :84:30000*/ if result06 {
+			out[p3.Line*l.Parts+p3.Part] = best2.At
+		}
+	} /*line quern_gen.go:17247:1*/
 }
 
 func quernHostOrderedFloatsSortParts[T float32 | float64](r *host.Run) {
@@ -15542,139 +17278,139 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 		/*line quern.dev/algo/internal/template/merge.go:337*/ swapped2 := swapped
 		switch {
 		default:
-			/*line :356:90000*/ if base >= len(a_) {
+			/*line :356:120000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:90000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:90000*/ if r.Halted() {
-					/*line :360:90000*/ r.Halt()
+			/*line :360:120000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:120000*/ if r.Halted() {
+					/*line :360:120000*/ r.Halt()
 				}
-				/*line :361:90000*/ swapped2 = !swapped2
+				/*line :361:120000*/ swapped2 = !swapped2
 			}
-			/*line :363:90000*/ for first := base; first < last; first += 16 {
-				/*line :364:90000*/ if r.Halted() {
-					/*line :363:90000*/ r.Halt()
+			/*line :363:120000*/ for first := base; first < last; first += 16 {
+				/*line :364:120000*/ if r.Halted() {
+					/*line :363:120000*/ r.Halt()
 				}
-				/*line :364:90000*/ end := min(first+16, last)
-				/*line :365:90000*/ if swapped2 {
+				/*line :364:120000*/ end := min(first+16, last)
+				/*line :365:120000*/ if swapped2 {
 					first2 := first
-					/*line :389:90000*/ from := [16]int32{}
+					/*line :389:120000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:90000*/ t3 := a_[t1:t2]
+					/*line :390:120000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:90000*/ t6 := b_[t4:t5]
+					/*line :390:120000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:90000*/ for i := 0; i < 16; i++ {
-						/*line :392:90000*/ if i >= len(x) {
+					/*line :391:120000*/ for i := 0; i < 16; i++ {
+						/*line :392:120000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:90000*/ v := x[i]
+						/*line :395:120000*/ v := x[i]
 						j := i
-						/*line :397:90000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :397:120000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:90000*/ if !t7 {
-								/*line :398:90000*/ quernv1 := y[j-1]
+							/*line :399:120000*/ if !t7 {
+								/*line :398:120000*/ quernv1 := y[j-1]
 								/*line order.go:123*/ t12 := v
 								t22 := quernv1
 								/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 								result := result0
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line :400:90000*/ if t7 {
+							/*line :400:120000*/ if t7 {
 								break
 							}
-							/*line :401:90000*/ y[j] = y[j-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:120000*/ y[j] = y[j-1]
+							/*line :402:120000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:90000*/ j--
+							/*line :405:120000*/ j--
 						}
-						/*line :407:90000*/ y[j] = v
-						/*line :408:90000*/ if pairs {
+						/*line :407:120000*/ y[j] = v
+						/*line :408:120000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :412:120000*/ if pairs {
+						/*line :413:120000*/ for j2 := 0; j2 < len(x); j2++ {
 							_ = first2 + int(from[j2])
 						}
 					}
-//line :417:90000
+//line :417:120000
 				} else {
-					/*line :368:90000*/ first3 := first
-					/*line :389:90000*/ from2 := [16]int32{}
+					/*line :368:120000*/ first3 := first
+					/*line :389:120000*/ from2 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:90000*/ t32 := a_[t13:t23]
+					/*line :390:120000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:90000*/ t62 := a_[t42:t52]
+					/*line :390:120000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:90000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:90000*/ if i3 >= len(x2) {
+					/*line :391:120000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:120000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:90000*/ v2 := x2[i3]
+						/*line :395:120000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:90000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :397:120000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:90000*/ if !t72 {
-								/*line :398:90000*/ quernv12 := y2[j3-1]
+							/*line :399:120000*/ if !t72 {
+								/*line :398:120000*/ quernv12 := y2[j3-1]
 								/*line order.go:123*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
 								result2 := result02
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line :400:90000*/ if t72 {
+							/*line :400:120000*/ if t72 {
 								break
 							}
-							/*line :401:90000*/ y2[j3] = y2[j3-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:120000*/ y2[j3] = y2[j3-1]
+							/*line :402:120000*/ if pairs {
 								from2[j3] = from2[j3-1]
 							}
-							/*line :405:90000*/ j3--
+							/*line :405:120000*/ j3--
 						}
-						/*line :407:90000*/ y2[j3] = v2
-						/*line :408:90000*/ if pairs {
+						/*line :407:120000*/ y2[j3] = v2
+						/*line :408:120000*/ if pairs {
 							from2[j3] = int32(i3)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :412:120000*/ if pairs {
+						/*line :413:120000*/ for j4 := 0; j4 < len(x2); j4++ {
 							_ = first3 + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line :371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:90000*/ if r.Halted() {
-					/*line :371:90000*/ r.Halt()
+			/*line :371:120000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:120000*/ if r.Halted() {
+					/*line :371:120000*/ r.Halt()
 				}
-				/*line :372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:90000*/ if r.Halted() {
-						/*line :372:90000*/ r.Halt()
+				/*line :372:120000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:120000*/ if r.Halted() {
+						/*line :372:120000*/ r.Halt()
 					}
-					/*line :373:90000*/ t15 := min(first4+width2, last)
+					/*line :373:120000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:90000*/ if swapped2 {
+					/*line :374:120000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:90000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:120000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:120000*/ if r.Halted() {
+								/*line :423:120000*/ r.Halt()
 							}
-							/*line :424:90000*/ t16 := min(steps, 4096)
-							/*line :425:90000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:90000*/ t26 := b_[i5]
-								/*line :425:90000*/ t33 := b_[j5]
+							/*line :424:120000*/ t16 := min(steps, 4096)
+							/*line :425:120000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:120000*/ t26 := b_[i5]
+								/*line :425:120000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:123*/ t17 := y3
@@ -15683,36 +17419,36 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 								result3 := result03
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 									a_[at] = y3
-									/*line :428:90000*/ j5++
-//line :429:90000
+									/*line :428:120000*/ j5++
+//line :429:120000
 								} else {
-									/*line :430:90000*/ a_[at] = x3
-									/*line :432:90000*/ i5++
+									/*line :430:120000*/ a_[at] = x3
+									/*line :432:120000*/ i5++
 								}
-								/*line :434:90000*/ at++
+								/*line :434:120000*/ at++
 							}
 						}
-						/*line :437:90000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :437:120000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :440:90000*/ at++
+							/*line :440:120000*/ at++
 						}
-						/*line :442:90000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:120000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :445:90000*/ at++
+							/*line :445:120000*/ at++
 						}
-//line :447:90000
+//line :447:120000
 					} else {
-						/*line :377:90000*/ i7 := first4
+						/*line :377:120000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:90000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:120000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:120000*/ if r.Halted() {
+								/*line :423:120000*/ r.Halt()
 							}
-							/*line :424:90000*/ t18 := min(steps2, 4096)
-							/*line :425:90000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:90000*/ t28 := a_[i7]
-								/*line :425:90000*/ t34 := a_[j6]
+							/*line :424:120000*/ t18 := min(steps2, 4096)
+							/*line :425:120000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:120000*/ t28 := a_[i7]
+								/*line :425:120000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:123*/ t19 := y4
@@ -15721,29 +17457,29 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 								result4 := result04
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
 									b_[at2] = y4
-									/*line :428:90000*/ j6++
-//line :429:90000
+									/*line :428:120000*/ j6++
+//line :429:120000
 								} else {
-									/*line :430:90000*/ b_[at2] = x4
-									/*line :432:90000*/ i7++
+									/*line :430:120000*/ b_[at2] = x4
+									/*line :432:120000*/ i7++
 								}
-								/*line :434:90000*/ at2++
+								/*line :434:120000*/ at2++
 							}
 						}
-						/*line :437:90000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:120000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :440:90000*/ at2++
+							/*line :440:120000*/ at2++
 						}
-						/*line :442:90000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:120000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :445:90000*/ at2++
+							/*line :445:120000*/ at2++
 						}
 					}
 				}
-				/*line :380:90000*/ swapped2 = !swapped2
+				/*line :380:120000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:15746:1*/
+	} /*line quern_gen.go:17482:1*/
 }
 
 func quernHostOrderedFloatsSortPairParts[T float32 | float64](r *host.Run) {
@@ -15778,145 +17514,145 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 		last := min(base+part, len(a_))
 		/*line quern.dev/algo/internal/template/merge.go:345*/ swapped2 := swapped
 		switch {
-//line :347:90000
+//line :347:120000
 		default:
-			/*line :356:90000*/ if base >= len(a_) {
+			/*line :356:120000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:90000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:90000*/ if r.Halted() {
-					/*line :360:90000*/ r.Halt()
+			/*line :360:120000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:120000*/ if r.Halted() {
+					/*line :360:120000*/ r.Halt()
 				}
-				/*line :361:90000*/ swapped2 = !swapped2
+				/*line :361:120000*/ swapped2 = !swapped2
 			}
-			/*line :363:90000*/ for first := base; first < last; first += 16 {
-				/*line :364:90000*/ if r.Halted() {
-					/*line :363:90000*/ r.Halt()
+			/*line :363:120000*/ for first := base; first < last; first += 16 {
+				/*line :364:120000*/ if r.Halted() {
+					/*line :363:120000*/ r.Halt()
 				}
-				/*line :364:90000*/ end := min(first+16, last)
-				/*line :365:90000*/ if swapped2 {
+				/*line :364:120000*/ end := min(first+16, last)
+				/*line :365:120000*/ if swapped2 {
 					first2 := first
-					/*line :389:90000*/ from := [16]int32{}
+					/*line :389:120000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:90000*/ t3 := a_[t1:t2]
+					/*line :390:120000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:90000*/ t6 := b_[t4:t5]
+					/*line :390:120000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:90000*/ for i := 0; i < 16; i++ {
-						/*line :392:90000*/ if i >= len(x) {
+					/*line :391:120000*/ for i := 0; i < 16; i++ {
+						/*line :392:120000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:90000*/ v := x[i]
+						/*line :395:120000*/ v := x[i]
 						j := i
-						/*line :397:90000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :397:120000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:90000*/ if !t7 {
-								/*line :398:90000*/ quernv1 := y[j-1]
+							/*line :399:120000*/ if !t7 {
+								/*line :398:120000*/ quernv1 := y[j-1]
 								/*line order.go:123*/ t12 := v
 								t22 := quernv1
 								/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 								result := result0
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line :400:90000*/ if t7 {
+							/*line :400:120000*/ if t7 {
 								break
 							}
-							/*line :401:90000*/ y[j] = y[j-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:120000*/ y[j] = y[j-1]
+							/*line :402:120000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:90000*/ j--
+							/*line :405:120000*/ j--
 						}
-						/*line :407:90000*/ y[j] = v
-						/*line :408:90000*/ if pairs {
+						/*line :407:120000*/ y[j] = v
+						/*line :408:120000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :412:120000*/ if pairs {
+						/*line :413:120000*/ for j2 := 0; j2 < len(x); j2++ {
 							to := first2 + j2
-							/*line :414:90000*/ from2 := first2 + int(from[j2])
-							/*line :347:90000*/ other[to] = uint32(from2)
+							/*line :414:120000*/ from2 := first2 + int(from[j2])
+							/*line :347:120000*/ other[to] = uint32(from2)
 						}
 					}
-//line :350:90000
+//line :350:120000
 				} else {
-					/*line :368:90000*/ first3 := first
-					/*line :389:90000*/ from3 := [16]int32{}
+					/*line :368:120000*/ first3 := first
+					/*line :389:120000*/ from3 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:90000*/ t32 := a_[t13:t23]
+					/*line :390:120000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:90000*/ t62 := a_[t42:t52]
+					/*line :390:120000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:90000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:90000*/ if i3 >= len(x2) {
+					/*line :391:120000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:120000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:90000*/ v2 := x2[i3]
+						/*line :395:120000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:90000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :397:120000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:90000*/ if !t72 {
-								/*line :398:90000*/ quernv12 := y2[j3-1]
+							/*line :399:120000*/ if !t72 {
+								/*line :398:120000*/ quernv12 := y2[j3-1]
 								/*line order.go:123*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
 								result2 := result02
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line :400:90000*/ if t72 {
+							/*line :400:120000*/ if t72 {
 								break
 							}
-							/*line :401:90000*/ y2[j3] = y2[j3-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:120000*/ y2[j3] = y2[j3-1]
+							/*line :402:120000*/ if pairs {
 								from3[j3] = from3[j3-1]
 							}
-							/*line :405:90000*/ j3--
+							/*line :405:120000*/ j3--
 						}
-						/*line :407:90000*/ y2[j3] = v2
-						/*line :408:90000*/ if pairs {
+						/*line :407:120000*/ y2[j3] = v2
+						/*line :408:120000*/ if pairs {
 							from3[j3] = int32(i3)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :412:120000*/ if pairs {
+						/*line :413:120000*/ for j4 := 0; j4 < len(x2); j4++ {
 							to2 := first3 + j4
-							/*line :414:90000*/ from4 := first3 + int(from3[j4])
-							/*line :346:90000*/ index[to2] = uint32(from4)
+							/*line :414:120000*/ from4 := first3 + int(from3[j4])
+							/*line :346:120000*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line :371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:90000*/ if r.Halted() {
-					/*line :371:90000*/ r.Halt()
+			/*line :371:120000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:120000*/ if r.Halted() {
+					/*line :371:120000*/ r.Halt()
 				}
-				/*line :372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:90000*/ if r.Halted() {
-						/*line :372:90000*/ r.Halt()
+				/*line :372:120000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:120000*/ if r.Halted() {
+						/*line :372:120000*/ r.Halt()
 					}
-					/*line :373:90000*/ t15 := min(first4+width2, last)
+					/*line :373:120000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:90000*/ if swapped2 {
+					/*line :374:120000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:90000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:120000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:120000*/ if r.Halted() {
+								/*line :423:120000*/ r.Halt()
 							}
-							/*line :424:90000*/ t16 := min(steps, 4096)
-							/*line :425:90000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:90000*/ t26 := b_[i5]
-								/*line :425:90000*/ t33 := b_[j5]
+							/*line :424:120000*/ t16 := min(steps, 4096)
+							/*line :425:120000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:120000*/ t26 := b_[i5]
+								/*line :425:120000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:123*/ t17 := y3
@@ -15927,46 +17663,46 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 									a_[at] = y3
 									to3 := at
 									from5 := j5
-									/*line :349:90000*/ index[to3] = other[from5]
-									/*line :428:90000*/ j5++
-//line :429:90000
+									/*line :349:120000*/ index[to3] = other[from5]
+									/*line :428:120000*/ j5++
+//line :429:120000
 								} else {
-									/*line :430:90000*/ a_[at] = x3
+									/*line :430:120000*/ a_[at] = x3
 									to4 := at
 									from6 := i5
-									/*line :349:90000*/ index[to4] = other[from6]
-									/*line :432:90000*/ i5++
+									/*line :349:120000*/ index[to4] = other[from6]
+									/*line :432:120000*/ i5++
 								}
-								/*line :434:90000*/ at++
+								/*line :434:120000*/ at++
 							}
 						}
-						/*line :437:90000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :437:120000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
 							to5 := at
 							from7 := i5
-							/*line :349:90000*/ index[to5] = other[from7]
-							/*line :440:90000*/ at++
+							/*line :349:120000*/ index[to5] = other[from7]
+							/*line :440:120000*/ at++
 						}
-						/*line :442:90000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:120000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
 							to6 := at
 							from8 := j5
-							/*line :349:90000*/ index[to6] = other[from8]
-							/*line :445:90000*/ at++
+							/*line :349:120000*/ index[to6] = other[from8]
+							/*line :445:120000*/ at++
 						}
-//line :447:90000
+//line :447:120000
 					} else {
-						/*line :377:90000*/ i7 := first4
+						/*line :377:120000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:90000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:120000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:120000*/ if r.Halted() {
+								/*line :423:120000*/ r.Halt()
 							}
-							/*line :424:90000*/ t18 := min(steps2, 4096)
-							/*line :425:90000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:90000*/ t28 := a_[i7]
-								/*line :425:90000*/ t34 := a_[j6]
+							/*line :424:120000*/ t18 := min(steps2, 4096)
+							/*line :425:120000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:120000*/ t28 := a_[i7]
+								/*line :425:120000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:123*/ t19 := y4
@@ -15977,39 +17713,39 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 									b_[at2] = y4
 									to7 := at2
 									from9 := j6
-									/*line :348:90000*/ other[to7] = index[from9]
-									/*line :428:90000*/ j6++
-//line :429:90000
+									/*line :348:120000*/ other[to7] = index[from9]
+									/*line :428:120000*/ j6++
+//line :429:120000
 								} else {
-									/*line :430:90000*/ b_[at2] = x4
+									/*line :430:120000*/ b_[at2] = x4
 									to8 := at2
 									from10 := i7
-									/*line :348:90000*/ other[to8] = index[from10]
-									/*line :432:90000*/ i7++
+									/*line :348:120000*/ other[to8] = index[from10]
+									/*line :432:120000*/ i7++
 								}
-								/*line :434:90000*/ at2++
+								/*line :434:120000*/ at2++
 							}
 						}
-						/*line :437:90000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:120000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
 							to9 := at2
 							from11 := i7
-							/*line :348:90000*/ other[to9] = index[from11]
-							/*line :440:90000*/ at2++
+							/*line :348:120000*/ other[to9] = index[from11]
+							/*line :440:120000*/ at2++
 						}
-						/*line :442:90000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:120000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
 							to10 := at2
 							from12 := j6
-							/*line :348:90000*/ other[to10] = index[from12]
-							/*line :445:90000*/ at2++
+							/*line :348:120000*/ other[to10] = index[from12]
+							/*line :445:120000*/ at2++
 						}
 					}
 				}
-				/*line :380:90000*/ swapped2 = !swapped2
+				/*line :380:120000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:16012:1*/
+	} /*line quern_gen.go:17748:1*/
 }
 
 func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
@@ -16051,39 +17787,39 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line :470:90000*/ if width == 0 {
-				/*line :29:90000*/ lo := t1
-				/*line :30:90000*/ for hi := t2; lo < hi; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+			/*line :470:120000*/ if width == 0 {
+				/*line :29:120000*/ lo := t1
+				/*line :30:120000*/ for hi := t2; lo < hi; {
+					/*line :31:120000*/ if r.Halted() {
+						/*line :30:120000*/ r.Halt()
 					}
-					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:120000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[at-1-m]
-					/*line :32:90000*/ quernv1 := a_[m]
+					/*line :32:120000*/ quernv1 := a_[m]
 					/*line order.go:123*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result {
 						hi = m
-//line :34:90000
+//line :34:120000
 					} else {
-						/*line :35:90000*/ lo = m + 1
+						/*line :35:120000*/ lo = m + 1
 					}
 				}
-				/*line :38:90000*/ result2 := lo
-				/*line :471:90000*/ i := result2
+				/*line :38:120000*/ result2 := lo
+				/*line :471:120000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:90000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:90000*/ if r.Halted() {
-						/*line :423:90000*/ r.Halt()
+				/*line :423:120000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:120000*/ if r.Halted() {
+						/*line :423:120000*/ r.Halt()
 					}
-					/*line :424:90000*/ t13 := min(steps, 4096)
-					/*line :425:90000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:90000*/ t23 := a_[i2]
-						/*line :425:90000*/ t3 := b_[j]
+					/*line :424:120000*/ t13 := min(steps, 4096)
+					/*line :425:120000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:120000*/ t23 := a_[i2]
+						/*line :425:120000*/ t3 := b_[j]
 						x := t23
 						y := t3
 						/*line order.go:123*/ t14 := y
@@ -16092,86 +17828,86 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 						result3 := result02
 						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 							out[at2] = y
-							/*line :428:90000*/ j++
-//line :429:90000
+							/*line :428:120000*/ j++
+//line :429:120000
 						} else {
-							/*line :430:90000*/ out[at2] = x
-							/*line :432:90000*/ i2++
+							/*line :430:120000*/ out[at2] = x
+							/*line :432:120000*/ i2++
 						}
-						/*line :434:90000*/ at2++
+						/*line :434:120000*/ at2++
 					}
 				}
-				/*line :437:90000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:120000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
-					/*line :440:90000*/ at2++
+					/*line :440:120000*/ at2++
 				}
-				/*line :442:90000*/ for ; j < n && at2 < end; j++ {
+				/*line :442:120000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :445:90000*/ at2++
+					/*line :445:120000*/ at2++
 				}
-				/*line :447:90000*/ break
+				/*line :447:120000*/ break
 			}
-//line :449:90000
+//line :449:120000
 			var first int
 			var second int
 			var last int
-			/*line :77:90000*/ if width == 0 {
+			/*line :77:120000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t32
-//line :81:90000
+//line :81:120000
 			} else {
-				/*line :80:90000*/ first2 := at - host.Rem(at, size)
+				/*line :80:120000*/ first2 := at - host.Rem(at, size)
 				t15 := first2
 				t25 := min(first2+width, t32)
 				first = t15
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:90000*/ first3 := first
+			/*line :475:120000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:90000*/ t7 := first3
+			/*line :476:120000*/ t7 := first3
 			t8 := second2
-			/*line :476:90000*/ a := a_[t7:t8]
+			/*line :476:120000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:90000*/ b := a_[t9:t10]
+			/*line :476:120000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line :29:90000*/ t16 := max(d-len(b), 0)
+			/*line :29:120000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
 			lo2 := t16
-			/*line :30:90000*/ for hi2 := t26; lo2 < hi2; {
-				/*line :31:90000*/ if r.Halted() {
-					/*line :30:90000*/ r.Halt()
+			/*line :30:120000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:120000*/ if r.Halted() {
+					/*line :30:120000*/ r.Halt()
 				}
-				/*line :31:90000*/ m3 := int(uint(lo2+hi2) / 2)
+				/*line :31:120000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:90000*/ quernv12 := a[m3]
+				/*line :32:120000*/ quernv12 := a[m3]
 				/*line order.go:123*/ t17 := quernv02
 				t27 := quernv12
 				/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
 				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result4 {
+				/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result4 {
 					hi2 = m3
-//line :34:90000
+//line :34:120000
 				} else {
-					/*line :35:90000*/ lo2 = m3 + 1
+					/*line :35:120000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:90000*/ result5 := lo2
-			/*line :476:90000*/ i4 := result5
+			/*line :38:120000*/ result5 := lo2
+			/*line :476:120000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:90000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:90000*/ if r.Halted() {
-					/*line :423:90000*/ r.Halt()
+			/*line :423:120000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:120000*/ if r.Halted() {
+					/*line :423:120000*/ r.Halt()
 				}
-				/*line :424:90000*/ t18 := min(steps2, 4096)
-				/*line :425:90000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:90000*/ t28 := a_[i5]
-					/*line :425:90000*/ t33 := a_[j2]
+				/*line :424:120000*/ t18 := min(steps2, 4096)
+				/*line :425:120000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:120000*/ t28 := a_[i5]
+					/*line :425:120000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:123*/ t19 := y2
@@ -16180,25 +17916,25 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 					result6 := result04
 					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
 						out[at3] = y2
-						/*line :428:90000*/ j2++
-//line :429:90000
+						/*line :428:120000*/ j2++
+//line :429:120000
 					} else {
-						/*line :430:90000*/ out[at3] = x2
-						/*line :432:90000*/ i5++
+						/*line :430:120000*/ out[at3] = x2
+						/*line :432:120000*/ i5++
 					}
-					/*line :434:90000*/ at3++
+					/*line :434:120000*/ at3++
 				}
 			}
-			/*line :437:90000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:120000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
-				/*line :440:90000*/ at3++
+				/*line :440:120000*/ at3++
 			}
-			/*line :442:90000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:120000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :445:90000*/ at3++
+				/*line :445:120000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:16201:1*/
+	} /*line quern_gen.go:17937:1*/
 }
 
 func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
@@ -16241,39 +17977,39 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line :470:90000*/ if width == 0 {
-				/*line :29:90000*/ lo := t1
-				/*line :30:90000*/ for hi := t2; lo < hi; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+			/*line :470:120000*/ if width == 0 {
+				/*line :29:120000*/ lo := t1
+				/*line :30:120000*/ for hi := t2; lo < hi; {
+					/*line :31:120000*/ if r.Halted() {
+						/*line :30:120000*/ r.Halt()
 					}
-					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:120000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := a_[at-1-m]
-					/*line :32:90000*/ quernv1 := a_[m]
+					/*line :32:120000*/ quernv1 := a_[m]
 					/*line order.go:123*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result {
 						hi = m
-//line :34:90000
+//line :34:120000
 					} else {
-						/*line :35:90000*/ lo = m + 1
+						/*line :35:120000*/ lo = m + 1
 					}
 				}
-				/*line :38:90000*/ result2 := lo
-				/*line :471:90000*/ i := result2
+				/*line :38:120000*/ result2 := lo
+				/*line :471:120000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:90000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:90000*/ if r.Halted() {
-						/*line :423:90000*/ r.Halt()
+				/*line :423:120000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:120000*/ if r.Halted() {
+						/*line :423:120000*/ r.Halt()
 					}
-					/*line :424:90000*/ t13 := min(steps, 4096)
-					/*line :425:90000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:90000*/ t23 := a_[i2]
-						/*line :425:90000*/ t3 := a_[j]
+					/*line :424:120000*/ t13 := min(steps, 4096)
+					/*line :425:120000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:120000*/ t23 := a_[i2]
+						/*line :425:120000*/ t3 := a_[j]
 						x := t23
 						y := t3
 						/*line order.go:123*/ t14 := y
@@ -16284,96 +18020,96 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 							out[at2] = y
 							to := at2
 							from := j
-							/*line :461:90000*/ outIndex[to] = index[from]
-							/*line :428:90000*/ j++
-//line :429:90000
+							/*line :461:120000*/ outIndex[to] = index[from]
+							/*line :428:120000*/ j++
+//line :429:120000
 						} else {
-							/*line :430:90000*/ out[at2] = x
+							/*line :430:120000*/ out[at2] = x
 							to2 := at2
 							from2 := i2
-							/*line :461:90000*/ outIndex[to2] = index[from2]
-							/*line :432:90000*/ i2++
+							/*line :461:120000*/ outIndex[to2] = index[from2]
+							/*line :432:120000*/ i2++
 						}
-						/*line :434:90000*/ at2++
+						/*line :434:120000*/ at2++
 					}
 				}
-				/*line :437:90000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:120000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
 					to3 := at2
 					from3 := i2
-					/*line :461:90000*/ outIndex[to3] = index[from3]
-					/*line :440:90000*/ at2++
+					/*line :461:120000*/ outIndex[to3] = index[from3]
+					/*line :440:120000*/ at2++
 				}
-				/*line :442:90000*/ for ; j < n && at2 < end; j++ {
+				/*line :442:120000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = a_[j]
 					to4 := at2
 					from4 := j
-					/*line :461:90000*/ outIndex[to4] = index[from4]
-					/*line :445:90000*/ at2++
+					/*line :461:120000*/ outIndex[to4] = index[from4]
+					/*line :445:120000*/ at2++
 				}
-				/*line :447:90000*/ break
+				/*line :447:120000*/ break
 			}
-//line :449:90000
+//line :449:120000
 			var first int
 			var second int
 			var last int
-			/*line :77:90000*/ if width == 0 {
+			/*line :77:120000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t32
-//line :81:90000
+//line :81:120000
 			} else {
-				/*line :80:90000*/ first2 := at - host.Rem(at, size)
+				/*line :80:120000*/ first2 := at - host.Rem(at, size)
 				t15 := first2
 				t25 := min(first2+width, t32)
 				first = t15
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:90000*/ first3 := first
+			/*line :475:120000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:90000*/ t7 := first3
+			/*line :476:120000*/ t7 := first3
 			t8 := second2
-			/*line :476:90000*/ a := a_[t7:t8]
+			/*line :476:120000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:90000*/ b := a_[t9:t10]
+			/*line :476:120000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line :29:90000*/ t16 := max(d-len(b), 0)
+			/*line :29:120000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
 			lo2 := t16
-			/*line :30:90000*/ for hi2 := t26; lo2 < hi2; {
-				/*line :31:90000*/ if r.Halted() {
-					/*line :30:90000*/ r.Halt()
+			/*line :30:120000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:120000*/ if r.Halted() {
+					/*line :30:120000*/ r.Halt()
 				}
-				/*line :31:90000*/ m3 := int(uint(lo2+hi2) / 2)
+				/*line :31:120000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:90000*/ quernv12 := a[m3]
+				/*line :32:120000*/ quernv12 := a[m3]
 				/*line order.go:123*/ t17 := quernv02
 				t27 := quernv12
 				/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
 				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result4 {
+				/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result4 {
 					hi2 = m3
-//line :34:90000
+//line :34:120000
 				} else {
-					/*line :35:90000*/ lo2 = m3 + 1
+					/*line :35:120000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:90000*/ result5 := lo2
-			/*line :476:90000*/ i4 := result5
+			/*line :38:120000*/ result5 := lo2
+			/*line :476:120000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:90000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:90000*/ if r.Halted() {
-					/*line :423:90000*/ r.Halt()
+			/*line :423:120000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:120000*/ if r.Halted() {
+					/*line :423:120000*/ r.Halt()
 				}
-				/*line :424:90000*/ t18 := min(steps2, 4096)
-				/*line :425:90000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:90000*/ t28 := a_[i5]
-					/*line :425:90000*/ t33 := a_[j2]
+				/*line :424:120000*/ t18 := min(steps2, 4096)
+				/*line :425:120000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:120000*/ t28 := a_[i5]
+					/*line :425:120000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:123*/ t19 := y2
@@ -16384,35 +18120,35 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 						out[at3] = y2
 						to5 := at3
 						from5 := j2
-						/*line :461:90000*/ outIndex[to5] = index[from5]
-						/*line :428:90000*/ j2++
-//line :429:90000
+						/*line :461:120000*/ outIndex[to5] = index[from5]
+						/*line :428:120000*/ j2++
+//line :429:120000
 					} else {
-						/*line :430:90000*/ out[at3] = x2
+						/*line :430:120000*/ out[at3] = x2
 						to6 := at3
 						from6 := i5
-						/*line :461:90000*/ outIndex[to6] = index[from6]
-						/*line :432:90000*/ i5++
+						/*line :461:120000*/ outIndex[to6] = index[from6]
+						/*line :432:120000*/ i5++
 					}
-					/*line :434:90000*/ at3++
+					/*line :434:120000*/ at3++
 				}
 			}
-			/*line :437:90000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:120000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
 				to7 := at3
 				from7 := i5
-				/*line :461:90000*/ outIndex[to7] = index[from7]
-				/*line :440:90000*/ at3++
+				/*line :461:120000*/ outIndex[to7] = index[from7]
+				/*line :440:120000*/ at3++
 			}
-			/*line :442:90000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:120000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
 				to8 := at3
 				from8 := j2
-				/*line :461:90000*/ outIndex[to8] = index[from8]
-				/*line :445:90000*/ at3++
+				/*line :461:120000*/ outIndex[to8] = index[from8]
+				/*line :445:120000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:16415:1*/
+	} /*line quern_gen.go:18151:1*/
 }
 
 func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
@@ -16454,111 +18190,111 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 				}
 				if upper {
 					v := row[threadX]
-					/*line :61:90000*/ lo := 0
-					/*line :62:90000*/ for hi := t1; lo < hi; {
-						/*line :63:90000*/ if r.Halted() {
-							/*line :62:90000*/ r.Halt()
+					/*line :61:120000*/ lo := 0
+					/*line :62:120000*/ for hi := t1; lo < hi; {
+						/*line :63:120000*/ if r.Halted() {
+							/*line :62:120000*/ r.Halt()
 						}
-						/*line :63:90000*/ m := int(uint(lo+hi) / 2)
+						/*line :63:120000*/ m := int(uint(lo+hi) / 2)
 						quernv1 := sorted[m]
 						/*line order.go:123*/ t12 := v
 						t2 := quernv1
 						/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
 						result := result0
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result {
+						/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result {
 							hi = m
-//line :66:90000
+//line :66:120000
 						} else {
-							/*line :67:90000*/ lo = m + 1
+							/*line :67:120000*/ lo = m + 1
 						}
 					}
-					/*line :70:90000*/ result2 := lo
-					/*line :491:90000*/ row2[threadX] = result2
-//line :492:90000
+					/*line :70:120000*/ result2 := lo
+					/*line :491:120000*/ row2[threadX] = result2
+//line :492:120000
 				} else {
-					/*line :493:90000*/ v2 := row[threadX]
-					/*line :45:90000*/ lo2 := 0
-					/*line :46:90000*/ for hi2 := t13; lo2 < hi2; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :493:120000*/ v2 := row[threadX]
+					/*line :45:120000*/ lo2 := 0
+					/*line :46:120000*/ for hi2 := t13; lo2 < hi2; {
+						/*line :47:120000*/ if r.Halted() {
+							/*line :46:120000*/ r.Halt()
 						}
-						/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+						/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv0 := sorted[m2]
 						/*line order.go:123*/ t14 := quernv0
 						t22 := v2
 						/*line order.go:123*/ result02 := orderedFloats[T](t14, t22, quernbound0)
 						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result3 {
 							lo2 = m2 + 1
-//line :50:90000
+//line :50:120000
 						} else {
-							/*line :51:90000*/ hi2 = m2
+							/*line :51:120000*/ hi2 = m2
 						}
 					}
-					/*line :54:90000*/ result4 := lo2
-					/*line :493:90000*/ row2[threadX] = result4
+					/*line :54:120000*/ result4 := lo2
+					/*line :493:120000*/ row2[threadX] = result4
 				}
 			}
 		}
-		/*line :497:90000*/ return
+		/*line :497:120000*/ return
 	}
-	/*line :499:90000*/ for threadX := range width {
+	/*line :499:120000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :502:90000*/ switch {
-//line :503:90000
+		/*line :502:120000*/ switch {
+//line :503:120000
 		default:
-			/*line :487:90000*/ if i >= len(at) {
+			/*line :487:120000*/ if i >= len(at) {
 				break
 			}
-			/*line :490:90000*/ if upper {
+			/*line :490:120000*/ if upper {
 				v := values[i]
-				/*line :61:90000*/ lo := 0
-				/*line :62:90000*/ for hi := t1; lo < hi; {
-					/*line :63:90000*/ if r.Halted() {
-						/*line :62:90000*/ r.Halt()
+				/*line :61:120000*/ lo := 0
+				/*line :62:120000*/ for hi := t1; lo < hi; {
+					/*line :63:120000*/ if r.Halted() {
+						/*line :62:120000*/ r.Halt()
 					}
-					/*line :63:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :63:120000*/ m := int(uint(lo+hi) / 2)
 					quernv1 := sorted[m]
 					/*line order.go:123*/ t12 := v
 					t2 := quernv1
 					/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result {
 						hi = m
-//line :66:90000
+//line :66:120000
 					} else {
-						/*line :67:90000*/ lo = m + 1
+						/*line :67:120000*/ lo = m + 1
 					}
 				}
-				/*line :70:90000*/ result2 := lo
-				/*line :491:90000*/ at[i] = result2
-//line :492:90000
+				/*line :70:120000*/ result2 := lo
+				/*line :491:120000*/ at[i] = result2
+//line :492:120000
 			} else {
-				/*line :493:90000*/ v2 := values[i]
-				/*line :45:90000*/ lo2 := 0
-				/*line :46:90000*/ for hi2 := t13; lo2 < hi2; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :493:120000*/ v2 := values[i]
+				/*line :45:120000*/ lo2 := 0
+				/*line :46:120000*/ for hi2 := t13; lo2 < hi2; {
+					/*line :47:120000*/ if r.Halted() {
+						/*line :46:120000*/ r.Halt()
 					}
-					/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+					/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv0 := sorted[m2]
 					/*line order.go:123*/ t14 := quernv0
 					t22 := v2
 					/*line order.go:123*/ result02 := orderedFloats[T](t14, t22, quernbound0)
 					result3 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result3 {
+					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result3 {
 						lo2 = m2 + 1
-//line :50:90000
+//line :50:120000
 					} else {
-						/*line :51:90000*/ hi2 = m2
+						/*line :51:120000*/ hi2 = m2
 					}
 				}
-				/*line :54:90000*/ result4 := lo2
-				/*line :493:90000*/ at[i] = result4
+				/*line :54:120000*/ result4 := lo2
+				/*line :493:120000*/ at[i] = result4
 			}
 		}
-	} /*line quern_gen.go:16561:1*/
+	} /*line quern_gen.go:18297:1*/
 }
 
 func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
@@ -16603,18 +18339,18 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 				/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 			}
 			if t1 {
-				/*line :503:90000*/ kernel.StoreRelaxed(&sorted[0], 0)
+				/*line :503:120000*/ kernel.StoreRelaxed(&sorted[0], 0)
 			}
 		}
-		/*line :506:90000*/ return
+		/*line :506:120000*/ return
 	}
-	/*line :508:90000*/ for threadX := range dimX {
+	/*line :508:120000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line :502:90000*/ t1 := i < len(x)
-		/*line :503:90000*/ if i < len(x) {
-			/*line :502:90000*/ quernv0 := x[i]
-			/*line :502:90000*/ quernv1 := x[i-1]
+		/*line :502:120000*/ t1 := i < len(x)
+		/*line :503:120000*/ if i < len(x) {
+			/*line :502:120000*/ quernv0 := x[i]
+			/*line :502:120000*/ quernv1 := x[i-1]
 			/*line order.go:123*/ t12 := quernv0
 			t2 := quernv1
 			/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
@@ -16622,9 +18358,9 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 		}
 		if t1 {
-			/*line :503:90000*/ kernel.StoreRelaxed(&sorted[0], 0)
+			/*line :503:120000*/ kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:16627:1*/
+	} /*line quern_gen.go:18363:1*/
 }
 
 func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
@@ -16674,746 +18410,746 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 					if p > 0 || len(count) == 0 {
 						break
 					}
-					/*line :201:100000*/ all := 0
-					/*line :202:100000*/ for i := 0; i < len(sums); i++ {
-						/*line :202:100000*/ n := sums[i]
+					/*line :201:130000*/ all := 0
+					/*line :202:130000*/ for i := 0; i < len(sums); i++ {
+						/*line :202:130000*/ n := sums[i]
 						sums[i] = all
 						all += n
 					}
-					/*line :206:100000*/ count[0] = all
+					/*line :206:130000*/ count[0] = all
 					break
 				}
-				/*line :209:100000*/ if p >= len(sums) {
+				/*line :209:130000*/ if p >= len(sums) {
 					break
 				}
-//line :212:100000
+//line :212:130000
 				var result int
 				var result2 int
-				/*line :214:100000*/ switch {
-//line :215:100000
+				/*line :214:130000*/ switch {
+//line :215:130000
 				default:
 					/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-					/*line :30:90000*/ for hi := t2; lo < hi; {
-						/*line :31:90000*/ if r.Halted() {
-							/*line :30:90000*/ r.Halt()
+					/*line :30:120000*/ for hi := t2; lo < hi; {
+						/*line :31:120000*/ if r.Halted() {
+							/*line :30:120000*/ r.Halt()
 						}
-						/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+						/*line :31:120000*/ m := int(uint(lo+hi) / 2)
 						quernv0 := b_[d-1-m]
-						/*line :32:90000*/ quernv1 := a_[m]
+						/*line :32:120000*/ quernv1 := a_[m]
 						/*line order.go:123*/ t12 := quernv0
 						t22 := quernv1
 						/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 						result3 := result0
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result3 {
 							hi = m
-//line :34:90000
+//line :34:120000
 						} else {
-							/*line :35:90000*/ lo = m + 1
+							/*line :35:120000*/ lo = m + 1
 						}
 					}
-					/*line :38:90000*/ result4 := lo
+					/*line :38:120000*/ result4 := lo
 					/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
 					j := d - i2
-					/*line :27:100000*/ if j >= len(b_) {
+					/*line :27:130000*/ if j >= len(b_) {
 						t13 := i2
 						t23 := j
 						result = t13
 						result2 = t23
 						break
 					}
-					/*line :31:100000*/ x := b_[j]
+					/*line :31:130000*/ x := b_[j]
 					t3 := i2
-					/*line :32:100000*/ sorted := a_[:t3]
+					/*line :32:130000*/ sorted := a_[:t3]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
 					lo2 := 0
-					/*line :46:90000*/ for hi2 := t14; lo2 < hi2; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:120000*/ for hi2 := t14; lo2 < hi2; {
+						/*line :47:120000*/ if r.Halted() {
+							/*line :46:120000*/ r.Halt()
 						}
-						/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+						/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv02 := sorted[m2]
 						/*line order.go:123*/ t15 := quernv02
 						t24 := x
 						/*line order.go:123*/ result02 := orderedFloats[T](t15, t24, quernbound0)
 						result5 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result5 {
+						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result5 {
 							lo2 = m2 + 1
-//line :50:90000
+//line :50:120000
 						} else {
-							/*line :51:90000*/ hi2 = m2
+							/*line :51:120000*/ hi2 = m2
 						}
 					}
-					/*line :54:90000*/ result6 := lo2
+					/*line :54:120000*/ result6 := lo2
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
 					t5 := j
-					/*line :32:100000*/ sorted2 := b_[:t5]
+					/*line :32:130000*/ sorted2 := b_[:t5]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
 					lo3 := 0
-					/*line :46:90000*/ for hi3 := t16; lo3 < hi3; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:120000*/ for hi3 := t16; lo3 < hi3; {
+						/*line :47:120000*/ if r.Halted() {
+							/*line :46:120000*/ r.Halt()
 						}
-						/*line :47:90000*/ m3 := int(uint(lo3+hi3) / 2)
+						/*line :47:120000*/ m3 := int(uint(lo3+hi3) / 2)
 						quernv03 := sorted2[m3]
 						/*line order.go:123*/ t17 := quernv03
 						t25 := x
 						/*line order.go:123*/ result03 := orderedFloats[T](t17, t25, quernbound0)
 						result7 := result03
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result7 {
+						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result7 {
 							lo3 = m3 + 1
-//line :50:90000
+//line :50:120000
 						} else {
-							/*line :51:90000*/ hi3 = m3
+							/*line :51:120000*/ hi3 = m3
 						}
 					}
-					/*line :54:90000*/ result8 := lo3
+					/*line :54:120000*/ result8 := lo3
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
 					firstA := t4
 					firstB := t6
-					/*line :33:100000*/ equal := i2 - firstA + j - firstB
+					/*line :33:130000*/ equal := i2 - firstA + j - firstB
 					fromA := min((equal+1)/2, i2-firstA)
 					fromB := equal - fromA
 					t7 := firstB
 					t8 := min(firstB+fromB+1, len(b_))
-					/*line :36:100000*/ sorted3 := b_[t7:t8]
+					/*line :36:130000*/ sorted3 := b_[t7:t8]
 					/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
 					lo4 := 0
-					/*line :62:90000*/ for hi4 := t18; lo4 < hi4; {
-						/*line :63:90000*/ if r.Halted() {
-							/*line :62:90000*/ r.Halt()
+					/*line :62:120000*/ for hi4 := t18; lo4 < hi4; {
+						/*line :63:120000*/ if r.Halted() {
+							/*line :62:120000*/ r.Halt()
 						}
-						/*line :63:90000*/ m4 := int(uint(lo4+hi4) / 2)
+						/*line :63:120000*/ m4 := int(uint(lo4+hi4) / 2)
 						quernv12 := sorted3[m4]
 						/*line order.go:123*/ t19 := x
 						t26 := quernv12
 						/*line order.go:123*/ result04 := orderedFloats[T](t19, t26, quernbound0)
 						result9 := result04
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result9 {
+						/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result9 {
 							hi4 = m4
-//line :66:90000
+//line :66:120000
 						} else {
-							/*line :67:90000*/ lo4 = m4 + 1
+							/*line :67:120000*/ lo4 = m4 + 1
 						}
 					}
-					/*line :70:90000*/ result10 := lo4
+					/*line :70:120000*/ result10 := lo4
 					/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-					/*line :37:100000*/ if fromB > most {
+					/*line :37:130000*/ if fromB > most {
 						fromB = most
 						fromA = equal - most
 					}
-					/*line :41:100000*/ if fromA == fromB+1 && most > fromB {
+					/*line :41:130000*/ if fromA == fromB+1 && most > fromB {
 						fromB++
 					}
-					/*line :44:100000*/ t9 := firstA + fromA
+					/*line :44:130000*/ t9 := firstA + fromA
 					t10 := firstB + fromB
 					result = t9
 					result2 = t10
 				}
-				/*line :212:100000*/ i3 := result
+				/*line :212:130000*/ i3 := result
 				j2 := result2
 				var result11 int
 				var result12 int
-				/*line :216:100000*/ switch {
-//line :217:100000
+				/*line :216:130000*/ switch {
+//line :217:130000
 				default:
 					/*line quern.dev/algo/internal/template/merge.go:29*/ lo5 := t110
-					/*line :30:90000*/ for hi5 := t27; lo5 < hi5; {
-						/*line :31:90000*/ if r.Halted() {
-							/*line :30:90000*/ r.Halt()
+					/*line :30:120000*/ for hi5 := t27; lo5 < hi5; {
+						/*line :31:120000*/ if r.Halted() {
+							/*line :30:120000*/ r.Halt()
 						}
-						/*line :31:90000*/ m5 := int(uint(lo5+hi5) / 2)
+						/*line :31:120000*/ m5 := int(uint(lo5+hi5) / 2)
 						quernv04 := b_[d2-1-m5]
-						/*line :32:90000*/ quernv13 := a_[m5]
+						/*line :32:120000*/ quernv13 := a_[m5]
 						/*line order.go:123*/ t111 := quernv04
 						t28 := quernv13
 						/*line order.go:123*/ result05 := orderedFloats[T](t111, t28, quernbound0)
 						result13 := result05
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result13 {
+						/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result13 {
 							hi5 = m5
-//line :34:90000
+//line :34:120000
 						} else {
-							/*line :35:90000*/ lo5 = m5 + 1
+							/*line :35:120000*/ lo5 = m5 + 1
 						}
 					}
-					/*line :38:90000*/ result14 := lo5
+					/*line :38:120000*/ result14 := lo5
 					/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
 					j3 := d2 - i4
-					/*line :27:100000*/ if j3 >= len(b_) {
+					/*line :27:130000*/ if j3 >= len(b_) {
 						t112 := i4
 						t29 := j3
 						result11 = t112
 						result12 = t29
 						break
 					}
-					/*line :31:100000*/ x2 := b_[j3]
+					/*line :31:130000*/ x2 := b_[j3]
 					t32 := i4
-					/*line :32:100000*/ sorted4 := a_[:t32]
+					/*line :32:130000*/ sorted4 := a_[:t32]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
 					lo6 := 0
-					/*line :46:90000*/ for hi6 := t113; lo6 < hi6; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:120000*/ for hi6 := t113; lo6 < hi6; {
+						/*line :47:120000*/ if r.Halted() {
+							/*line :46:120000*/ r.Halt()
 						}
-						/*line :47:90000*/ m6 := int(uint(lo6+hi6) / 2)
+						/*line :47:120000*/ m6 := int(uint(lo6+hi6) / 2)
 						quernv05 := sorted4[m6]
 						/*line order.go:123*/ t114 := quernv05
 						t210 := x2
 						/*line order.go:123*/ result06 := orderedFloats[T](t114, t210, quernbound0)
 						result15 := result06
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result15 {
+						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result15 {
 							lo6 = m6 + 1
-//line :50:90000
+//line :50:120000
 						} else {
-							/*line :51:90000*/ hi6 = m6
+							/*line :51:120000*/ hi6 = m6
 						}
 					}
-					/*line :54:90000*/ result16 := lo6
+					/*line :54:120000*/ result16 := lo6
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
 					t52 := j3
-					/*line :32:100000*/ sorted5 := b_[:t52]
+					/*line :32:130000*/ sorted5 := b_[:t52]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
 					lo7 := 0
-					/*line :46:90000*/ for hi7 := t115; lo7 < hi7; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:120000*/ for hi7 := t115; lo7 < hi7; {
+						/*line :47:120000*/ if r.Halted() {
+							/*line :46:120000*/ r.Halt()
 						}
-						/*line :47:90000*/ m7 := int(uint(lo7+hi7) / 2)
+						/*line :47:120000*/ m7 := int(uint(lo7+hi7) / 2)
 						quernv06 := sorted5[m7]
 						/*line order.go:123*/ t116 := quernv06
 						t211 := x2
 						/*line order.go:123*/ result07 := orderedFloats[T](t116, t211, quernbound0)
 						result17 := result07
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result17 {
+						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result17 {
 							lo7 = m7 + 1
-//line :50:90000
+//line :50:120000
 						} else {
-							/*line :51:90000*/ hi7 = m7
+							/*line :51:120000*/ hi7 = m7
 						}
 					}
-					/*line :54:90000*/ result18 := lo7
+					/*line :54:120000*/ result18 := lo7
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
 					firstA2 := t42
 					firstB2 := t62
-					/*line :33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
+					/*line :33:130000*/ equal2 := i4 - firstA2 + j3 - firstB2
 					fromA2 := min((equal2+1)/2, i4-firstA2)
 					fromB2 := equal2 - fromA2
 					t72 := firstB2
 					t82 := min(firstB2+fromB2+1, len(b_))
-					/*line :36:100000*/ sorted6 := b_[t72:t82]
+					/*line :36:130000*/ sorted6 := b_[t72:t82]
 					/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
 					lo8 := 0
-					/*line :62:90000*/ for hi8 := t117; lo8 < hi8; {
-						/*line :63:90000*/ if r.Halted() {
-							/*line :62:90000*/ r.Halt()
+					/*line :62:120000*/ for hi8 := t117; lo8 < hi8; {
+						/*line :63:120000*/ if r.Halted() {
+							/*line :62:120000*/ r.Halt()
 						}
-						/*line :63:90000*/ m8 := int(uint(lo8+hi8) / 2)
+						/*line :63:120000*/ m8 := int(uint(lo8+hi8) / 2)
 						quernv14 := sorted6[m8]
 						/*line order.go:123*/ t118 := x2
 						t212 := quernv14
 						/*line order.go:123*/ result08 := orderedFloats[T](t118, t212, quernbound0)
 						result19 := result08
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result19 {
+						/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result19 {
 							hi8 = m8
-//line :66:90000
+//line :66:120000
 						} else {
-							/*line :67:90000*/ lo8 = m8 + 1
+							/*line :67:120000*/ lo8 = m8 + 1
 						}
 					}
-					/*line :70:90000*/ result20 := lo8
+					/*line :70:120000*/ result20 := lo8
 					/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-					/*line :37:100000*/ if fromB2 > most2 {
+					/*line :37:130000*/ if fromB2 > most2 {
 						fromB2 = most2
 						fromA2 = equal2 - most2
 					}
-					/*line :41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+					/*line :41:130000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
 						fromB2++
 					}
-					/*line :44:100000*/ t92 := firstA2 + fromA2
+					/*line :44:130000*/ t92 := firstA2 + fromA2
 					t102 := firstB2 + fromB2
 					result11 = t92
 					result12 = t102
 				}
-				/*line :213:100000*/ endA := result11
+				/*line :213:130000*/ endA := result11
 				endB := result12
-				/*line :214:100000*/ n2 := 0
-				/*line :215:100000*/ if launch == 2 {
+				/*line :214:130000*/ n2 := 0
+				/*line :215:130000*/ if launch == 2 {
 					n2 = row[threadX]
 				}
-				/*line :218:100000*/ for i3 < endA && j2 < endB {
-					/*line :219:100000*/ if r.Halted() {
-						/*line :218:100000*/ r.Halt()
+				/*line :218:130000*/ for i3 < endA && j2 < endB {
+					/*line :219:130000*/ if r.Halted() {
+						/*line :218:130000*/ r.Halt()
 					}
-					/*line :219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-					/*line :220:100000*/ for i5 := 0; i5 < t119; i5++ {
-						/*line :220:100000*/ t213 := a_[i3]
-						/*line :220:100000*/ t33 := b_[j2]
+					/*line :219:130000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+					/*line :220:130000*/ for i5 := 0; i5 < t119; i5++ {
+						/*line :220:130000*/ t213 := a_[i3]
+						/*line :220:130000*/ t33 := b_[j2]
 						x3 := t213
 						y := t33
-						/*line :221:100000*/ y2 := y
-						/*line :50:100000*/ t214 := endB2
-						/*line :51:100000*/ if !t214 {
+						/*line :221:130000*/ y2 := y
+						/*line :50:130000*/ t214 := endB2
+						/*line :51:130000*/ if !t214 {
 							t120 := !endA2
-							/*line :53:100000*/ if t120 {
+							/*line :53:130000*/ if t120 {
 								/*line order.go:123*/ t121 := y2
 								t215 := x3
 								/*line order.go:123*/ result09 := orderedFloats[T](t121, t215, quernbound0)
 								result21 := result09
 								/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 							}
-							/*line :52:100000*/ t214 = t120
+							/*line :52:130000*/ t214 = t120
 						}
-						/*line :54:100000*/ fromA3 := t214
-						/*line :51:100000*/ t43 := endA2
-						/*line :52:100000*/ if !t43 {
+						/*line :54:130000*/ fromA3 := t214
+						/*line :51:130000*/ t43 := endA2
+						/*line :52:130000*/ if !t43 {
 							t34 := !endB2
-							/*line :54:100000*/ if t34 {
+							/*line :54:130000*/ if t34 {
 								/*line order.go:123*/ t122 := x3
 								t216 := y2
 								/*line order.go:123*/ result010 := orderedFloats[T](t122, t216, quernbound0)
 								result22 := result010
 								/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 							}
-							/*line :53:100000*/ t43 = t34
+							/*line :53:130000*/ t43 = t34
 						}
-						/*line :55:100000*/ fromB3 := t43
-//line :52:100000
+						/*line :55:130000*/ fromB3 := t43
+//line :52:130000
 						var set uint32 = 1
-						/*line :53:100000*/ if fromB3 {
+						/*line :53:130000*/ if fromB3 {
 							set = 2
-							/*line :55:100000*/ if fromA3 {
+							/*line :55:130000*/ if fromA3 {
 								set = 4
 							}
 						}
-						/*line :59:100000*/ t53 := fromA3
+						/*line :59:130000*/ t53 := fromA3
 						t63 := fromB3
 						t73 := operation&set != 0
 						fromA3 = t53
 						fromB3 = t63
 						keep := t73
-						/*line :221:100000*/ fromA4 := fromA3
+						/*line :221:130000*/ fromA4 := fromA3
 						fromB4 := fromB3
 						keep2 := keep
-						/*line :222:100000*/ if fromA4 {
+						/*line :222:130000*/ if fromA4 {
 							i3++
 							y = x3
 						}
-						/*line :226:100000*/ if fromB4 {
+						/*line :226:130000*/ if fromB4 {
 							j2++
 						}
-						/*line :229:100000*/ if keep2 {
-							/*line :230:100000*/ if launch == 2 {
+						/*line :229:130000*/ if keep2 {
+							/*line :230:130000*/ if launch == 2 {
 								out[n2] = y
 							}
-							/*line :233:100000*/ n2++
+							/*line :233:130000*/ n2++
 						}
 					}
 				}
-				/*line :237:100000*/ if operation&1 != 0 {
-					/*line :238:100000*/ for ; i3 < endA; i3++ {
-						/*line :239:100000*/ if r.Halted() {
-							/*line :238:100000*/ r.Halt()
+				/*line :237:130000*/ if operation&1 != 0 {
+					/*line :238:130000*/ for ; i3 < endA; i3++ {
+						/*line :239:130000*/ if r.Halted() {
+							/*line :238:130000*/ r.Halt()
 						}
-						/*line :239:100000*/ if launch == 2 {
+						/*line :239:130000*/ if launch == 2 {
 							out[n2] = a_[i3]
 						}
-						/*line :242:100000*/ n2++
+						/*line :242:130000*/ n2++
 					}
 				}
-				/*line :245:100000*/ if operation&2 != 0 {
-					/*line :246:100000*/ for ; j2 < endB; j2++ {
-						/*line :247:100000*/ if r.Halted() {
-							/*line :246:100000*/ r.Halt()
+				/*line :245:130000*/ if operation&2 != 0 {
+					/*line :246:130000*/ for ; j2 < endB; j2++ {
+						/*line :247:130000*/ if r.Halted() {
+							/*line :246:130000*/ r.Halt()
 						}
-						/*line :247:100000*/ if launch == 2 {
+						/*line :247:130000*/ if launch == 2 {
 							out[n2] = b_[j2]
 						}
-						/*line :250:100000*/ n2++
+						/*line :250:130000*/ n2++
 					}
 				}
-				/*line :253:100000*/ if launch == 0 {
+				/*line :253:130000*/ if launch == 0 {
 					row[threadX] = n2
 				}
 			}
 		}
-		/*line :258:100000*/ return
+		/*line :258:130000*/ return
 	}
-	/*line :260:100000*/ for threadX := range width {
+	/*line :260:130000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		d := p * part
 		t1 := max(d-len(b_), 0)
 		t2 := min(d, len(a_))
-		/*line :266:100000*/ switch {
-//line :267:100000
+		/*line :266:130000*/ switch {
+//line :267:130000
 		default:
-			/*line :197:100000*/ if launch == 1 {
-				/*line :198:100000*/ if p > 0 || len(count) == 0 {
+			/*line :197:130000*/ if launch == 1 {
+				/*line :198:130000*/ if p > 0 || len(count) == 0 {
 					break
 				}
-				/*line :201:100000*/ all := 0
-				/*line :202:100000*/ for i := 0; i < len(sums); i++ {
-					/*line :202:100000*/ n := sums[i]
+				/*line :201:130000*/ all := 0
+				/*line :202:130000*/ for i := 0; i < len(sums); i++ {
+					/*line :202:130000*/ n := sums[i]
 					sums[i] = all
 					all += n
 				}
-				/*line :206:100000*/ count[0] = all
+				/*line :206:130000*/ count[0] = all
 				break
 			}
-			/*line :209:100000*/ if p >= len(sums) {
+			/*line :209:130000*/ if p >= len(sums) {
 				break
 			}
-//line :212:100000
+//line :212:130000
 			var result int
 			var result2 int
-			/*line :214:100000*/ switch {
-//line :215:100000
+			/*line :214:130000*/ switch {
+//line :215:130000
 			default:
 				/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-				/*line :30:90000*/ for hi := t2; lo < hi; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+				/*line :30:120000*/ for hi := t2; lo < hi; {
+					/*line :31:120000*/ if r.Halted() {
+						/*line :30:120000*/ r.Halt()
 					}
-					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:120000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[d-1-m]
-					/*line :32:90000*/ quernv1 := a_[m]
+					/*line :32:120000*/ quernv1 := a_[m]
 					/*line order.go:123*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 					result3 := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result3 {
+					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result3 {
 						hi = m
-//line :34:90000
+//line :34:120000
 					} else {
-						/*line :35:90000*/ lo = m + 1
+						/*line :35:120000*/ lo = m + 1
 					}
 				}
-				/*line :38:90000*/ result4 := lo
+				/*line :38:120000*/ result4 := lo
 				/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
 				j := d - i2
-				/*line :27:100000*/ if j >= len(b_) {
+				/*line :27:130000*/ if j >= len(b_) {
 					t13 := i2
 					t23 := j
 					result = t13
 					result2 = t23
 					break
 				}
-				/*line :31:100000*/ x := b_[j]
+				/*line :31:130000*/ x := b_[j]
 				t3 := i2
-				/*line :32:100000*/ sorted := a_[:t3]
+				/*line :32:130000*/ sorted := a_[:t3]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
 				lo2 := 0
-				/*line :46:90000*/ for hi2 := t14; lo2 < hi2; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:120000*/ for hi2 := t14; lo2 < hi2; {
+					/*line :47:120000*/ if r.Halted() {
+						/*line :46:120000*/ r.Halt()
 					}
-					/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+					/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv02 := sorted[m2]
 					/*line order.go:123*/ t15 := quernv02
 					t24 := x
 					/*line order.go:123*/ result02 := orderedFloats[T](t15, t24, quernbound0)
 					result5 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result5 {
+					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result5 {
 						lo2 = m2 + 1
-//line :50:90000
+//line :50:120000
 					} else {
-						/*line :51:90000*/ hi2 = m2
+						/*line :51:120000*/ hi2 = m2
 					}
 				}
-				/*line :54:90000*/ result6 := lo2
+				/*line :54:120000*/ result6 := lo2
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
 				t5 := j
-				/*line :32:100000*/ sorted2 := b_[:t5]
+				/*line :32:130000*/ sorted2 := b_[:t5]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
 				lo3 := 0
-				/*line :46:90000*/ for hi3 := t16; lo3 < hi3; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:120000*/ for hi3 := t16; lo3 < hi3; {
+					/*line :47:120000*/ if r.Halted() {
+						/*line :46:120000*/ r.Halt()
 					}
-					/*line :47:90000*/ m3 := int(uint(lo3+hi3) / 2)
+					/*line :47:120000*/ m3 := int(uint(lo3+hi3) / 2)
 					quernv03 := sorted2[m3]
 					/*line order.go:123*/ t17 := quernv03
 					t25 := x
 					/*line order.go:123*/ result03 := orderedFloats[T](t17, t25, quernbound0)
 					result7 := result03
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result7 {
+					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result7 {
 						lo3 = m3 + 1
-//line :50:90000
+//line :50:120000
 					} else {
-						/*line :51:90000*/ hi3 = m3
+						/*line :51:120000*/ hi3 = m3
 					}
 				}
-				/*line :54:90000*/ result8 := lo3
+				/*line :54:120000*/ result8 := lo3
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
 				firstA := t4
 				firstB := t6
-				/*line :33:100000*/ equal := i2 - firstA + j - firstB
+				/*line :33:130000*/ equal := i2 - firstA + j - firstB
 				fromA := min((equal+1)/2, i2-firstA)
 				fromB := equal - fromA
 				t7 := firstB
 				t8 := min(firstB+fromB+1, len(b_))
-				/*line :36:100000*/ sorted3 := b_[t7:t8]
+				/*line :36:130000*/ sorted3 := b_[t7:t8]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
 				lo4 := 0
-				/*line :62:90000*/ for hi4 := t18; lo4 < hi4; {
-					/*line :63:90000*/ if r.Halted() {
-						/*line :62:90000*/ r.Halt()
+				/*line :62:120000*/ for hi4 := t18; lo4 < hi4; {
+					/*line :63:120000*/ if r.Halted() {
+						/*line :62:120000*/ r.Halt()
 					}
-					/*line :63:90000*/ m4 := int(uint(lo4+hi4) / 2)
+					/*line :63:120000*/ m4 := int(uint(lo4+hi4) / 2)
 					quernv12 := sorted3[m4]
 					/*line order.go:123*/ t19 := x
 					t26 := quernv12
 					/*line order.go:123*/ result04 := orderedFloats[T](t19, t26, quernbound0)
 					result9 := result04
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result9 {
+					/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result9 {
 						hi4 = m4
-//line :66:90000
+//line :66:120000
 					} else {
-						/*line :67:90000*/ lo4 = m4 + 1
+						/*line :67:120000*/ lo4 = m4 + 1
 					}
 				}
-				/*line :70:90000*/ result10 := lo4
+				/*line :70:120000*/ result10 := lo4
 				/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-				/*line :37:100000*/ if fromB > most {
+				/*line :37:130000*/ if fromB > most {
 					fromB = most
 					fromA = equal - most
 				}
-				/*line :41:100000*/ if fromA == fromB+1 && most > fromB {
+				/*line :41:130000*/ if fromA == fromB+1 && most > fromB {
 					fromB++
 				}
-				/*line :44:100000*/ t9 := firstA + fromA
+				/*line :44:130000*/ t9 := firstA + fromA
 				t10 := firstB + fromB
 				result = t9
 				result2 = t10
 			}
-			/*line :212:100000*/ i3 := result
+			/*line :212:130000*/ i3 := result
 			j2 := result2
-			/*line :213:100000*/ d2 := min((p+1)*part, len(a_)+len(b_))
+			/*line :213:130000*/ d2 := min((p+1)*part, len(a_)+len(b_))
 			var result11 int
 			var result12 int
-			/*line :216:100000*/ switch {
-//line :217:100000
+			/*line :216:130000*/ switch {
+//line :217:130000
 			default:
 				/*line quern.dev/algo/internal/template/merge.go:29*/ t110 := max(d2-len(b_), 0)
 				t27 := min(d2, len(a_))
 				lo5 := t110
-				/*line :30:90000*/ for hi5 := t27; lo5 < hi5; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+				/*line :30:120000*/ for hi5 := t27; lo5 < hi5; {
+					/*line :31:120000*/ if r.Halted() {
+						/*line :30:120000*/ r.Halt()
 					}
-					/*line :31:90000*/ m5 := int(uint(lo5+hi5) / 2)
+					/*line :31:120000*/ m5 := int(uint(lo5+hi5) / 2)
 					quernv04 := b_[d2-1-m5]
-					/*line :32:90000*/ quernv13 := a_[m5]
+					/*line :32:120000*/ quernv13 := a_[m5]
 					/*line order.go:123*/ t111 := quernv04
 					t28 := quernv13
 					/*line order.go:123*/ result05 := orderedFloats[T](t111, t28, quernbound0)
 					result13 := result05
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result13 {
+					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result13 {
 						hi5 = m5
-//line :34:90000
+//line :34:120000
 					} else {
-						/*line :35:90000*/ lo5 = m5 + 1
+						/*line :35:120000*/ lo5 = m5 + 1
 					}
 				}
-				/*line :38:90000*/ result14 := lo5
+				/*line :38:120000*/ result14 := lo5
 				/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
 				j3 := d2 - i4
-				/*line :27:100000*/ if j3 >= len(b_) {
+				/*line :27:130000*/ if j3 >= len(b_) {
 					t112 := i4
 					t29 := j3
 					result11 = t112
 					result12 = t29
 					break
 				}
-				/*line :31:100000*/ x2 := b_[j3]
+				/*line :31:130000*/ x2 := b_[j3]
 				t32 := i4
-				/*line :32:100000*/ sorted4 := a_[:t32]
+				/*line :32:130000*/ sorted4 := a_[:t32]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
 				lo6 := 0
-				/*line :46:90000*/ for hi6 := t113; lo6 < hi6; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:120000*/ for hi6 := t113; lo6 < hi6; {
+					/*line :47:120000*/ if r.Halted() {
+						/*line :46:120000*/ r.Halt()
 					}
-					/*line :47:90000*/ m6 := int(uint(lo6+hi6) / 2)
+					/*line :47:120000*/ m6 := int(uint(lo6+hi6) / 2)
 					quernv05 := sorted4[m6]
 					/*line order.go:123*/ t114 := quernv05
 					t210 := x2
 					/*line order.go:123*/ result06 := orderedFloats[T](t114, t210, quernbound0)
 					result15 := result06
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result15 {
+					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result15 {
 						lo6 = m6 + 1
-//line :50:90000
+//line :50:120000
 					} else {
-						/*line :51:90000*/ hi6 = m6
+						/*line :51:120000*/ hi6 = m6
 					}
 				}
-				/*line :54:90000*/ result16 := lo6
+				/*line :54:120000*/ result16 := lo6
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
 				t52 := j3
-				/*line :32:100000*/ sorted5 := b_[:t52]
+				/*line :32:130000*/ sorted5 := b_[:t52]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
 				lo7 := 0
-				/*line :46:90000*/ for hi7 := t115; lo7 < hi7; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:120000*/ for hi7 := t115; lo7 < hi7; {
+					/*line :47:120000*/ if r.Halted() {
+						/*line :46:120000*/ r.Halt()
 					}
-					/*line :47:90000*/ m7 := int(uint(lo7+hi7) / 2)
+					/*line :47:120000*/ m7 := int(uint(lo7+hi7) / 2)
 					quernv06 := sorted5[m7]
 					/*line order.go:123*/ t116 := quernv06
 					t211 := x2
 					/*line order.go:123*/ result07 := orderedFloats[T](t116, t211, quernbound0)
 					result17 := result07
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result17 {
+					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result17 {
 						lo7 = m7 + 1
-//line :50:90000
+//line :50:120000
 					} else {
-						/*line :51:90000*/ hi7 = m7
+						/*line :51:120000*/ hi7 = m7
 					}
 				}
-				/*line :54:90000*/ result18 := lo7
+				/*line :54:120000*/ result18 := lo7
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
 				firstA2 := t42
 				firstB2 := t62
-				/*line :33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
+				/*line :33:130000*/ equal2 := i4 - firstA2 + j3 - firstB2
 				fromA2 := min((equal2+1)/2, i4-firstA2)
 				fromB2 := equal2 - fromA2
 				t72 := firstB2
 				t82 := min(firstB2+fromB2+1, len(b_))
-				/*line :36:100000*/ sorted6 := b_[t72:t82]
+				/*line :36:130000*/ sorted6 := b_[t72:t82]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
 				lo8 := 0
-				/*line :62:90000*/ for hi8 := t117; lo8 < hi8; {
-					/*line :63:90000*/ if r.Halted() {
-						/*line :62:90000*/ r.Halt()
+				/*line :62:120000*/ for hi8 := t117; lo8 < hi8; {
+					/*line :63:120000*/ if r.Halted() {
+						/*line :62:120000*/ r.Halt()
 					}
-					/*line :63:90000*/ m8 := int(uint(lo8+hi8) / 2)
+					/*line :63:120000*/ m8 := int(uint(lo8+hi8) / 2)
 					quernv14 := sorted6[m8]
 					/*line order.go:123*/ t118 := x2
 					t212 := quernv14
 					/*line order.go:123*/ result08 := orderedFloats[T](t118, t212, quernbound0)
 					result19 := result08
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result19 {
+					/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result19 {
 						hi8 = m8
-//line :66:90000
+//line :66:120000
 					} else {
-						/*line :67:90000*/ lo8 = m8 + 1
+						/*line :67:120000*/ lo8 = m8 + 1
 					}
 				}
-				/*line :70:90000*/ result20 := lo8
+				/*line :70:120000*/ result20 := lo8
 				/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-				/*line :37:100000*/ if fromB2 > most2 {
+				/*line :37:130000*/ if fromB2 > most2 {
 					fromB2 = most2
 					fromA2 = equal2 - most2
 				}
-				/*line :41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+				/*line :41:130000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
 					fromB2++
 				}
-				/*line :44:100000*/ t92 := firstA2 + fromA2
+				/*line :44:130000*/ t92 := firstA2 + fromA2
 				t102 := firstB2 + fromB2
 				result11 = t92
 				result12 = t102
 			}
-			/*line :213:100000*/ endA := result11
+			/*line :213:130000*/ endA := result11
 			endB := result12
-			/*line :214:100000*/ n2 := 0
-			/*line :215:100000*/ if launch == 2 {
+			/*line :214:130000*/ n2 := 0
+			/*line :215:130000*/ if launch == 2 {
 				n2 = sums[p]
 			}
-			/*line :218:100000*/ for i3 < endA && j2 < endB {
-				/*line :219:100000*/ if r.Halted() {
-					/*line :218:100000*/ r.Halt()
+			/*line :218:130000*/ for i3 < endA && j2 < endB {
+				/*line :219:130000*/ if r.Halted() {
+					/*line :218:130000*/ r.Halt()
 				}
-				/*line :219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-				/*line :220:100000*/ for i5 := 0; i5 < t119; i5++ {
-					/*line :220:100000*/ t213 := a_[i3]
-					/*line :220:100000*/ t33 := b_[j2]
+				/*line :219:130000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+				/*line :220:130000*/ for i5 := 0; i5 < t119; i5++ {
+					/*line :220:130000*/ t213 := a_[i3]
+					/*line :220:130000*/ t33 := b_[j2]
 					x3 := t213
 					y := t33
-					/*line :221:100000*/ y2 := y
-					/*line :50:100000*/ t214 := endB2
-					/*line :51:100000*/ if !t214 {
+					/*line :221:130000*/ y2 := y
+					/*line :50:130000*/ t214 := endB2
+					/*line :51:130000*/ if !t214 {
 						t120 := !endA2
-						/*line :53:100000*/ if t120 {
+						/*line :53:130000*/ if t120 {
 							/*line order.go:123*/ t121 := y2
 							t215 := x3
 							/*line order.go:123*/ result09 := orderedFloats[T](t121, t215, quernbound0)
 							result21 := result09
 							/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 						}
-						/*line :52:100000*/ t214 = t120
+						/*line :52:130000*/ t214 = t120
 					}
-					/*line :54:100000*/ fromA3 := t214
-					/*line :51:100000*/ t43 := endA2
-					/*line :52:100000*/ if !t43 {
+					/*line :54:130000*/ fromA3 := t214
+					/*line :51:130000*/ t43 := endA2
+					/*line :52:130000*/ if !t43 {
 						t34 := !endB2
-						/*line :54:100000*/ if t34 {
+						/*line :54:130000*/ if t34 {
 							/*line order.go:123*/ t122 := x3
 							t216 := y2
 							/*line order.go:123*/ result010 := orderedFloats[T](t122, t216, quernbound0)
 							result22 := result010
 							/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 						}
-						/*line :53:100000*/ t43 = t34
+						/*line :53:130000*/ t43 = t34
 					}
-					/*line :55:100000*/ fromB3 := t43
-//line :52:100000
+					/*line :55:130000*/ fromB3 := t43
+//line :52:130000
 					var set uint32 = 1
-					/*line :53:100000*/ if fromB3 {
+					/*line :53:130000*/ if fromB3 {
 						set = 2
-						/*line :55:100000*/ if fromA3 {
+						/*line :55:130000*/ if fromA3 {
 							set = 4
 						}
 					}
-					/*line :59:100000*/ t53 := fromA3
+					/*line :59:130000*/ t53 := fromA3
 					t63 := fromB3
 					t73 := operation&set != 0
 					fromA3 = t53
 					fromB3 = t63
 					keep := t73
-					/*line :221:100000*/ fromA4 := fromA3
+					/*line :221:130000*/ fromA4 := fromA3
 					fromB4 := fromB3
 					keep2 := keep
-					/*line :222:100000*/ if fromA4 {
+					/*line :222:130000*/ if fromA4 {
 						i3++
 						y = x3
 					}
-					/*line :226:100000*/ if fromB4 {
+					/*line :226:130000*/ if fromB4 {
 						j2++
 					}
-					/*line :229:100000*/ if keep2 {
-						/*line :230:100000*/ if launch == 2 {
+					/*line :229:130000*/ if keep2 {
+						/*line :230:130000*/ if launch == 2 {
 							out[n2] = y
 						}
-						/*line :233:100000*/ n2++
+						/*line :233:130000*/ n2++
 					}
 				}
 			}
-			/*line :237:100000*/ if operation&1 != 0 {
-				/*line :238:100000*/ for ; i3 < endA; i3++ {
-					/*line :239:100000*/ if r.Halted() {
-						/*line :238:100000*/ r.Halt()
+			/*line :237:130000*/ if operation&1 != 0 {
+				/*line :238:130000*/ for ; i3 < endA; i3++ {
+					/*line :239:130000*/ if r.Halted() {
+						/*line :238:130000*/ r.Halt()
 					}
-					/*line :239:100000*/ if launch == 2 {
+					/*line :239:130000*/ if launch == 2 {
 						out[n2] = a_[i3]
 					}
-					/*line :242:100000*/ n2++
+					/*line :242:130000*/ n2++
 				}
 			}
-			/*line :245:100000*/ if operation&2 != 0 {
-				/*line :246:100000*/ for ; j2 < endB; j2++ {
-					/*line :247:100000*/ if r.Halted() {
-						/*line :246:100000*/ r.Halt()
+			/*line :245:130000*/ if operation&2 != 0 {
+				/*line :246:130000*/ for ; j2 < endB; j2++ {
+					/*line :247:130000*/ if r.Halted() {
+						/*line :246:130000*/ r.Halt()
 					}
-					/*line :247:100000*/ if launch == 2 {
+					/*line :247:130000*/ if launch == 2 {
 						out[n2] = b_[j2]
 					}
-					/*line :250:100000*/ n2++
+					/*line :250:130000*/ n2++
 				}
 			}
-			/*line :253:100000*/ if launch == 0 {
+			/*line :253:130000*/ if launch == 0 {
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:17416:1*/
+	} /*line quern_gen.go:19152:1*/
 }
 
 func quernHostSameRunParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -17452,218 +19188,498 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 			t5 := min(first+part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/runs.go:223:50000*/ if launch == 1 {
-					/*line :224:50000*/ if p > 0 {
+				/*line quern.dev/algo/internal/template/runs.go:223:80000*/ if launch == 1 {
+					/*line :224:80000*/ if p > 0 {
 						break
 					}
-					/*line :227:50000*/ all := struct {
+					/*line :227:80000*/ all := struct {
 						N     uint32
 						Start uint32
 					}{}
-					/*line :231:50000*/ for i := 0; i < len(sums); i++ {
-						/*line :232:50000*/ own := struct {
+					/*line :231:80000*/ for i := 0; i < len(sums); i++ {
+						/*line :232:80000*/ own := struct {
 							N     uint32
 							Start uint32
 						}{N: sums[i][0], Start: sums[i][1]}
-						/*line :236:50000*/ sums[i] = [2]uint32{all.N, all.Start}
+						/*line :236:80000*/ sums[i] = [2]uint32{all.N, all.Start}
 						t1 := all
 						t2 := own
-//line :239:50000
+//line :239:80000
 						var result0 struct {
 							N     uint32
 							Start uint32
 						}
-						/*line :18:50000*/ if t2.N == 0 {
+						/*line :18:80000*/ if t2.N == 0 {
 							result0 = t1
-//line :20:50000
+//line :20:80000
 						} else {
-							/*line :21:50000*/ result0 = struct {
+							/*line :21:80000*/ result0 = struct {
 								N     uint32
 								Start uint32
 							}{N: t1.N + t2.N, Start: t2.Start}
 						}
-						/*line :231:50000*/ all = result0
+						/*line :231:80000*/ all = result0
 					}
-					/*line :233:50000*/ if len(count) > 0 {
+					/*line :233:80000*/ if len(count) > 0 {
 						count[0] = int(all.N)
 					}
-					/*line :236:50000*/ break
+					/*line :236:80000*/ break
 				}
-				/*line :239:50000*/ if p >= len(sums) || first >= len(in) {
+				/*line :239:80000*/ if p >= len(sums) || first >= len(in) {
 					break
 				}
-				/*line :242:50000*/ so := struct {
+				/*line :242:80000*/ so := struct {
 					N     uint32
 					Start uint32
 				}{}
-				/*line :246:50000*/ if launch == 2 {
-					/*line :247:50000*/ so = struct {
+				/*line :246:80000*/ if launch == 2 {
+					/*line :247:80000*/ so = struct {
 						N     uint32
 						Start uint32
 					}{N: row[threadX][0], Start: row[threadX][1]}
 				}
-				/*line :252:50000*/ x := in[first:t5]
+				/*line :252:80000*/ x := in[first:t5]
 				prior := in[max(first-1, 0)]
 				begins := first == 0
-				/*line :255:50000*/ for from := 0; from < len(x); from += 4096 {
-					/*line :256:50000*/ if r.Halted() {
-						/*line :249:50000*/ r.Halt()
+				/*line :255:80000*/ for from := 0; from < len(x); from += 4096 {
+					/*line :256:80000*/ if r.Halted() {
+						/*line :249:80000*/ r.Halt()
 					}
-					/*line :250:50000*/ t6 := min(len(x)-from, 4096)
-					/*line :251:50000*/ for k := 0; k < t6; k++ {
-						/*line :251:50000*/ i2 := first + from + k
+					/*line :250:80000*/ t6 := min(len(x)-from, 4096)
+					/*line :251:80000*/ for k := 0; k < t6; k++ {
+						/*line :251:80000*/ i2 := first + from + k
 						v := x[from+k]
 						t10 := begins
-						/*line :254:50000*/ if !t10 {
+						/*line :254:80000*/ if !t10 {
 							t7 := prior
 							t8 := v
-							/*line :253:50000*/ result02 := same[T](t7, t8)
+							/*line :253:80000*/ result02 := same[T](t7, t8)
 							t10 = !result02
 						}
-						/*line :256:50000*/ begins = t10
-						/*line :254:50000*/ if begins {
-							/*line :255:50000*/ if launch == 2 {
-								/*line :256:50000*/ if len(values) > 0 {
+						/*line :256:80000*/ begins = t10
+						/*line :254:80000*/ if begins {
+							/*line :255:80000*/ if launch == 2 {
+								/*line :256:80000*/ if len(values) > 0 {
 									values[so.N] = v
 								}
-								/*line :259:50000*/ if len(lengths) > 0 && so.N > 0 {
+								/*line :259:80000*/ if len(lengths) > 0 && so.N > 0 {
 									lengths[so.N-1] = i2 - int(so.Start)
 								}
 							}
-							/*line :263:50000*/ so = struct {
+							/*line :263:80000*/ so = struct {
 								N     uint32
 								Start uint32
 							}{N: so.N + 1, Start: uint32(i2)}
 						}
-						/*line :268:50000*/ if launch == 2 && len(heads) > 0 {
+						/*line :268:80000*/ if launch == 2 && len(heads) > 0 {
 							heads[i2] = 0
-							/*line :270:50000*/ if begins {
+							/*line :270:80000*/ if begins {
 								heads[i2] = 1
 							}
 						}
-						/*line :274:50000*/ begins = false
+						/*line :274:80000*/ begins = false
 						prior = v
 					}
 				}
-				/*line :278:50000*/ if launch == 0 {
+				/*line :278:80000*/ if launch == 0 {
 					row[threadX] = [2]uint32{so.N, so.Start}
-//line :280:50000
+//line :280:80000
 				} else if len(lengths) > 0 && first+len(x) == len(in) {
-					/*line :281:50000*/ lengths[so.N-1] = len(in) - int(so.Start)
+					/*line :281:80000*/ lengths[so.N-1] = len(in) - int(so.Start)
 				}
 			}
 		}
-		/*line :285:50000*/ return
+		/*line :285:80000*/ return
 	}
-	/*line :287:50000*/ for threadX := range width {
+	/*line :287:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		first := p * part
 		t5 := min(first+part, len(in))
-		/*line :292:50000*/ switch {
-//line :293:50000
+		/*line :292:80000*/ switch {
+//line :293:80000
 		default:
-			/*line :223:50000*/ if launch == 1 {
-				/*line :224:50000*/ if p > 0 {
+			/*line :223:80000*/ if launch == 1 {
+				/*line :224:80000*/ if p > 0 {
 					break
 				}
-				/*line :227:50000*/ all := struct {
+				/*line :227:80000*/ all := struct {
 					N     uint32
 					Start uint32
 				}{}
-				/*line :231:50000*/ for i := 0; i < len(sums); i++ {
-					/*line :232:50000*/ own := struct {
+				/*line :231:80000*/ for i := 0; i < len(sums); i++ {
+					/*line :232:80000*/ own := struct {
 						N     uint32
 						Start uint32
 					}{N: sums[i][0], Start: sums[i][1]}
-					/*line :236:50000*/ sums[i] = [2]uint32{all.N, all.Start}
+					/*line :236:80000*/ sums[i] = [2]uint32{all.N, all.Start}
 					t1 := all
 					t2 := own
-//line :239:50000
+//line :239:80000
 					var result0 struct {
 						N     uint32
 						Start uint32
 					}
-					/*line :18:50000*/ if t2.N == 0 {
+					/*line :18:80000*/ if t2.N == 0 {
 						result0 = t1
-//line :20:50000
+//line :20:80000
 					} else {
-						/*line :21:50000*/ result0 = struct {
+						/*line :21:80000*/ result0 = struct {
 							N     uint32
 							Start uint32
 						}{N: t1.N + t2.N, Start: t2.Start}
 					}
-					/*line :231:50000*/ all = result0
+					/*line :231:80000*/ all = result0
 				}
-				/*line :233:50000*/ if len(count) > 0 {
+				/*line :233:80000*/ if len(count) > 0 {
 					count[0] = int(all.N)
 				}
-				/*line :236:50000*/ break
+				/*line :236:80000*/ break
 			}
-			/*line :239:50000*/ if p >= len(sums) || first >= len(in) {
+			/*line :239:80000*/ if p >= len(sums) || first >= len(in) {
 				break
 			}
-			/*line :242:50000*/ so := struct {
+			/*line :242:80000*/ so := struct {
 				N     uint32
 				Start uint32
 			}{}
-			/*line :246:50000*/ if launch == 2 {
-				/*line :247:50000*/ so = struct {
+			/*line :246:80000*/ if launch == 2 {
+				/*line :247:80000*/ so = struct {
 					N     uint32
 					Start uint32
 				}{N: sums[p][0], Start: sums[p][1]}
 			}
-			/*line :252:50000*/ x := in[first:t5]
+			/*line :252:80000*/ x := in[first:t5]
 			prior := in[max(first-1, 0)]
 			begins := first == 0
-			/*line :255:50000*/ for from := 0; from < len(x); from += 4096 {
-				/*line :256:50000*/ if r.Halted() {
-					/*line :249:50000*/ r.Halt()
+			/*line :255:80000*/ for from := 0; from < len(x); from += 4096 {
+				/*line :256:80000*/ if r.Halted() {
+					/*line :249:80000*/ r.Halt()
 				}
-				/*line :250:50000*/ t6 := min(len(x)-from, 4096)
-				/*line :251:50000*/ for k := 0; k < t6; k++ {
-					/*line :251:50000*/ i2 := first + from + k
+				/*line :250:80000*/ t6 := min(len(x)-from, 4096)
+				/*line :251:80000*/ for k := 0; k < t6; k++ {
+					/*line :251:80000*/ i2 := first + from + k
 					v := x[from+k]
 					t10 := begins
-					/*line :254:50000*/ if !t10 {
+					/*line :254:80000*/ if !t10 {
 						t7 := prior
 						t8 := v
-						/*line :253:50000*/ result02 := same[T](t7, t8)
+						/*line :253:80000*/ result02 := same[T](t7, t8)
 						t10 = !result02
 					}
-					/*line :256:50000*/ begins = t10
-					/*line :254:50000*/ if begins {
-						/*line :255:50000*/ if launch == 2 {
-							/*line :256:50000*/ if len(values) > 0 {
+					/*line :256:80000*/ begins = t10
+					/*line :254:80000*/ if begins {
+						/*line :255:80000*/ if launch == 2 {
+							/*line :256:80000*/ if len(values) > 0 {
 								values[so.N] = v
 							}
-							/*line :259:50000*/ if len(lengths) > 0 && so.N > 0 {
+							/*line :259:80000*/ if len(lengths) > 0 && so.N > 0 {
 								lengths[so.N-1] = i2 - int(so.Start)
 							}
 						}
-						/*line :263:50000*/ so = struct {
+						/*line :263:80000*/ so = struct {
 							N     uint32
 							Start uint32
 						}{N: so.N + 1, Start: uint32(i2)}
 					}
-					/*line :268:50000*/ if launch == 2 && len(heads) > 0 {
+					/*line :268:80000*/ if launch == 2 && len(heads) > 0 {
 						heads[i2] = 0
-						/*line :270:50000*/ if begins {
+						/*line :270:80000*/ if begins {
 							heads[i2] = 1
 						}
 					}
-					/*line :274:50000*/ begins = false
+					/*line :274:80000*/ begins = false
 					prior = v
 				}
 			}
-			/*line :278:50000*/ if launch == 0 {
+			/*line :278:80000*/ if launch == 0 {
 				sums[p] = [2]uint32{so.N, so.Start}
-//line :280:50000
+//line :280:80000
 			} else if len(lengths) > 0 && first+len(x) == len(in) {
-				/*line :281:50000*/ lengths[so.N-1] = len(in) - int(so.Start)
+				/*line :281:80000*/ lengths[so.N-1] = len(in) - int(so.Start)
 			}
 		}
-	} /*line quern_gen.go:17666:1*/
+	} /*line quern_gen.go:19402:1*/
+}
+
+func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run) {
+	n := host.Value[int](r, 0)
+	inner := host.Value[int](r, 1)
+	parts := host.Value[int](r, 2)
+	part := host.Value[int](r, 3)
+	group := host.Value[int](r, 4)
+	ends := host.Slice[int32](r, 5)
+	in := host.Slice[T](r, 6)
+	out := host.Slice[int](r, 7)
+	ps := host.Scratch[struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	}](r, 0, r.BlockDim.Count())
+	sums := host.Scratch[int](r, 1, r.BlockDim.Count())
+	l := struct {
+		N     int
+		Inner int
+		Parts int
+		Part  int
+		Group int
+	}{N: n, Inner: inner, Parts: parts, Part: part, Group: group}
+	t2 := len(out)
+	size := t2 * l.Parts
+	t22 := l.Inner
+	c := int(1)
+	var group2 int
+	var count int
+	vs := host.Scratch[int](r, 2, r.BlockDim.Count())
+	results := host.Scratch[int](r, 3, r.BlockDim.Count())
+	var d int
+	var t23 int
+	t1s := host.Scratch[int](r, 4, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[int](r, 5, r.BlockDim.Count())
+	t8 := len(out)
+	size2 := t8 * l.Parts
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 256
+				quernRow1NonZeroCountLines[T](r, ps, first, sums, base, l, size, t2, ends, t22, c, in)
+			}
+		}
+		r.ThreadIdx = kernel.Dim3{}
+		/*line quern.dev/algo/internal/template/lines.go:104*/ group2 = c << l.Group
+		r.ThreadIdx = kernel.Dim3{}
+		/*line :104:30000*/ count = c << l.Group
+		/*line :105:30000*/ for threadZ := range 1 {
+			/*line :106:30000*/ for threadY := range 1 {
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow2NonZeroCountLines[T](r, sums, first2, vs)
+			}
+		}
+		/*line :111:30000*/ switch {
+//line :112:30000
+		default:
+			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group2 == 1 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						first3 := (threadZ*1 + threadY) * 256
+						quernRow3NonZeroCountLines[T](r, vs, first3, results)
+					}
+				}
+				break
+			}
+			/*line :203:10000*/ d = 1
+			/*line :204:10000*/ for ; d < 32; d *= 2 {
+				/*line :205:10000*/ if r.Halted() {
+					/*line :203:10000*/ r.Halt()
+				}
+				/*line :204:10000*/ t23 = d
+				/*line :205:10000*/ for threadZ := range 1 {
+					/*line :206:10000*/ for threadY := range 1 {
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow4NonZeroCountLines[T](r, vs, first4, t1s)
+					}
+				}
+				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
+				start := 2*d - 1
+				/*line :213:10000*/ for threadZ := range 1 {
+					/*line :214:10000*/ for threadY := range 1 {
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow5NonZeroCountLines[T](r, vs, first5, shuffleDowns, d, group2, count, start)
+					}
+				}
+			}
+			/*line :220:10000*/ for threadZ := range 1 {
+				/*line :221:10000*/ for threadY := range 1 {
+					first6 := (threadZ*1 + threadY) * 256
+					quernRow6NonZeroCountLines[T](r, vs, first6, results)
+				}
+			}
+		}
+		/*line :227:10000*/ for threadZ := range 1 {
+			/*line :228:10000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first7 := (threadZ*1 + threadY) * 256
+				quernRow7NonZeroCountLines[T](r, ps, first7, results, c, l, base, size2, out)
+			}
+		}
+	} /*line quern_gen.go:19511:1*/
+}
+
+//go:noinline
+func quernRow1NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first int, sums []int, base int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, size int, t2 int, ends []int32, t22 int, c int, in []T) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first:])
+	sumRow := (*[256]int)(sums[first:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}{}
+		of := (base + threadX) >> l.Group
+		var p2 struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}
+		/*line :20:30000*/ if of >= size {
+			p2 = p
+//line :22:30000
+		} else {
+			/*line :23:30000*/ p.Part = host.Div(of, t2)
+			p.Line = of - p.Part*t2
+			p.Stride = 1
+			n2 := l.N
+			/*line :27:30000*/ if len(ends) > 0 {
+				p.First = int(ends[p.Line])
+				n2 = int(ends[p.Line+1]) - p.First
+//line :30:30000
+			} else {
+				/*line :31:30000*/ plane := host.Div(p.Line, l.Inner)
+				t1 := plane*l.N*l.Inner + p.Line - plane*l.Inner
+				p.First = t1
+				p.Stride = t22
+			}
+			/*line :34:30000*/ p.From = min(p.Part*l.Part, n2)
+			p.To = min(p.From+l.Part, n2)
+			p2 = p
+		}
+//line :96:30000
+		*p3 = p2
+		lane := threadX & 31 & (c<<l.Group - 1)
+		sum := 0
+		/*line :99:30000*/ for i := p3.From + lane; i < p3.To; i += c << l.Group {
+			/*line :100:30000*/ if r.Halted() {
+				/*line :99:30000*/ r.Halt()
+			}
+			/*line :100:30000*/ t5 := in[p3.First+i*p3.Stride]
+			/*line :100:30000*/ result0 := nonZero[T](t5)
+			/*line :101:30000*/ if result0 {
+				/*line :101:30000*/ sum++
+			}
+		}
+		/*line :104:30000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:19595:1*/
+}
+
+//go:noinline
+func quernRow2NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, sums []int, first2 int, vs []int) {
+	sumRow := (*[256]int)(sums[first2:])
+	vRow := (*[256]int)(vs[first2:])
+	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:19602:1*/
+}
+
+//go:noinline
+func quernRow3NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first3 int, results []int) {
+	vRow := (*[256]int)(vs[first3:])
+	resultRow := (*[256]int)(results[first3:])
+	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:19609:1*/
+}
+
+//go:noinline
+func quernRow4NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first4 int, t1s []int) {
+	vRow := (*[256]int)(vs[first4:])
+	t1Row := (*[256]int)(t1s[first4:])
+	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:19616:1*/
+}
+
+//go:noinline
+func quernRow5NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first5 int, shuffleDowns []int, d int, group2 int, count int, start int) {
+	vRow := (*[256]int)(vs[first5:])
+	shuffleDownRow := (*[256]int)(shuffleDowns[first5:])
+	for threadX := range 256 {
+		v := vRow[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		lane2 := threadX & 31 & (group2 - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		if d < group2 && lane2+d < count && lane2&start == 0 {
+			a := v
+			/*line quern.dev/algo/internal/template/lines.go:104*/ result := a + other
+			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result
+		}
+		vRow[threadX] = v
+	} /*line quern_gen.go:19634:1*/
+}
+
+//go:noinline
+func quernRow6NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first6 int, results []int) {
+	vRow := (*[256]int)(vs[first6:])
+	resultRow := (*[256]int)(results[first6:])
+	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:19641:1*/
+}
+
+//go:noinline
+func quernRow7NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first7 int, results []int, c int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, base int, size2 int, out []int) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first7:])
+	resultRow := (*[256]int)(results[first7:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		result2 := resultRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:104*/ sum2 := result2
+		/*line :41:30000*/ result02 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < size2
+		/*line :105:30000*/ if result02 {
+			/*line :106:30000*/ if l.Parts > 1 {
+				kernel.AtomicAdd(&out[p3.Line], sum2)
+//line :108:30000
+			} else {
+				/*line :109:30000*/ out[p3.Line] = sum2
+			}
+		}
+	} /*line quern_gen.go:19682:1*/
 }
 
 func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -17677,37 +19693,37 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line quern.dev/algo/internal/template/select.go:145*/ iFirst = blockX * 256
-		/*line :146:20000*/ for threadZ := range 1 {
-			/*line :147:20000*/ for threadY := range 1 {
+		/*line :146:40000*/ for threadZ := range 1 {
+			/*line :147:40000*/ for threadY := range 1 {
 				first := (threadZ*1 + threadY) * 256
 				quernRow1NonZeroCountMatches[T](r, ns, first)
 			}
 		}
-		/*line :152:20000*/ for ; iFirst < len(in); iFirst += size {
-			/*line :153:20000*/ for threadZ := range 1 {
-				/*line :154:20000*/ for threadY := range 1 {
+		/*line :152:40000*/ for ; iFirst < len(in); iFirst += size {
+			/*line :153:40000*/ for threadZ := range 1 {
+				/*line :154:40000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
 					quernRow2NonZeroCountMatches[T](r, ns, first2, iFirst, in)
 				}
 			}
 		}
-		/*line :150:20000*/ host.ReduceAdd(reduceAdds, ns)
-		/*line :151:20000*/ for threadZ := range 1 {
-			/*line :152:20000*/ for threadY := range 1 {
+		/*line :150:40000*/ host.ReduceAdd(reduceAdds, ns)
+		/*line :151:40000*/ for threadZ := range 1 {
+			/*line :152:40000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
 				quernRow3NonZeroCountMatches[T](r, reduceAdds, first3, count)
 			}
 		}
-	} /*line quern_gen.go:17703:1*/
+	} /*line quern_gen.go:19719:1*/
 }
 
 //go:noinline
 func quernRow1NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns []uint32, first int) {
 	nRow := (*[256]uint32)(ns[first:])
 //line quern.dev/algo/internal/template/select.go:144
-	*nRow = [256]uint32{} /*line quern_gen.go:17710:1*/
+	*nRow = [256]uint32{} /*line quern_gen.go:19726:1*/
 }
 
 //go:noinline
@@ -17725,27 +19741,27 @@ func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 				r.ThreadIdx.X = threadX
 				n := nRow2[threadX]
 				/*line quern.dev/algo/internal/template/select.go:146*/ t1 := row[threadX]
-				/*line :146:20000*/ result0 := nonZero[T](t1)
-				/*line :147:20000*/ if result0 {
-					/*line :147:20000*/ n++
+				/*line :146:40000*/ result0 := nonZero[T](t1)
+				/*line :147:40000*/ if result0 {
+					/*line :147:40000*/ n++
 				}
-				/*line :149:20000*/ nRow2[threadX] = n
+				/*line :149:40000*/ nRow2[threadX] = n
 			}
-			/*line :151:20000*/ return
+			/*line :151:40000*/ return
 		}
 	}
-	/*line :154:20000*/ for threadX := range 256 {
+	/*line :154:40000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		n := nRow[threadX]
-		/*line :145:20000*/ if iFirst+threadX < len(in) {
+		/*line :145:40000*/ if iFirst+threadX < len(in) {
 			t1 := in[iFirst+threadX]
-			/*line :146:20000*/ result0 := nonZero[T](t1)
-			/*line :147:20000*/ if result0 {
-				/*line :147:20000*/ n++
+			/*line :146:40000*/ result0 := nonZero[T](t1)
+			/*line :147:40000*/ if result0 {
+				/*line :147:40000*/ n++
 			}
 		}
-		/*line :150:20000*/ nRow[threadX] = n
-	} /*line quern_gen.go:17748:1*/
+		/*line :150:40000*/ nRow[threadX] = n
+	} /*line quern_gen.go:19764:1*/
 }
 
 //go:noinline
@@ -17758,7 +19774,7 @@ func quernRow3NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 		if threadX&31 == 0 && n2 > 0 {
 			kernel.AtomicAdd(&count[0], int(n2))
 		}
-	} /*line quern_gen.go:17761:1*/
+	} /*line quern_gen.go:19777:1*/
 }
 
 func quernHostNonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -17799,43 +19815,43 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 				var n uint32
 				t3 := in[t1:t2]
 				for i := 0; i < len(t3); i++ {
-					/*line :165:20000*/ x := t3[i]
+					/*line :165:40000*/ x := t3[i]
 					t4 := x
-					/*line :166:20000*/ result0 := nonZero[T](t4)
-					/*line :167:20000*/ if result0 {
-						/*line :167:20000*/ n++
+					/*line :166:40000*/ result0 := nonZero[T](t4)
+					/*line :167:40000*/ if result0 {
+						/*line :167:40000*/ n++
 					}
 				}
-				/*line :170:20000*/ row[threadX] = n
+				/*line :170:40000*/ row[threadX] = n
 			}
 		}
-		/*line :173:20000*/ return
+		/*line :173:40000*/ return
 	}
-	/*line :175:20000*/ for threadX := range width {
+	/*line :175:40000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		t1 := min(p*part, len(in))
 		t2 := min((p+1)*part, len(in))
-		/*line :180:20000*/ switch {
-//line :181:20000
+		/*line :180:40000*/ switch {
+//line :181:40000
 		default:
-			/*line :161:20000*/ if p+1 >= len(before) {
+			/*line :161:40000*/ if p+1 >= len(before) {
 				break
 			}
-//line :164:20000
+//line :164:40000
 			var n uint32
 			t3 := in[t1:t2]
-			/*line :166:20000*/ for i := 0; i < len(t3); i++ {
-				/*line :165:20000*/ x := t3[i]
+			/*line :166:40000*/ for i := 0; i < len(t3); i++ {
+				/*line :165:40000*/ x := t3[i]
 				t4 := x
-				/*line :166:20000*/ result0 := nonZero[T](t4)
-				/*line :167:20000*/ if result0 {
-					/*line :167:20000*/ n++
+				/*line :166:40000*/ result0 := nonZero[T](t4)
+				/*line :167:40000*/ if result0 {
+					/*line :167:40000*/ n++
 				}
 			}
-			/*line :170:20000*/ before[p+1] = n
+			/*line :170:40000*/ before[p+1] = n
 		}
-	} /*line quern_gen.go:17838:1*/
+	} /*line quern_gen.go:19854:1*/
 }
 
 func quernHostNonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -17875,55 +19891,55 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 				/*line quern.dev/algo/internal/template/select.go:179*/ if p+1 >= len(before) {
 					break
 				}
-				/*line :183:20000*/ n := int(row[threadX])
+				/*line :183:40000*/ n := int(row[threadX])
 				dropped := first - n
 				t3 := in[first:t2]
-				/*line :186:20000*/ for i := 0; i < len(t3); i++ {
-					/*line :185:20000*/ x := t3[i]
+				/*line :186:40000*/ for i := 0; i < len(t3); i++ {
+					/*line :185:40000*/ x := t3[i]
 					t4 := x
-					/*line :186:20000*/ result0 := nonZero[T](t4)
-					/*line :187:20000*/ if result0 {
-						/*line :187:20000*/ kept[n] = x
+					/*line :186:40000*/ result0 := nonZero[T](t4)
+					/*line :187:40000*/ if result0 {
+						/*line :187:40000*/ kept[n] = x
 						n++
-//line :189:20000
+//line :189:40000
 					} else if rejects {
-						/*line :190:20000*/ rejected[dropped] = x
+						/*line :190:40000*/ rejected[dropped] = x
 						dropped++
 					}
 				}
 			}
 		}
-		/*line :196:20000*/ return
+		/*line :196:40000*/ return
 	}
-	/*line :198:20000*/ for threadX := range width {
+	/*line :198:40000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		first := min(p*part, len(in))
 		t2 := min((p+1)*part, len(in))
-		/*line :203:20000*/ switch {
-//line :204:20000
+		/*line :203:40000*/ switch {
+//line :204:40000
 		default:
-			/*line :179:20000*/ if p+1 >= len(before) {
+			/*line :179:40000*/ if p+1 >= len(before) {
 				break
 			}
-			/*line :183:20000*/ n := int(before[p])
+			/*line :183:40000*/ n := int(before[p])
 			dropped := first - n
 			t3 := in[first:t2]
-			/*line :186:20000*/ for i := 0; i < len(t3); i++ {
-				/*line :185:20000*/ x := t3[i]
+			/*line :186:40000*/ for i := 0; i < len(t3); i++ {
+				/*line :185:40000*/ x := t3[i]
 				t4 := x
-				/*line :186:20000*/ result0 := nonZero[T](t4)
-				/*line :187:20000*/ if result0 {
-					/*line :187:20000*/ kept[n] = x
+				/*line :186:40000*/ result0 := nonZero[T](t4)
+				/*line :187:40000*/ if result0 {
+					/*line :187:40000*/ kept[n] = x
 					n++
-//line :189:20000
+//line :189:40000
 				} else if rejects {
-					/*line :190:20000*/ rejected[dropped] = x
+					/*line :190:40000*/ rejected[dropped] = x
 					dropped++
 				}
 			}
 		}
-	} /*line quern_gen.go:17926:1*/
+	} /*line quern_gen.go:19942:1*/
 }
 
 func quernHostNonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -17958,48 +19974,48 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 			t2 := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/select.go:201:20000*/ if p+1 >= len(before) {
+				/*line quern.dev/algo/internal/template/select.go:201:40000*/ if p+1 >= len(before) {
 					break
 				}
-				/*line :205:20000*/ n := int(row[threadX])
+				/*line :205:40000*/ n := int(row[threadX])
 				t3 := in[first:t2]
-				/*line :207:20000*/ for i := 0; i < len(t3); i++ {
-					/*line :206:20000*/ x := t3[i]
+				/*line :207:40000*/ for i := 0; i < len(t3); i++ {
+					/*line :206:40000*/ x := t3[i]
 					t4 := x
-					/*line :207:20000*/ result0 := nonZero[T](t4)
-					/*line :208:20000*/ if result0 {
-						/*line :208:20000*/ index[n] = uint32(first + i)
+					/*line :207:40000*/ result0 := nonZero[T](t4)
+					/*line :208:40000*/ if result0 {
+						/*line :208:40000*/ index[n] = uint32(first + i)
 						n++
 					}
 				}
 			}
 		}
-		/*line :214:20000*/ return
+		/*line :214:40000*/ return
 	}
-	/*line :216:20000*/ for threadX := range width {
+	/*line :216:40000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		first := min(p*part, len(in))
 		t2 := min((p+1)*part, len(in))
-		/*line :221:20000*/ switch {
-//line :222:20000
+		/*line :221:40000*/ switch {
+//line :222:40000
 		default:
-			/*line :201:20000*/ if p+1 >= len(before) {
+			/*line :201:40000*/ if p+1 >= len(before) {
 				break
 			}
-			/*line :205:20000*/ n := int(before[p])
+			/*line :205:40000*/ n := int(before[p])
 			t3 := in[first:t2]
-			/*line :207:20000*/ for i := 0; i < len(t3); i++ {
-				/*line :206:20000*/ x := t3[i]
+			/*line :207:40000*/ for i := 0; i < len(t3); i++ {
+				/*line :206:40000*/ x := t3[i]
 				t4 := x
-				/*line :207:20000*/ result0 := nonZero[T](t4)
-				/*line :208:20000*/ if result0 {
-					/*line :208:20000*/ index[n] = uint32(first + i)
+				/*line :207:40000*/ result0 := nonZero[T](t4)
+				/*line :208:40000*/ if result0 {
+					/*line :208:40000*/ index[n] = uint32(first + i)
 					n++
 				}
 			}
 		}
-	} /*line quern_gen.go:18002:1*/
+	} /*line quern_gen.go:20018:1*/
 }
 
-//line :215:20000
+//line :215:40000
