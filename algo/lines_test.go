@@ -233,7 +233,7 @@ func testTopKAxis[K int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uin
 	s := d.DefaultStream()
 	x := make([]K, a.size())
 	for i := range x {
-		x[i] = from[K](uint64(rand.IntN(100)))
+		x[i] = from[K](float64(rand.IntN(100)))
 	}
 	b := Axis{a.Outer, k, a.Inner}
 	want, wantAt := make([]K, b.size()), make([]uint32, b.size())
@@ -275,11 +275,21 @@ func testTopKAxis[K int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uin
 
 func TestTopKAxis(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
-		for i, a := range append(slices.Clone(lineShapes), Axis{2, mostInLine + 3, 1}, Axis{1, mostInLine + 3, 2}) {
+		for i, a := range fewerShapes(d, append(slices.Clone(lineShapes), Axis{1, mostInLine + 3, 2})) {
 			r := Radix{Descending: i%2 == 0}
 			testTopKAxis[float32](t, d, a, min(a.N, 3), r)
-			testTopKAxis[int64](t, d, a, a.N, r)
-			testTopKAxis[uint16](t, d, a, a.N/2, r)
+			if d.Backend() != gpu.Sim {
+				testTopKAxis[int64](t, d, a, a.N, r)
+				testTopKAxis[uint16](t, d, a, a.N/2, r)
+			}
 		}
 	})
+}
+
+// fewerShapes leaves out most shapes on a device that is slow.
+func fewerShapes(d *gpu.Device, shapes []Axis) []Axis {
+	if d.Backend() != gpu.Sim {
+		return shapes
+	}
+	return append(shapes[1:3:3], shapes[6], shapes[len(shapes)-1])
 }

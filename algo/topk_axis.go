@@ -39,6 +39,9 @@ func topKAxis[K Key](name string, s *gpu.Stream, r Radix, axis Axis, dst *gpu.Bu
 	if k*lines != dst.Len() || k > axis.N {
 		return invalid(name, "dst", "%d elements; want as many for each of the %d lines, up to %d", dst.Len(), lines, axis.N)
 	}
+	if dst.Len() == 0 {
+		return nil
+	}
 	if lines == 1 {
 		return topK(name, s, r, dst, index, src, work)
 	}
@@ -70,7 +73,7 @@ func topKAxis[K Key](name string, s *gpu.Stream, r Radix, axis Axis, dst *gpu.Bu
 	if err != nil {
 		return err
 	}
-	return step(name, tmp, dst.Len(), func() error {
+	return step(name, tmp, n, func() error {
 		switch sizeOf[K]() {
 		case 1:
 			return firstOf[uint8](s, tmp, axis, k, short, positions, dst, src, index)
