@@ -43,13 +43,14 @@ func main() {
 	rounds := flag.Int("rounds", 3, "how many random inputs each case has")
 	seed := flag.Uint64("seed", 1, "the seed of the inputs")
 	most := flag.Int("elements", 1<<16, "the most elements of an input")
+	verbose := flag.Bool("v", false, "print the distance and the bound of each case")
 	flag.Parse()
-	if err := compare(context.Background(), *device, *python, *rounds, *most, *seed, flag.Args()); err != nil {
+	if err := compare(context.Background(), *device, *python, *rounds, *most, *seed, *verbose, flag.Args()); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func compare(ctx context.Context, device, python string, rounds, most int, seed uint64, names []string) (err error) {
+func compare(ctx context.Context, device, python string, rounds, most int, seed uint64, verbose bool, names []string) (err error) {
 	dev, err := gpu.Open(gpu.Config{Device: device})
 	if err != nil {
 		return err
@@ -72,6 +73,9 @@ func compare(ctx context.Context, device, python string, rounds, most int, seed 
 				return fmt.Errorf("%s: %w", l.name, err)
 			}
 			check := exec.CommandContext(ctx, python, "-c", script, file)
+			if verbose {
+				check.Args = append(check.Args, "-v")
+			}
 			check.Stdout, check.Stderr = os.Stdout, os.Stderr
 			if failed := check.Run(); failed != nil {
 				err = errors.Join(err, fmt.Errorf("%s, seed %d, round %d: %w", l.name, seed, round, failed))
