@@ -114,7 +114,7 @@ func groupOf(s *gpu.Stream, n int) int {
 
 func (c *Combine[T]) reduceRows(s *gpu.Stream, axis Axis, parts, part int, src, dst *gpu.Buffer[T]) error {
 	if parts == 1 && blockPerRow(axis) {
-		return reduceParts(s, c.Kernels.ReduceParts, c.Bind, axis.Outer, axis.N, src, dst)
+		return reduceParts(s, c.Kernels.ReduceParts, c.Kernels.ReducePartsInTurn, c.Bind, axis.Outer, axis.N, src, dst)
 	}
 	group := groupOf(s, part)
 	blocks := (axis.Outer*parts*group + template.Threads - 1) / template.Threads

@@ -250,7 +250,7 @@ func MomentsAxis[T int32 | float32 | float64](s *gpu.Stream, axis Axis, dst *gpu
 	l, grid := grouped(s, axis, parts, part)
 	err = LaunchMomentsOfLines(s, grid, l, ends, src, partial)
 	if err == nil && parts > 1 {
-		err = reduceParts(s, OpMergeMoments.Kernels.ReduceParts, nil, axis.lines(), parts, partial, dst)
+		err = reduceParts(s, OpMergeMoments.Kernels.ReduceParts, OpMergeMoments.Kernels.ReducePartsInTurn, nil, axis.lines(), parts, partial, dst)
 	}
 	return failed(name, err)
 }

@@ -133,7 +133,7 @@ func twoStages[T, A any](name string, s *gpu.Stream, op merge[A], dst *gpu.Buffe
 	}
 	err = first(gpu.Blocks(gpu.Dim3{X: count}, block), size, partial)
 	if err == nil && count > 1 {
-		err = reduceParts(s, op.Kernels.ReduceParts, op.Bind, 1, (count+partUnit-1)/partUnit*partUnit, partial, dst)
+		err = reduceParts(s, op.Kernels.ReduceParts, op.Kernels.ReducePartsInTurn, op.Bind, 1, (count+partUnit-1)/partUnit*partUnit, partial, dst)
 	}
 	return failed(name, err)
 }

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "e2ad3cd1ac64645b527e274da3df65c2b65e98967f0b93ad7dc5f5fedfb87d06",
+	Sum:     "76fc9ac77b5b22740adff583e4193bfdfb4c56987aa5aaf0d6c993aa317374b5",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -1399,11 +1399,16 @@ func LaunchFirstOfLines[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu
 	return l.End()
 }
 
-var quernAddCompensatedReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCompensatedReduceParts[float32]", Code: &quernPTX, Host: quernHostAddCompensatedReduceParts[float32]}}
-var quernAddCompensatedReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCompensatedReduceParts[float64]", Code: &quernPTX, Host: quernHostAddCompensatedReduceParts[float64]}}
-var quernMergeMomentsReduceParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "mergeMomentsReduceParts", Code: &quernPTX, Host: quernHostMergeMomentsReduceParts}}
-var quernExtremeIntegerReduceParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReduceParts[int32]", Code: &quernPTX, Host: quernHostExtremeIntegerReduceParts[int32]}}
-var quernExtremeIntegerReduceParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReduceParts[int64]", Code: &quernPTX, Host: quernHostExtremeIntegerReduceParts[int64]}}
+var quernAddCompensatedReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCompensatedReduceParts[float32]", Code: &quernPTX}}
+var quernAddCompensatedReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCompensatedReduceParts[float64]", Code: &quernPTX}}
+var quernAddCompensatedReducePartsInTurn_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCompensatedReducePartsInTurn[float32]", Code: &quernPTX, Host: quernHostAddCompensatedReducePartsInTurn[float32]}}
+var quernAddCompensatedReducePartsInTurn_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCompensatedReducePartsInTurn[float64]", Code: &quernPTX, Host: quernHostAddCompensatedReducePartsInTurn[float64]}}
+var quernMergeMomentsReduceParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "mergeMomentsReduceParts", Code: &quernPTX}}
+var quernMergeMomentsReducePartsInTurn = &gpu.Kernel{Declared: compiled.Declaration{Name: "mergeMomentsReducePartsInTurn", Code: &quernPTX, Host: quernHostMergeMomentsReducePartsInTurn}}
+var quernExtremeIntegerReduceParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReduceParts[int32]", Code: &quernPTX}}
+var quernExtremeIntegerReduceParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReduceParts[int64]", Code: &quernPTX}}
+var quernExtremeIntegerReducePartsInTurn_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReducePartsInTurn[int32]", Code: &quernPTX, Host: quernHostExtremeIntegerReducePartsInTurn[int32]}}
+var quernExtremeIntegerReducePartsInTurn_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReducePartsInTurn[int64]", Code: &quernPTX, Host: quernHostExtremeIntegerReducePartsInTurn[int64]}}
 var quernExtremeIntegerReduceRows_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReduceRows[int32]", Code: &quernPTX, Host: quernHostExtremeIntegerReduceRows[int32]}}
 var quernExtremeIntegerReduceRows_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReduceRows[int64]", Code: &quernPTX, Host: quernHostExtremeIntegerReduceRows[int64]}}
 var quernExtremeIntegerReduceColumns_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReduceColumns[int32]", Code: &quernPTX, Host: quernHostExtremeIntegerReduceColumns[int32]}}
@@ -1426,8 +1431,10 @@ var quernExtremeIntegerScanRows_int32 = &gpu.Kernel{Declared: compiled.Declarati
 var quernExtremeIntegerScanRows_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerScanRows[int64]", Code: &quernPTX}}
 var quernExtremeIntegerScanLines_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerScanLines[int32]", Code: &quernPTX, Host: quernHostExtremeIntegerScanLines[int32]}}
 var quernExtremeIntegerScanLines_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerScanLines[int64]", Code: &quernPTX, Host: quernHostExtremeIntegerScanLines[int64]}}
-var quernExtremeFloatReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReduceParts[float32]", Code: &quernPTX, Host: quernHostExtremeFloatReduceParts[float32]}}
-var quernExtremeFloatReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReduceParts[float64]", Code: &quernPTX, Host: quernHostExtremeFloatReduceParts[float64]}}
+var quernExtremeFloatReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReduceParts[float32]", Code: &quernPTX}}
+var quernExtremeFloatReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReduceParts[float64]", Code: &quernPTX}}
+var quernExtremeFloatReducePartsInTurn_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReducePartsInTurn[float32]", Code: &quernPTX, Host: quernHostExtremeFloatReducePartsInTurn[float32]}}
+var quernExtremeFloatReducePartsInTurn_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReducePartsInTurn[float64]", Code: &quernPTX, Host: quernHostExtremeFloatReducePartsInTurn[float64]}}
 var quernExtremeFloatReduceRows_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReduceRows[float32]", Code: &quernPTX, Host: quernHostExtremeFloatReduceRows[float32]}}
 var quernExtremeFloatReduceRows_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReduceRows[float64]", Code: &quernPTX, Host: quernHostExtremeFloatReduceRows[float64]}}
 var quernExtremeFloatReduceColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReduceColumns[float32]", Code: &quernPTX, Host: quernHostExtremeFloatReduceColumns[float32]}}
@@ -1450,10 +1457,14 @@ var quernExtremeFloatScanRows_float32 = &gpu.Kernel{Declared: compiled.Declarati
 var quernExtremeFloatScanRows_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatScanRows[float64]", Code: &quernPTX}}
 var quernExtremeFloatScanLines_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatScanLines[float32]", Code: &quernPTX, Host: quernHostExtremeFloatScanLines[float32]}}
 var quernExtremeFloatScanLines_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatScanLines[float64]", Code: &quernPTX, Host: quernHostExtremeFloatScanLines[float64]}}
-var quernAddReduceParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[int32]", Code: &quernPTX, Host: quernHostAddReduceParts[int32]}}
-var quernAddReduceParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[int64]", Code: &quernPTX, Host: quernHostAddReduceParts[int64]}}
-var quernAddReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[float32]", Code: &quernPTX, Host: quernHostAddReduceParts[float32]}}
-var quernAddReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[float64]", Code: &quernPTX, Host: quernHostAddReduceParts[float64]}}
+var quernAddReduceParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[int32]", Code: &quernPTX}}
+var quernAddReduceParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[int64]", Code: &quernPTX}}
+var quernAddReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[float32]", Code: &quernPTX}}
+var quernAddReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[float64]", Code: &quernPTX}}
+var quernAddReducePartsInTurn_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReducePartsInTurn[int32]", Code: &quernPTX, Host: quernHostAddReducePartsInTurn[int32]}}
+var quernAddReducePartsInTurn_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReducePartsInTurn[int64]", Code: &quernPTX, Host: quernHostAddReducePartsInTurn[int64]}}
+var quernAddReducePartsInTurn_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReducePartsInTurn[float32]", Code: &quernPTX, Host: quernHostAddReducePartsInTurn[float32]}}
+var quernAddReducePartsInTurn_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReducePartsInTurn[float64]", Code: &quernPTX, Host: quernHostAddReducePartsInTurn[float64]}}
 var quernAddReduceRows_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceRows[int32]", Code: &quernPTX, Host: quernHostAddReduceRows[int32]}}
 var quernAddReduceRows_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceRows[int64]", Code: &quernPTX, Host: quernHostAddReduceRows[int64]}}
 var quernAddReduceRows_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceRows[float32]", Code: &quernPTX, Host: quernHostAddReduceRows[float32]}}
@@ -1498,10 +1509,14 @@ var quernAddScanLines_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "
 var quernAddScanLines_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addScanLines[int64]", Code: &quernPTX, Host: quernHostAddScanLines[int64]}}
 var quernAddScanLines_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addScanLines[float32]", Code: &quernPTX, Host: quernHostAddScanLines[float32]}}
 var quernAddScanLines_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addScanLines[float64]", Code: &quernPTX, Host: quernHostAddScanLines[float64]}}
-var quernMultiplyReduceParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[int32]", Code: &quernPTX, Host: quernHostMultiplyReduceParts[int32]}}
-var quernMultiplyReduceParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[int64]", Code: &quernPTX, Host: quernHostMultiplyReduceParts[int64]}}
-var quernMultiplyReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[float32]", Code: &quernPTX, Host: quernHostMultiplyReduceParts[float32]}}
-var quernMultiplyReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[float64]", Code: &quernPTX, Host: quernHostMultiplyReduceParts[float64]}}
+var quernMultiplyReduceParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[int32]", Code: &quernPTX}}
+var quernMultiplyReduceParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[int64]", Code: &quernPTX}}
+var quernMultiplyReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[float32]", Code: &quernPTX}}
+var quernMultiplyReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[float64]", Code: &quernPTX}}
+var quernMultiplyReducePartsInTurn_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReducePartsInTurn[int32]", Code: &quernPTX, Host: quernHostMultiplyReducePartsInTurn[int32]}}
+var quernMultiplyReducePartsInTurn_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReducePartsInTurn[int64]", Code: &quernPTX, Host: quernHostMultiplyReducePartsInTurn[int64]}}
+var quernMultiplyReducePartsInTurn_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReducePartsInTurn[float32]", Code: &quernPTX, Host: quernHostMultiplyReducePartsInTurn[float32]}}
+var quernMultiplyReducePartsInTurn_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReducePartsInTurn[float64]", Code: &quernPTX, Host: quernHostMultiplyReducePartsInTurn[float64]}}
 var quernMultiplyReduceRows_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceRows[int32]", Code: &quernPTX, Host: quernHostMultiplyReduceRows[int32]}}
 var quernMultiplyReduceRows_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceRows[int64]", Code: &quernPTX, Host: quernHostMultiplyReduceRows[int64]}}
 var quernMultiplyReduceRows_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceRows[float32]", Code: &quernPTX, Host: quernHostMultiplyReduceRows[float32]}}
@@ -1655,9 +1670,9 @@ var quernNonZeroIndexParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Na
 var quernNonZeroIndexParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroIndexParts[float32]", Code: &quernPTX, Host: quernHostNonZeroIndexParts[float32]}}
 var quernNonZeroIndexParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroIndexParts[float64]", Code: &quernPTX, Host: quernHostNonZeroIndexParts[float64]}}
 
-var quernOpAddCompensated_float32 = mergeKernels{ReduceParts: quernAddCompensatedReduceParts_float32}
+var quernOpAddCompensated_float32 = mergeKernels{ReduceParts: quernAddCompensatedReduceParts_float32, ReducePartsInTurn: quernAddCompensatedReducePartsInTurn_float32}
 
-var quernOpAddCompensated_float64 = mergeKernels{ReduceParts: quernAddCompensatedReduceParts_float64}
+var quernOpAddCompensated_float64 = mergeKernels{ReduceParts: quernAddCompensatedReduceParts_float64, ReducePartsInTurn: quernAddCompensatedReducePartsInTurn_float64}
 
 // OpAddCompensated is addCompensated as an operator.
 //
@@ -1673,16 +1688,16 @@ func OpAddCompensated[T float32 | float64]() merge[Compensated[T]] {
 	return merge[Compensated[T]]{Kernels: k}
 }
 
-var quernOpMergeMoments = mergeKernels{ReduceParts: quernMergeMomentsReduceParts}
+var quernOpMergeMoments = mergeKernels{ReduceParts: quernMergeMomentsReduceParts, ReducePartsInTurn: quernMergeMomentsReducePartsInTurn}
 
 // OpMergeMoments is mergeMoments as an operator.
 //
 // mergeMoments merges two sets (Chan, Golub and LeVeque, 1979).
 var OpMergeMoments = merge[Moments]{Kernels: &quernOpMergeMoments}
 
-var quernOpExtremeInteger_int32 = CombineKernels{ReduceParts: quernExtremeIntegerReduceParts_int32, ReduceRows: quernExtremeIntegerReduceRows_int32, ReduceColumns: quernExtremeIntegerReduceColumns_int32, ReduceSegments: quernExtremeIntegerReduceSegments_int32, ScanRuns: quernExtremeIntegerScanRuns_int32, RunScanParts: quernExtremeIntegerRunScanParts_int32, ScanTiles: quernExtremeIntegerScanTiles_int32, TotalParts: quernExtremeIntegerTotalParts_int32, PrefixParts: quernExtremeIntegerPrefixParts_int32, ScanParts: quernExtremeIntegerScanParts_int32, ScanRows: quernExtremeIntegerScanRows_int32, ScanLines: quernExtremeIntegerScanLines_int32}
+var quernOpExtremeInteger_int32 = CombineKernels{ReduceParts: quernExtremeIntegerReduceParts_int32, ReducePartsInTurn: quernExtremeIntegerReducePartsInTurn_int32, ReduceRows: quernExtremeIntegerReduceRows_int32, ReduceColumns: quernExtremeIntegerReduceColumns_int32, ReduceSegments: quernExtremeIntegerReduceSegments_int32, ScanRuns: quernExtremeIntegerScanRuns_int32, RunScanParts: quernExtremeIntegerRunScanParts_int32, ScanTiles: quernExtremeIntegerScanTiles_int32, TotalParts: quernExtremeIntegerTotalParts_int32, PrefixParts: quernExtremeIntegerPrefixParts_int32, ScanParts: quernExtremeIntegerScanParts_int32, ScanRows: quernExtremeIntegerScanRows_int32, ScanLines: quernExtremeIntegerScanLines_int32}
 
-var quernOpExtremeInteger_int64 = CombineKernels{ReduceParts: quernExtremeIntegerReduceParts_int64, ReduceRows: quernExtremeIntegerReduceRows_int64, ReduceColumns: quernExtremeIntegerReduceColumns_int64, ReduceSegments: quernExtremeIntegerReduceSegments_int64, ScanRuns: quernExtremeIntegerScanRuns_int64, RunScanParts: quernExtremeIntegerRunScanParts_int64, ScanTiles: quernExtremeIntegerScanTiles_int64, TotalParts: quernExtremeIntegerTotalParts_int64, PrefixParts: quernExtremeIntegerPrefixParts_int64, ScanParts: quernExtremeIntegerScanParts_int64, ScanRows: quernExtremeIntegerScanRows_int64, ScanLines: quernExtremeIntegerScanLines_int64}
+var quernOpExtremeInteger_int64 = CombineKernels{ReduceParts: quernExtremeIntegerReduceParts_int64, ReducePartsInTurn: quernExtremeIntegerReducePartsInTurn_int64, ReduceRows: quernExtremeIntegerReduceRows_int64, ReduceColumns: quernExtremeIntegerReduceColumns_int64, ReduceSegments: quernExtremeIntegerReduceSegments_int64, ScanRuns: quernExtremeIntegerScanRuns_int64, RunScanParts: quernExtremeIntegerRunScanParts_int64, ScanTiles: quernExtremeIntegerScanTiles_int64, TotalParts: quernExtremeIntegerTotalParts_int64, PrefixParts: quernExtremeIntegerPrefixParts_int64, ScanParts: quernExtremeIntegerScanParts_int64, ScanRows: quernExtremeIntegerScanRows_int64, ScanLines: quernExtremeIntegerScanLines_int64}
 
 // OpExtremeInteger is extremeInteger as an operator.
 //
@@ -1701,9 +1716,9 @@ func OpExtremeInteger[T int32 | int64](flip T) Combine[T] {
 	}}
 }
 
-var quernOpExtremeFloat_float32 = CombineKernels{ReduceParts: quernExtremeFloatReduceParts_float32, ReduceRows: quernExtremeFloatReduceRows_float32, ReduceColumns: quernExtremeFloatReduceColumns_float32, ReduceSegments: quernExtremeFloatReduceSegments_float32, ScanRuns: quernExtremeFloatScanRuns_float32, RunScanParts: quernExtremeFloatRunScanParts_float32, ScanTiles: quernExtremeFloatScanTiles_float32, TotalParts: quernExtremeFloatTotalParts_float32, PrefixParts: quernExtremeFloatPrefixParts_float32, ScanParts: quernExtremeFloatScanParts_float32, ScanRows: quernExtremeFloatScanRows_float32, ScanLines: quernExtremeFloatScanLines_float32}
+var quernOpExtremeFloat_float32 = CombineKernels{ReduceParts: quernExtremeFloatReduceParts_float32, ReducePartsInTurn: quernExtremeFloatReducePartsInTurn_float32, ReduceRows: quernExtremeFloatReduceRows_float32, ReduceColumns: quernExtremeFloatReduceColumns_float32, ReduceSegments: quernExtremeFloatReduceSegments_float32, ScanRuns: quernExtremeFloatScanRuns_float32, RunScanParts: quernExtremeFloatRunScanParts_float32, ScanTiles: quernExtremeFloatScanTiles_float32, TotalParts: quernExtremeFloatTotalParts_float32, PrefixParts: quernExtremeFloatPrefixParts_float32, ScanParts: quernExtremeFloatScanParts_float32, ScanRows: quernExtremeFloatScanRows_float32, ScanLines: quernExtremeFloatScanLines_float32}
 
-var quernOpExtremeFloat_float64 = CombineKernels{ReduceParts: quernExtremeFloatReduceParts_float64, ReduceRows: quernExtremeFloatReduceRows_float64, ReduceColumns: quernExtremeFloatReduceColumns_float64, ReduceSegments: quernExtremeFloatReduceSegments_float64, ScanRuns: quernExtremeFloatScanRuns_float64, RunScanParts: quernExtremeFloatRunScanParts_float64, ScanTiles: quernExtremeFloatScanTiles_float64, TotalParts: quernExtremeFloatTotalParts_float64, PrefixParts: quernExtremeFloatPrefixParts_float64, ScanParts: quernExtremeFloatScanParts_float64, ScanRows: quernExtremeFloatScanRows_float64, ScanLines: quernExtremeFloatScanLines_float64}
+var quernOpExtremeFloat_float64 = CombineKernels{ReduceParts: quernExtremeFloatReduceParts_float64, ReducePartsInTurn: quernExtremeFloatReducePartsInTurn_float64, ReduceRows: quernExtremeFloatReduceRows_float64, ReduceColumns: quernExtremeFloatReduceColumns_float64, ReduceSegments: quernExtremeFloatReduceSegments_float64, ScanRuns: quernExtremeFloatScanRuns_float64, RunScanParts: quernExtremeFloatRunScanParts_float64, ScanTiles: quernExtremeFloatScanTiles_float64, TotalParts: quernExtremeFloatTotalParts_float64, PrefixParts: quernExtremeFloatPrefixParts_float64, ScanParts: quernExtremeFloatScanParts_float64, ScanRows: quernExtremeFloatScanRows_float64, ScanLines: quernExtremeFloatScanLines_float64}
 
 // OpExtremeFloat is extremeFloat as an operator.
 //
@@ -1721,13 +1736,13 @@ func OpExtremeFloat[T float32 | float64](sign T) Combine[T] {
 	}}
 }
 
-var quernOpAdd_int32 = CombineKernels{ReduceParts: quernAddReduceParts_int32, ReduceRows: quernAddReduceRows_int32, ReduceColumns: quernAddReduceColumns_int32, ReduceSegments: quernAddReduceSegments_int32, ScanRuns: quernAddScanRuns_int32, RunScanParts: quernAddRunScanParts_int32, ScanTiles: quernAddScanTiles_int32, TotalParts: quernAddTotalParts_int32, PrefixParts: quernAddPrefixParts_int32, ScanParts: quernAddScanParts_int32, ScanRows: quernAddScanRows_int32, ScanLines: quernAddScanLines_int32}
+var quernOpAdd_int32 = CombineKernels{ReduceParts: quernAddReduceParts_int32, ReducePartsInTurn: quernAddReducePartsInTurn_int32, ReduceRows: quernAddReduceRows_int32, ReduceColumns: quernAddReduceColumns_int32, ReduceSegments: quernAddReduceSegments_int32, ScanRuns: quernAddScanRuns_int32, RunScanParts: quernAddRunScanParts_int32, ScanTiles: quernAddScanTiles_int32, TotalParts: quernAddTotalParts_int32, PrefixParts: quernAddPrefixParts_int32, ScanParts: quernAddScanParts_int32, ScanRows: quernAddScanRows_int32, ScanLines: quernAddScanLines_int32}
 
-var quernOpAdd_int64 = CombineKernels{ReduceParts: quernAddReduceParts_int64, ReduceRows: quernAddReduceRows_int64, ReduceColumns: quernAddReduceColumns_int64, ReduceSegments: quernAddReduceSegments_int64, ScanRuns: quernAddScanRuns_int64, RunScanParts: quernAddRunScanParts_int64, ScanTiles: quernAddScanTiles_int64, TotalParts: quernAddTotalParts_int64, PrefixParts: quernAddPrefixParts_int64, ScanParts: quernAddScanParts_int64, ScanRows: quernAddScanRows_int64, ScanLines: quernAddScanLines_int64}
+var quernOpAdd_int64 = CombineKernels{ReduceParts: quernAddReduceParts_int64, ReducePartsInTurn: quernAddReducePartsInTurn_int64, ReduceRows: quernAddReduceRows_int64, ReduceColumns: quernAddReduceColumns_int64, ReduceSegments: quernAddReduceSegments_int64, ScanRuns: quernAddScanRuns_int64, RunScanParts: quernAddRunScanParts_int64, ScanTiles: quernAddScanTiles_int64, TotalParts: quernAddTotalParts_int64, PrefixParts: quernAddPrefixParts_int64, ScanParts: quernAddScanParts_int64, ScanRows: quernAddScanRows_int64, ScanLines: quernAddScanLines_int64}
 
-var quernOpAdd_float32 = CombineKernels{ReduceParts: quernAddReduceParts_float32, ReduceRows: quernAddReduceRows_float32, ReduceColumns: quernAddReduceColumns_float32, ReduceSegments: quernAddReduceSegments_float32, ScanRuns: quernAddScanRuns_float32, RunScanParts: quernAddRunScanParts_float32, ScanTiles: quernAddScanTiles_float32, TotalParts: quernAddTotalParts_float32, PrefixParts: quernAddPrefixParts_float32, ScanParts: quernAddScanParts_float32, ScanRows: quernAddScanRows_float32, ScanLines: quernAddScanLines_float32}
+var quernOpAdd_float32 = CombineKernels{ReduceParts: quernAddReduceParts_float32, ReducePartsInTurn: quernAddReducePartsInTurn_float32, ReduceRows: quernAddReduceRows_float32, ReduceColumns: quernAddReduceColumns_float32, ReduceSegments: quernAddReduceSegments_float32, ScanRuns: quernAddScanRuns_float32, RunScanParts: quernAddRunScanParts_float32, ScanTiles: quernAddScanTiles_float32, TotalParts: quernAddTotalParts_float32, PrefixParts: quernAddPrefixParts_float32, ScanParts: quernAddScanParts_float32, ScanRows: quernAddScanRows_float32, ScanLines: quernAddScanLines_float32}
 
-var quernOpAdd_float64 = CombineKernels{ReduceParts: quernAddReduceParts_float64, ReduceRows: quernAddReduceRows_float64, ReduceColumns: quernAddReduceColumns_float64, ReduceSegments: quernAddReduceSegments_float64, ScanRuns: quernAddScanRuns_float64, RunScanParts: quernAddRunScanParts_float64, ScanTiles: quernAddScanTiles_float64, TotalParts: quernAddTotalParts_float64, PrefixParts: quernAddPrefixParts_float64, ScanParts: quernAddScanParts_float64, ScanRows: quernAddScanRows_float64, ScanLines: quernAddScanLines_float64}
+var quernOpAdd_float64 = CombineKernels{ReduceParts: quernAddReduceParts_float64, ReducePartsInTurn: quernAddReducePartsInTurn_float64, ReduceRows: quernAddReduceRows_float64, ReduceColumns: quernAddReduceColumns_float64, ReduceSegments: quernAddReduceSegments_float64, ScanRuns: quernAddScanRuns_float64, RunScanParts: quernAddRunScanParts_float64, ScanTiles: quernAddScanTiles_float64, TotalParts: quernAddTotalParts_float64, PrefixParts: quernAddPrefixParts_float64, ScanParts: quernAddScanParts_float64, ScanRows: quernAddScanRows_float64, ScanLines: quernAddScanLines_float64}
 
 // OpAdd is add as an operator.
 //
@@ -1747,13 +1762,13 @@ func OpAdd[T int32 | int64 | float32 | float64]() Combine[T] {
 	return Combine[T]{Kernels: k}
 }
 
-var quernOpMultiply_int32 = CombineKernels{ReduceParts: quernMultiplyReduceParts_int32, ReduceRows: quernMultiplyReduceRows_int32, ReduceColumns: quernMultiplyReduceColumns_int32, ReduceSegments: quernMultiplyReduceSegments_int32, ScanRuns: quernMultiplyScanRuns_int32, RunScanParts: quernMultiplyRunScanParts_int32, ScanTiles: quernMultiplyScanTiles_int32, TotalParts: quernMultiplyTotalParts_int32, PrefixParts: quernMultiplyPrefixParts_int32, ScanParts: quernMultiplyScanParts_int32, ScanRows: quernMultiplyScanRows_int32, ScanLines: quernMultiplyScanLines_int32}
+var quernOpMultiply_int32 = CombineKernels{ReduceParts: quernMultiplyReduceParts_int32, ReducePartsInTurn: quernMultiplyReducePartsInTurn_int32, ReduceRows: quernMultiplyReduceRows_int32, ReduceColumns: quernMultiplyReduceColumns_int32, ReduceSegments: quernMultiplyReduceSegments_int32, ScanRuns: quernMultiplyScanRuns_int32, RunScanParts: quernMultiplyRunScanParts_int32, ScanTiles: quernMultiplyScanTiles_int32, TotalParts: quernMultiplyTotalParts_int32, PrefixParts: quernMultiplyPrefixParts_int32, ScanParts: quernMultiplyScanParts_int32, ScanRows: quernMultiplyScanRows_int32, ScanLines: quernMultiplyScanLines_int32}
 
-var quernOpMultiply_int64 = CombineKernels{ReduceParts: quernMultiplyReduceParts_int64, ReduceRows: quernMultiplyReduceRows_int64, ReduceColumns: quernMultiplyReduceColumns_int64, ReduceSegments: quernMultiplyReduceSegments_int64, ScanRuns: quernMultiplyScanRuns_int64, RunScanParts: quernMultiplyRunScanParts_int64, ScanTiles: quernMultiplyScanTiles_int64, TotalParts: quernMultiplyTotalParts_int64, PrefixParts: quernMultiplyPrefixParts_int64, ScanParts: quernMultiplyScanParts_int64, ScanRows: quernMultiplyScanRows_int64, ScanLines: quernMultiplyScanLines_int64}
+var quernOpMultiply_int64 = CombineKernels{ReduceParts: quernMultiplyReduceParts_int64, ReducePartsInTurn: quernMultiplyReducePartsInTurn_int64, ReduceRows: quernMultiplyReduceRows_int64, ReduceColumns: quernMultiplyReduceColumns_int64, ReduceSegments: quernMultiplyReduceSegments_int64, ScanRuns: quernMultiplyScanRuns_int64, RunScanParts: quernMultiplyRunScanParts_int64, ScanTiles: quernMultiplyScanTiles_int64, TotalParts: quernMultiplyTotalParts_int64, PrefixParts: quernMultiplyPrefixParts_int64, ScanParts: quernMultiplyScanParts_int64, ScanRows: quernMultiplyScanRows_int64, ScanLines: quernMultiplyScanLines_int64}
 
-var quernOpMultiply_float32 = CombineKernels{ReduceParts: quernMultiplyReduceParts_float32, ReduceRows: quernMultiplyReduceRows_float32, ReduceColumns: quernMultiplyReduceColumns_float32, ReduceSegments: quernMultiplyReduceSegments_float32, ScanRuns: quernMultiplyScanRuns_float32, RunScanParts: quernMultiplyRunScanParts_float32, ScanTiles: quernMultiplyScanTiles_float32, TotalParts: quernMultiplyTotalParts_float32, PrefixParts: quernMultiplyPrefixParts_float32, ScanParts: quernMultiplyScanParts_float32, ScanRows: quernMultiplyScanRows_float32, ScanLines: quernMultiplyScanLines_float32}
+var quernOpMultiply_float32 = CombineKernels{ReduceParts: quernMultiplyReduceParts_float32, ReducePartsInTurn: quernMultiplyReducePartsInTurn_float32, ReduceRows: quernMultiplyReduceRows_float32, ReduceColumns: quernMultiplyReduceColumns_float32, ReduceSegments: quernMultiplyReduceSegments_float32, ScanRuns: quernMultiplyScanRuns_float32, RunScanParts: quernMultiplyRunScanParts_float32, ScanTiles: quernMultiplyScanTiles_float32, TotalParts: quernMultiplyTotalParts_float32, PrefixParts: quernMultiplyPrefixParts_float32, ScanParts: quernMultiplyScanParts_float32, ScanRows: quernMultiplyScanRows_float32, ScanLines: quernMultiplyScanLines_float32}
 
-var quernOpMultiply_float64 = CombineKernels{ReduceParts: quernMultiplyReduceParts_float64, ReduceRows: quernMultiplyReduceRows_float64, ReduceColumns: quernMultiplyReduceColumns_float64, ReduceSegments: quernMultiplyReduceSegments_float64, ScanRuns: quernMultiplyScanRuns_float64, RunScanParts: quernMultiplyRunScanParts_float64, ScanTiles: quernMultiplyScanTiles_float64, TotalParts: quernMultiplyTotalParts_float64, PrefixParts: quernMultiplyPrefixParts_float64, ScanParts: quernMultiplyScanParts_float64, ScanRows: quernMultiplyScanRows_float64, ScanLines: quernMultiplyScanLines_float64}
+var quernOpMultiply_float64 = CombineKernels{ReduceParts: quernMultiplyReduceParts_float64, ReducePartsInTurn: quernMultiplyReducePartsInTurn_float64, ReduceRows: quernMultiplyReduceRows_float64, ReduceColumns: quernMultiplyReduceColumns_float64, ReduceSegments: quernMultiplyReduceSegments_float64, ScanRuns: quernMultiplyScanRuns_float64, RunScanParts: quernMultiplyRunScanParts_float64, ScanTiles: quernMultiplyScanTiles_float64, TotalParts: quernMultiplyTotalParts_float64, PrefixParts: quernMultiplyPrefixParts_float64, ScanParts: quernMultiplyScanParts_float64, ScanRows: quernMultiplyScanRows_float64, ScanLines: quernMultiplyScanLines_float64}
 
 // OpMultiply is multiply as an operator.
 //
@@ -1912,7 +1927,7 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -1921,53 +1936,53 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t22 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t22 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3SumCompensated[T](r, vs, first4, t3s, shuffleDowns, givens)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t22)
-				/*line :212:10000*/ for threadZ := range 1 {
-					/*line :213:10000*/ for threadY := range 1 {
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns2, givens, t22)
+				/*line :252:10000*/ for threadZ := range 1 {
+					/*line :253:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4SumCompensated[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t22)
+				/*line :258:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t22)
 				start := 2*d - 1
-				/*line :220:10000*/ for threadZ := range 1 {
-					/*line :221:10000*/ for threadY := range 1 {
+				/*line :260:10000*/ for threadZ := range 1 {
+					/*line :261:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5SumCompensated[T](r, vs, first6, shuffleDowns, shuffleDowns3, d, group, count3, start)
 					}
 				}
 			}
-			/*line :228:10000*/ for threadZ := range 1 {
-				/*line :229:10000*/ for threadY := range 1 {
+			/*line :268:10000*/ for threadZ := range 1 {
+				/*line :269:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6SumCompensated[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line :235:10000*/ for threadZ := range 1 {
-			/*line :236:10000*/ for threadY := range 1 {
+		/*line :275:10000*/ for threadZ := range 1 {
+			/*line :276:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7SumCompensated[T](r, results, first8, vs2, partial)
 			}
 		}
-		/*line :242:10000*/ for first9 := 0; first9 < threads13; first9 += 32 {
+		/*line :282:10000*/ for first9 := 0; first9 < threads13; first9 += 32 {
 			lanes := min(32, threads13-first9)
-			/*line :190:10000*/ if first9>>5 == 0 {
-//line :191:10000
+			/*line :230:10000*/ if first9>>5 == 0 {
+//line :231:10000
 				{
 					at, n, startX := first9, lanes, first9
 					_, _, _ = at, n, startX
@@ -1978,40 +1993,40 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow8SumCompensated[T](r, vs3, at, n, partial, startX)
 				}
-				/*line :201:10000*/ switch {
-//line :202:10000
+				/*line :241:10000*/ switch {
+//line :242:10000
 				default:
-					/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
+					/*line :240:10000*/ if group2 == 1 {
+//line :241:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
 							quernRow9SumCompensated[T](r, vs3, at, n, results2)
 						}
-						/*line :206:10000*/ break
+						/*line :246:10000*/ break
 					}
-					/*line :203:10000*/ d2 = 1
-					/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-						/*line :205:10000*/ if r.Halted() {
-							/*line :203:10000*/ r.Halt()
+					/*line :243:10000*/ d2 = 1
+					/*line :244:10000*/ for ; d2 < 32; d2 *= 2 {
+						/*line :245:10000*/ if r.Halted() {
+							/*line :243:10000*/ r.Halt()
 						}
-						/*line :204:10000*/ t23 = d2
-//line :205:10000
+						/*line :244:10000*/ t23 = d2
+//line :245:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
 							quernRow10SumCompensated[T](r, vs3, at, n, t3s2, shuffleDowns4, givens3)
 						}
-						/*line :210:10000*/ host.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], t23)
-//line :211:10000
+						/*line :250:10000*/ host.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], t23)
+//line :251:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
 							quernRow11SumCompensated[T](r, t3s2, at, n, shuffleDowns4, shuffleDowns5, givens4)
 						}
-						/*line :216:10000*/ host.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], t23)
+						/*line :256:10000*/ host.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], t23)
 						start2 := 2*d2 - 1
-//line :218:10000
+//line :258:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
@@ -2023,21 +2038,21 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 							quernRow12SumCompensated[T](r, vs3, at, n, shuffleDowns4, shuffleDowns6, d2, group2, count4, start2, startX)
 						}
 					}
-//line :229:10000
+//line :269:10000
 					{
 						at, n, startX := first9, lanes, first9
 						_, _, _ = at, n, startX
 						quernRow13SumCompensated[T](r, vs3, at, n, results2)
 					}
 				}
-//line :235:10000
+//line :275:10000
 				{
 					at, n, startX := first9, lanes, first9
 					_, _, _ = at, n, startX
 					quernRow14SumCompensated[T](r, results2, at, n, vs2)
 				}
 			}
-//line :241:10000
+//line :281:10000
 			{
 				at, n, startX := first9, lanes, first9
 				_, _, _ = at, n, startX
@@ -2049,7 +2064,7 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 				quernRow15SumCompensated[T](r, vs2, at, n, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2052:1*/
+	} /*line quern_gen.go:2067:1*/
 }
 
 //go:noinline
@@ -2065,17 +2080,17 @@ func quernRow1SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 			sum = result0
 		}
 		/*line compensated.go:38*/ v := sum
-		/*line quern.dev/algo/internal/template/reduce.go:216*/ v2 := v
-		/*line :185:10000*/ v3 := v2
+		/*line quern.dev/algo/internal/template/reduce.go:256*/ v2 := v
+		/*line :225:10000*/ v3 := v2
 		vRow[threadX] = v3
-	} /*line quern_gen.go:2071:1*/
+	} /*line quern_gen.go:2086:1*/
 }
 
 //go:noinline
 func quernRow2SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first3 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first3:])
 	resultRow := (*[256]Compensated[T])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2078:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2093:1*/
 }
 
 //go:noinline
@@ -2086,14 +2101,14 @@ func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 	givenRow := (*[256]T)(givens[first4:])
 	for threadX := range 256 {
 		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t12 := v3
 		t3 := t12
 		shuffleDown := Compensated[T]{}
 		given := t3.Sum
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:2096:1*/
+	} /*line quern_gen.go:2111:1*/
 }
 
 //go:noinline
@@ -2106,11 +2121,11 @@ func quernRow4SumCompensated[T float32 | float64](r *host.Run, t3s []Compensated
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Sum = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Sum = shuffleDown2
 		given2 := t3.Rest
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:2113:1*/
+	} /*line quern_gen.go:2128:1*/
 }
 
 //go:noinline
@@ -2125,24 +2140,24 @@ func quernRow5SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane := threadX & 31 & (group - 1)
 		count2 := count3 - threadX + threadX&31
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Rest = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Rest = shuffleDown3
 		other := shuffleDown
-		/*line :205:10000*/ if d < group && lane+d < count2 && lane&start == 0 {
+		/*line :245:10000*/ if d < group && lane+d < count2 && lane&start == 0 {
 			t6 := v3
 			t7 := other
-			/*line :206:10000*/ result02 := addCompensated[T](t6, t7)
+			/*line :246:10000*/ result02 := addCompensated[T](t6, t7)
 			v3 = result02
 		}
-		/*line :209:10000*/ vRow[threadX] = v3
+		/*line :249:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:2138:1*/
+	} /*line quern_gen.go:2153:1*/
 }
 
 //go:noinline
 func quernRow6SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first7:])
 	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2145:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2160:1*/
 }
 
 //go:noinline
@@ -2152,12 +2167,12 @@ func quernRow7SumCompensated[T float32 | float64](r *host.Run, results []Compens
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result
+		/*line quern.dev/algo/internal/template/reduce.go:225*/ v4 := result
 		if threadX&31 == 0 {
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:2160:1*/
+	} /*line quern_gen.go:2175:1*/
 }
 
 //go:noinline
@@ -2166,16 +2181,16 @@ func quernRow8SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated
 	for lane2 := range n {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ v5 := partial[lane2%8]
+		/*line quern.dev/algo/internal/template/reduce.go:231*/ v5 := partial[lane2%8]
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:2171:1*/
+	} /*line quern_gen.go:2186:1*/
 }
 
 //go:noinline
 func quernRow9SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:2178:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2, vRow3) /*line quern_gen.go:2193:1*/
 }
 
 //go:noinline
@@ -2186,14 +2201,14 @@ func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 	givenRow3 := givens3[at:][:n]
 	for lane2 := range n {
 		v5 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t13 := v5
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t13 := v5
 		t32 := t13
 		shuffleDown4 := Compensated[T]{}
 		given3 := t32.Sum
 		t3Row2[lane2] = t32
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow3[lane2] = given3
-	} /*line quern_gen.go:2196:1*/
+	} /*line quern_gen.go:2211:1*/
 }
 
 //go:noinline
@@ -2206,11 +2221,11 @@ func quernRow11SumCompensated[T float32 | float64](r *host.Run, t3s2 []Compensat
 		t32 := t3Row2[lane2]
 		shuffleDown4 := shuffleDownRow4[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.Sum = shuffleDown5
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4.Sum = shuffleDown5
 		given4 := t32.Rest
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow4[lane2] = given4
-	} /*line quern_gen.go:2213:1*/
+	} /*line quern_gen.go:2228:1*/
 }
 
 //go:noinline
@@ -2225,31 +2240,31 @@ func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 		shuffleDown4 := shuffleDownRow4[lane2]
 		shuffleDown6 := shuffleDownRow6[lane2]
 		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.Rest = shuffleDown6
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4.Rest = shuffleDown6
 		other2 := shuffleDown4
-		/*line :205:10000*/ if d2 < group2 && lane3+d2 < count4 && lane3&start2 == 0 {
+		/*line :245:10000*/ if d2 < group2 && lane3+d2 < count4 && lane3&start2 == 0 {
 			t62 := v5
 			t72 := other2
-			/*line :206:10000*/ result03 := addCompensated[T](t62, t72)
+			/*line :246:10000*/ result03 := addCompensated[T](t62, t72)
 			v5 = result03
 		}
-		/*line :209:10000*/ vRow3[lane2] = v5
+		/*line :249:10000*/ vRow3[lane2] = v5
 		shuffleDownRow4[lane2] = shuffleDown4
-	} /*line quern_gen.go:2238:1*/
+	} /*line quern_gen.go:2253:1*/
 }
 
 //go:noinline
 func quernRow13SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
 	vRow3 := vs3[at:][:n]
 	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:2245:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2, vRow3) /*line quern_gen.go:2260:1*/
 }
 
 //go:noinline
 func quernRow14SumCompensated[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, n int, vs2 []Compensated[T]) {
 	resultRow2 := results2[at:][:n]
 	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:2252:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2, resultRow2) /*line quern_gen.go:2267:1*/
 }
 
 //go:noinline
@@ -2259,13 +2274,13 @@ func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensate
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
-		/*line :216:10000*/ result3 := result2
+		/*line quern.dev/algo/internal/template/reduce.go:233*/ result2 := v4
+		/*line :256:10000*/ result3 := result2
 		/*line compensated.go:38*/ sum2 := result3
 		if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:2268:1*/
+	} /*line quern_gen.go:2283:1*/
 }
 
 func quernPlainAddParts(r *host.Run) {
@@ -2314,7 +2329,7 @@ func quernHostAddParts(r *host.Run) {
 				quernRow4AddParts(r, ns, width, base, counts)
 			}
 		}
-	} /*line quern_gen.go:2317:1*/
+	} /*line quern_gen.go:2332:1*/
 }
 
 //go:noinline
@@ -2336,7 +2351,7 @@ func quernRow1AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			n = 0
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2339:1*/
+	} /*line quern_gen.go:2354:1*/
 }
 
 //go:noinline
@@ -2375,7 +2390,7 @@ func quernRow2AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start4+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2378:1*/
+	} /*line quern_gen.go:2393:1*/
 }
 
 //go:noinline
@@ -2405,7 +2420,7 @@ func quernRow3AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start9+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2408:1*/
+	} /*line quern_gen.go:2423:1*/
 }
 
 //go:noinline
@@ -2430,7 +2445,7 @@ func quernRow4AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 		if i < len(counts) {
 			/*line histogram_kernels.go:72*/ counts[i] = n
 		}
-	} /*line quern_gen.go:2433:1*/
+	} /*line quern_gen.go:2448:1*/
 }
 
 func quernPlainHistogramEvenParts[T float32 | float64](r *host.Run) {
@@ -2488,7 +2503,7 @@ func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base int, bin
 				own[len(own)-1]++
 			}
 		}
-	} /*line quern_gen.go:2491:1*/
+	} /*line quern_gen.go:2506:1*/
 }
 
 func quernPlainHistogramEdgesParts[T int32 | float32 | float64](r *host.Run) {
@@ -2569,7 +2584,7 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 				}
 			}
 		}
-	} /*line quern_gen.go:2572:1*/
+	} /*line quern_gen.go:2587:1*/
 }
 
 func quernPlainHistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run) {
@@ -2628,7 +2643,7 @@ func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:2631:1*/
+	} /*line quern_gen.go:2646:1*/
 }
 
 func quernPlainMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
@@ -2684,7 +2699,7 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -2693,60 +2708,60 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line :203:10000*/ d2 = 1
-			/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d2 = 1
+			/*line :244:10000*/ for ; d2 < 32; d2 *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t2 = d2
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t2 = d2
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3MomentsOfParts[T](r, vs, first4, t3s, shuffleDowns, givens)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t2)
-				/*line :212:10000*/ for threadZ := range 1 {
-					/*line :213:10000*/ for threadY := range 1 {
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns2, givens, t2)
+				/*line :252:10000*/ for threadZ := range 1 {
+					/*line :253:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4MomentsOfParts[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t2)
-				/*line :219:10000*/ for threadZ := range 1 {
-					/*line :220:10000*/ for threadY := range 1 {
+				/*line :258:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t2)
+				/*line :259:10000*/ for threadZ := range 1 {
+					/*line :260:10000*/ for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5MomentsOfParts[T](r, t3s, first6, shuffleDowns, shuffleDowns3, givens3)
 					}
 				}
-				/*line :225:10000*/ host.ShuffleDown(shuffleDowns4, givens3, t2)
+				/*line :265:10000*/ host.ShuffleDown(shuffleDowns4, givens3, t2)
 				start := 2*d2 - 1
-				/*line :227:10000*/ for threadZ := range 1 {
-					/*line :228:10000*/ for threadY := range 1 {
+				/*line :267:10000*/ for threadZ := range 1 {
+					/*line :268:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first7 := (threadZ*1 + threadY) * 256
 						quernRow6MomentsOfParts[T](r, vs, first7, shuffleDowns, shuffleDowns4, d2, group, count4, start)
 					}
 				}
 			}
-			/*line :235:10000*/ for threadZ := range 1 {
-				/*line :236:10000*/ for threadY := range 1 {
+			/*line :275:10000*/ for threadZ := range 1 {
+				/*line :276:10000*/ for threadY := range 1 {
 					first8 := (threadZ*1 + threadY) * 256
 					quernRow7MomentsOfParts[T](r, vs, first8, results)
 				}
 			}
 		}
-		/*line :242:10000*/ for threadZ := range 1 {
-			/*line :243:10000*/ for threadY := range 1 {
+		/*line :282:10000*/ for threadZ := range 1 {
+			/*line :283:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first9 := (threadZ*1 + threadY) * 256
 				quernRow8MomentsOfParts[T](r, results, first9, vs2, partial)
 			}
 		}
-		/*line :249:10000*/ for first10 := 0; first10 < threads17; first10 += 32 {
+		/*line :289:10000*/ for first10 := 0; first10 < threads17; first10 += 32 {
 			lanes := min(32, threads17-first10)
-			/*line :190:10000*/ if first10>>5 == 0 {
-//line :191:10000
+			/*line :230:10000*/ if first10>>5 == 0 {
+//line :231:10000
 				{
 					at, n2, startX := first10, lanes, first10
 					_, _, _ = at, n2, startX
@@ -2757,47 +2772,47 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow9MomentsOfParts[T](r, vs3, at, n2, partial, startX)
 				}
-				/*line :201:10000*/ switch {
-//line :202:10000
+				/*line :241:10000*/ switch {
+//line :242:10000
 				default:
-					/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
+					/*line :240:10000*/ if group2 == 1 {
+//line :241:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
 							quernRow10MomentsOfParts[T](r, vs3, at, n2, results2)
 						}
-						/*line :206:10000*/ break
+						/*line :246:10000*/ break
 					}
-					/*line :203:10000*/ d3 = 1
-					/*line :204:10000*/ for ; d3 < 32; d3 *= 2 {
-						/*line :205:10000*/ if r.Halted() {
-							/*line :203:10000*/ r.Halt()
+					/*line :243:10000*/ d3 = 1
+					/*line :244:10000*/ for ; d3 < 32; d3 *= 2 {
+						/*line :245:10000*/ if r.Halted() {
+							/*line :243:10000*/ r.Halt()
 						}
-						/*line :204:10000*/ t22 = d3
-//line :205:10000
+						/*line :244:10000*/ t22 = d3
+//line :245:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
 							quernRow11MomentsOfParts[T](r, vs3, at, n2, t3s2, shuffleDowns5, givens4)
 						}
-						/*line :210:10000*/ host.ShuffleDown(shuffleDowns6[first10:][:lanes], givens4[first10:][:lanes], t22)
-//line :211:10000
+						/*line :250:10000*/ host.ShuffleDown(shuffleDowns6[first10:][:lanes], givens4[first10:][:lanes], t22)
+//line :251:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
 							quernRow12MomentsOfParts[T](r, t3s2, at, n2, shuffleDowns5, shuffleDowns6, givens5)
 						}
-						/*line :216:10000*/ host.ShuffleDown(shuffleDowns7[first10:][:lanes], givens5[first10:][:lanes], t22)
-//line :217:10000
+						/*line :256:10000*/ host.ShuffleDown(shuffleDowns7[first10:][:lanes], givens5[first10:][:lanes], t22)
+//line :257:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
 							quernRow13MomentsOfParts[T](r, t3s2, at, n2, shuffleDowns5, shuffleDowns7, givens6)
 						}
-						/*line :222:10000*/ host.ShuffleDown(shuffleDowns8[first10:][:lanes], givens6[first10:][:lanes], t22)
+						/*line :262:10000*/ host.ShuffleDown(shuffleDowns8[first10:][:lanes], givens6[first10:][:lanes], t22)
 						start2 := 2*d3 - 1
-//line :224:10000
+//line :264:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
@@ -2809,21 +2824,21 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 							quernRow14MomentsOfParts[T](r, vs3, at, n2, shuffleDowns5, shuffleDowns8, d3, group2, count5, start2, startX)
 						}
 					}
-//line :235:10000
+//line :275:10000
 					{
 						at, n2, startX := first10, lanes, first10
 						_, _, _ = at, n2, startX
 						quernRow15MomentsOfParts[T](r, vs3, at, n2, results2)
 					}
 				}
-//line :241:10000
+//line :281:10000
 				{
 					at, n2, startX := first10, lanes, first10
 					_, _, _ = at, n2, startX
 					quernRow16MomentsOfParts[T](r, results2, at, n2, vs2)
 				}
 			}
-//line :247:10000
+//line :287:10000
 			{
 				at, n2, startX := first10, lanes, first10
 				_, _, _ = at, n2, startX
@@ -2835,7 +2850,7 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				quernRow17MomentsOfParts[T](r, vs2, at, n2, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2838:1*/
+	} /*line quern_gen.go:2853:1*/
 }
 
 //go:noinline
@@ -2861,13 +2876,13 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 				m = Moments{Count: int64(n), Mean: origin + mean, M2: squares - sum*mean}
 			}
 			v := m
-			/*line quern.dev/algo/internal/template/reduce.go:216*/ v2 := v
-			/*line :185:10000*/ v3 := v2
+			/*line quern.dev/algo/internal/template/reduce.go:256*/ v2 := v
+			/*line :225:10000*/ v3 := v2
 			vRow[threadX] = v3
 		}
-		/*line :188:10000*/ return
+		/*line :228:10000*/ return
 	}
-	/*line :190:10000*/ for threadX := range 256 {
+	/*line :230:10000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line moments.go:51*/ m := Moments{}
 		if threadX < count {
@@ -2885,17 +2900,17 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			m = Moments{Count: int64(n), Mean: origin + mean, M2: squares - sum*mean}
 		}
 		v := m
-		/*line quern.dev/algo/internal/template/reduce.go:216*/ v2 := v
-		/*line :185:10000*/ v3 := v2
+		/*line quern.dev/algo/internal/template/reduce.go:256*/ v2 := v
+		/*line :225:10000*/ v3 := v2
 		vRow[threadX] = v3
-	} /*line quern_gen.go:2891:1*/
+	} /*line quern_gen.go:2906:1*/
 }
 
 //go:noinline
 func quernRow2MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first3 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first3:])
 	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2898:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2913:1*/
 }
 
 //go:noinline
@@ -2906,14 +2921,14 @@ func quernRow3MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 	givenRow := (*[256]int64)(givens[first4:])
 	for threadX := range 256 {
 		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t1 := v3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t1 := v3
 		t3 := t1
 		shuffleDown := Moments{}
 		given := t3.Count
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:2916:1*/
+	} /*line quern_gen.go:2931:1*/
 }
 
 //go:noinline
@@ -2926,11 +2941,11 @@ func quernRow4MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Count = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Count = shuffleDown2
 		given2 := t3.Mean
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:2933:1*/
+	} /*line quern_gen.go:2948:1*/
 }
 
 //go:noinline
@@ -2943,11 +2958,11 @@ func quernRow5MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Mean = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Mean = shuffleDown3
 		given3 := t3.M2
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:2950:1*/
+	} /*line quern_gen.go:2965:1*/
 }
 
 //go:noinline
@@ -2962,24 +2977,24 @@ func quernRow6MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := threadX & 31 & (group - 1)
 		count3 := count4 - threadX + threadX&31
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.M2 = shuffleDown4
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.M2 = shuffleDown4
 		other := shuffleDown
-		/*line :205:10000*/ if d2 < group && lane+d2 < count3 && lane&start == 0 {
+		/*line :245:10000*/ if d2 < group && lane+d2 < count3 && lane&start == 0 {
 			t7 := v3
 			t8 := other
-			/*line :206:10000*/ result0 := mergeMoments(t7, t8)
+			/*line :246:10000*/ result0 := mergeMoments(t7, t8)
 			v3 = result0
 		}
-		/*line :209:10000*/ vRow[threadX] = v3
+		/*line :249:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:2975:1*/
+	} /*line quern_gen.go:2990:1*/
 }
 
 //go:noinline
 func quernRow7MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first8 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first8:])
 	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2982:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2997:1*/
 }
 
 //go:noinline
@@ -2989,12 +3004,12 @@ func quernRow8MomentsOfParts[T int32 | float32 | float64](r *host.Run, results [
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result
+		/*line quern.dev/algo/internal/template/reduce.go:225*/ v4 := result
 		if threadX&31 == 0 {
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:2997:1*/
+	} /*line quern_gen.go:3012:1*/
 }
 
 //go:noinline
@@ -3003,16 +3018,16 @@ func quernRow9MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mom
 	for lane2 := range n2 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ v5 := partial[lane2%8]
+		/*line quern.dev/algo/internal/template/reduce.go:231*/ v5 := partial[lane2%8]
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:3008:1*/
+	} /*line quern_gen.go:3023:1*/
 }
 
 //go:noinline
 func quernRow10MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, n2 int, results2 []Moments) {
 	vRow3 := vs3[at:][:n2]
 	resultRow2 := results2[at:][:n2]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:3015:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2, vRow3) /*line quern_gen.go:3030:1*/
 }
 
 //go:noinline
@@ -3023,14 +3038,14 @@ func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 	givenRow4 := givens4[at:][:n2]
 	for lane2 := range n2 {
 		v5 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v5
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t12 := v5
 		t32 := t12
 		shuffleDown5 := Moments{}
 		given4 := t32.Count
 		t3Row2[lane2] = t32
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow4[lane2] = given4
-	} /*line quern_gen.go:3033:1*/
+	} /*line quern_gen.go:3048:1*/
 }
 
 //go:noinline
@@ -3043,11 +3058,11 @@ func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []M
 		t32 := t3Row2[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown6 := shuffleDownRow6[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.Count = shuffleDown6
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.Count = shuffleDown6
 		given5 := t32.Mean
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow5[lane2] = given5
-	} /*line quern_gen.go:3050:1*/
+	} /*line quern_gen.go:3065:1*/
 }
 
 //go:noinline
@@ -3060,11 +3075,11 @@ func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []M
 		t32 := t3Row2[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown7 := shuffleDownRow7[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.Mean = shuffleDown7
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.Mean = shuffleDown7
 		given6 := t32.M2
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow6[lane2] = given6
-	} /*line quern_gen.go:3067:1*/
+	} /*line quern_gen.go:3082:1*/
 }
 
 //go:noinline
@@ -3079,31 +3094,31 @@ func quernRow14MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown8 := shuffleDownRow8[lane2]
 		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.M2 = shuffleDown8
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.M2 = shuffleDown8
 		other2 := shuffleDown5
-		/*line :205:10000*/ if d3 < group2 && lane3+d3 < count5 && lane3&start2 == 0 {
+		/*line :245:10000*/ if d3 < group2 && lane3+d3 < count5 && lane3&start2 == 0 {
 			t72 := v5
 			t82 := other2
-			/*line :206:10000*/ result02 := mergeMoments(t72, t82)
+			/*line :246:10000*/ result02 := mergeMoments(t72, t82)
 			v5 = result02
 		}
-		/*line :209:10000*/ vRow3[lane2] = v5
+		/*line :249:10000*/ vRow3[lane2] = v5
 		shuffleDownRow5[lane2] = shuffleDown5
-	} /*line quern_gen.go:3092:1*/
+	} /*line quern_gen.go:3107:1*/
 }
 
 //go:noinline
 func quernRow15MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, n2 int, results2 []Moments) {
 	vRow3 := vs3[at:][:n2]
 	resultRow2 := results2[at:][:n2]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:3099:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2, vRow3) /*line quern_gen.go:3114:1*/
 }
 
 //go:noinline
 func quernRow16MomentsOfParts[T int32 | float32 | float64](r *host.Run, results2 []Moments, at int, n2 int, vs2 []Moments) {
 	resultRow2 := results2[at:][:n2]
 	vRow2 := vs2[at:][:n2]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:3106:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2, resultRow2) /*line quern_gen.go:3121:1*/
 }
 
 //go:noinline
@@ -3113,13 +3128,13 @@ func quernRow17MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs2 []Mo
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
-		/*line :216:10000*/ result3 := result2
+		/*line quern.dev/algo/internal/template/reduce.go:233*/ result2 := v4
+		/*line :256:10000*/ result3 := result2
 		/*line moments.go:65*/ m2 := result3
 		if threadX == 0 {
 			out[blockX] = m2
 		}
-	} /*line quern_gen.go:3122:1*/
+	} /*line quern_gen.go:3137:1*/
 }
 
 func quernPlainMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
@@ -3192,7 +3207,7 @@ func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 		/*line :55:30000*/ switch {
 //line :56:30000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
@@ -3201,44 +3216,44 @@ func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line :203:10000*/ d2 = 1
-			/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d2 = 1
+			/*line :244:10000*/ for ; d2 < 32; d2 *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t23 = d2
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t23 = d2
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4MomentsOfLines[T](r, vs2, first5, t3s, shuffleDowns, givens)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t23)
-				/*line :212:10000*/ for threadZ := range 1 {
-					/*line :213:10000*/ for threadY := range 1 {
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns2, givens, t23)
+				/*line :252:10000*/ for threadZ := range 1 {
+					/*line :253:10000*/ for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5MomentsOfLines[T](r, t3s, first6, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t23)
-				/*line :219:10000*/ for threadZ := range 1 {
-					/*line :220:10000*/ for threadY := range 1 {
+				/*line :258:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t23)
+				/*line :259:10000*/ for threadZ := range 1 {
+					/*line :260:10000*/ for threadY := range 1 {
 						first7 := (threadZ*1 + threadY) * 256
 						quernRow6MomentsOfLines[T](r, t3s, first7, shuffleDowns, shuffleDowns3, givens3)
 					}
 				}
-				/*line :225:10000*/ host.ShuffleDown(shuffleDowns4, givens3, t23)
+				/*line :265:10000*/ host.ShuffleDown(shuffleDowns4, givens3, t23)
 				start2 := 2*d2 - 1
-				/*line :227:10000*/ for threadZ := range 1 {
-					/*line :228:10000*/ for threadY := range 1 {
+				/*line :267:10000*/ for threadZ := range 1 {
+					/*line :268:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first8 := (threadZ*1 + threadY) * 256
 						quernRow7MomentsOfLines[T](r, counts, first8, vs2, shuffleDowns, shuffleDowns4, d2, group, start2)
 					}
 				}
 			}
-			/*line :235:10000*/ for threadZ := range 1 {
-				/*line :236:10000*/ for threadY := range 1 {
+			/*line :275:10000*/ for threadZ := range 1 {
+				/*line :276:10000*/ for threadY := range 1 {
 					first9 := (threadZ*1 + threadY) * 256
 					quernRow8MomentsOfLines[T](r, vs2, first9, results)
 				}
@@ -3253,7 +3268,7 @@ func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 				quernRow9MomentsOfLines[T](r, ps, first10, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:3256:1*/
+	} /*line quern_gen.go:3271:1*/
 }
 
 //go:noinline
@@ -3345,7 +3360,7 @@ func quernRow1MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 		}
 		/*line moments.go:92:20000*/ v := m
 		vRow[threadX] = v
-	} /*line quern_gen.go:3348:1*/
+	} /*line quern_gen.go:3363:1*/
 }
 
 //go:noinline
@@ -3382,14 +3397,14 @@ func quernRow2MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 		v2 := v
 		countRow[threadX] = count
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:3385:1*/
+	} /*line quern_gen.go:3400:1*/
 }
 
 //go:noinline
 func quernRow3MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs2 []Moments, first4 int, results []Moments) {
 	vRow2 := (*[256]Moments)(vs2[first4:])
 	resultRow := (*[256]Moments)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:3392:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:3407:1*/
 }
 
 //go:noinline
@@ -3400,14 +3415,14 @@ func quernRow4MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs2 []Mom
 	givenRow := (*[256]int64)(givens[first5:])
 	for threadX := range 256 {
 		v2 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v2
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t12 := v2
 		t3 := t12
 		shuffleDown := Moments{}
 		given := t3.Count
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:3410:1*/
+	} /*line quern_gen.go:3425:1*/
 }
 
 //go:noinline
@@ -3420,11 +3435,11 @@ func quernRow5MomentsOfLines[T int32 | float32 | float64](r *host.Run, t3s []Mom
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Count = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Count = shuffleDown2
 		given2 := t3.Mean
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:3427:1*/
+	} /*line quern_gen.go:3442:1*/
 }
 
 //go:noinline
@@ -3437,11 +3452,11 @@ func quernRow6MomentsOfLines[T int32 | float32 | float64](r *host.Run, t3s []Mom
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Mean = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Mean = shuffleDown3
 		given3 := t3.M2
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:3444:1*/
+	} /*line quern_gen.go:3459:1*/
 }
 
 //go:noinline
@@ -3457,24 +3472,24 @@ func quernRow7MomentsOfLines[T int32 | float32 | float64](r *host.Run, counts []
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.M2 = shuffleDown4
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.M2 = shuffleDown4
 		other := shuffleDown
-		/*line :205:10000*/ if d2 < group && lane+d2 < count && lane&start2 == 0 {
+		/*line :245:10000*/ if d2 < group && lane+d2 < count && lane&start2 == 0 {
 			t7 := v2
 			t8 := other
-			/*line :206:10000*/ result0 := mergeMoments(t7, t8)
+			/*line :246:10000*/ result0 := mergeMoments(t7, t8)
 			v2 = result0
 		}
-		/*line :209:10000*/ vRow2[threadX] = v2
+		/*line :249:10000*/ vRow2[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:3470:1*/
+	} /*line quern_gen.go:3485:1*/
 }
 
 //go:noinline
 func quernRow8MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs2 []Moments, first9 int, results []Moments) {
 	vRow2 := (*[256]Moments)(vs2[first9:])
 	resultRow := (*[256]Moments)(results[first9:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:3477:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:3492:1*/
 }
 
 //go:noinline
@@ -3511,7 +3526,7 @@ func quernRow9MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 		/*line moments.go:93*/ if result02 {
 			out[p3.Line*l.Parts+p3.Part] = m2
 		}
-	} /*line quern_gen.go:3514:1*/
+	} /*line quern_gen.go:3529:1*/
 }
 
 func quernPlainCountFlags(r *host.Run) {
@@ -3590,7 +3605,7 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 			}
 			before[p+1] = n
 		}
-	} /*line quern_gen.go:3593:1*/
+	} /*line quern_gen.go:3608:1*/
 }
 
 func quernPlainKeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3666,7 +3681,7 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 				n++
 			}
 		}
-	} /*line quern_gen.go:3669:1*/
+	} /*line quern_gen.go:3684:1*/
 }
 
 func quernPlainPlaceCounts(r *host.Run) {
@@ -3727,7 +3742,7 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 			before[i] = sum
 		}
 		/*line select_kernels.go:55:50000*/ count[0] = int(sum)
-	} /*line quern_gen.go:3730:1*/
+	} /*line quern_gen.go:3745:1*/
 }
 
 func quernPlainCountParts_uint32(r *host.Run) {
@@ -3779,7 +3794,7 @@ func quernRow1CountParts_uint32(r *host.Run, o digitOrder[uint32], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:3782:1*/
+	} /*line quern_gen.go:3797:1*/
 }
 
 func quernPlainCountParts_uint64(r *host.Run) {
@@ -3831,7 +3846,7 @@ func quernRow1CountParts_uint64(r *host.Run, o digitOrder[uint64], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:3834:1*/
+	} /*line quern_gen.go:3849:1*/
 }
 
 func quernPlainPlaceParts(r *host.Run) {
@@ -3897,7 +3912,7 @@ func quernRow1PlaceParts(r *host.Run, base int, parts int, counts []uint32, widt
 				at += n
 			}
 		}
-	} /*line quern_gen.go:3900:1*/
+	} /*line quern_gen.go:3915:1*/
 }
 
 func quernPlainMoveParts[T uint32 | uint64](r *host.Run) {
@@ -3952,7 +3967,7 @@ func quernRow1MoveParts[T uint32 | uint64](r *host.Run, o digitOrder[T], base in
 			/*line sort_kernels.go:574*/ out[at[d]] = k
 			at[d]++
 		}
-	} /*line quern_gen.go:3955:1*/
+	} /*line quern_gen.go:3970:1*/
 }
 
 func quernPlainMovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run) {
@@ -4011,7 +4026,7 @@ func quernRow1MovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run, o dig
 			outValues[at[d]] = v[i]
 			at[d]++
 		}
-	} /*line quern_gen.go:4014:1*/
+	} /*line quern_gen.go:4029:1*/
 }
 
 func quernPlainSortLineParts_uint32(r *host.Run) {
@@ -4124,7 +4139,7 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, 
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:4127:1*/
+	} /*line quern_gen.go:4142:1*/
 }
 
 func quernPlainSortLineParts_uint64(r *host.Run) {
@@ -4237,7 +4252,7 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, 
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:4240:1*/
+	} /*line quern_gen.go:4255:1*/
 }
 
 func quernPlainLinesOf(r *host.Run) {
@@ -4291,7 +4306,7 @@ func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []u
 			plane := at[i] / size
 			lines[i] = plane*inner + (at[i]-plane*n*inner)%inner
 		}
-	} /*line quern_gen.go:4294:1*/
+	} /*line quern_gen.go:4309:1*/
 }
 
 func quernPlainPlaceLines_uint8(r *host.Run) {
@@ -4347,7 +4362,7 @@ func quernRow1PlaceLines_uint8(r *host.Run, base int, out []uint8, at []uint32, 
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:4350:1*/
+	} /*line quern_gen.go:4365:1*/
 }
 
 func quernPlainPlaceLines_uint16(r *host.Run) {
@@ -4403,7 +4418,7 @@ func quernRow1PlaceLines_uint16(r *host.Run, base int, out []uint16, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:4406:1*/
+	} /*line quern_gen.go:4421:1*/
 }
 
 func quernPlainPlaceLines_uint32(r *host.Run) {
@@ -4459,7 +4474,7 @@ func quernRow1PlaceLines_uint32(r *host.Run, base int, out []uint32, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:4462:1*/
+	} /*line quern_gen.go:4477:1*/
 }
 
 func quernPlainPlaceLines_uint64(r *host.Run) {
@@ -4515,7 +4530,7 @@ func quernRow1PlaceLines_uint64(r *host.Run, base int, out []uint64, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:4518:1*/
+	} /*line quern_gen.go:4533:1*/
 }
 
 func quernPlainNumbers(r *host.Run) {
@@ -4562,7 +4577,7 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 		/*line sort_kernels.go:679*/ if i < len(out) {
 			out[i] = uint32(i)
 		}
-	} /*line quern_gen.go:4565:1*/
+	} /*line quern_gen.go:4580:1*/
 }
 
 func quernPlainWiden[T uint8 | uint16](r *host.Run) {
@@ -4610,7 +4625,7 @@ func quernRow1Widen[T uint8 | uint16](r *host.Run, base int, keys []T, words []u
 		/*line sort_kernels.go:688*/ if i < len(keys) {
 			words[i] = uint32(keys[i])
 		}
-	} /*line quern_gen.go:4613:1*/
+	} /*line quern_gen.go:4628:1*/
 }
 
 func quernPlainNarrow[T uint8 | uint16](r *host.Run) {
@@ -4658,7 +4673,7 @@ func quernRow1Narrow[T uint8 | uint16](r *host.Run, base int, keys []T, words []
 		/*line sort_kernels.go:697*/ if i < len(keys) {
 			keys[i] = T(words[i])
 		}
-	} /*line quern_gen.go:4661:1*/
+	} /*line quern_gen.go:4676:1*/
 }
 
 func quernPlainGather_uint8(r *host.Run) {
@@ -4709,7 +4724,7 @@ func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4712:1*/
+	} /*line quern_gen.go:4727:1*/
 }
 
 func quernPlainGather_uint16(r *host.Run) {
@@ -4760,7 +4775,7 @@ func quernRow1Gather_uint16(r *host.Run, base int, out []uint16, in []uint16, at
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4763:1*/
+	} /*line quern_gen.go:4778:1*/
 }
 
 func quernPlainGather_uint32(r *host.Run) {
@@ -4811,7 +4826,7 @@ func quernRow1Gather_uint32(r *host.Run, base int, out []uint32, in []uint32, at
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4814:1*/
+	} /*line quern_gen.go:4829:1*/
 }
 
 func quernPlainGather_uint64(r *host.Run) {
@@ -4862,7 +4877,7 @@ func quernRow1Gather_uint64(r *host.Run, base int, out []uint64, in []uint64, at
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4865:1*/
+	} /*line quern_gen.go:4880:1*/
 }
 
 func quernPlainScatter_uint8(r *host.Run) {
@@ -4913,7 +4928,7 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in []uint8, out []uint8, at [
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4916:1*/
+	} /*line quern_gen.go:4931:1*/
 }
 
 func quernPlainScatter_uint16(r *host.Run) {
@@ -4964,7 +4979,7 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in []uint16, out []uint16, a
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4967:1*/
+	} /*line quern_gen.go:4982:1*/
 }
 
 func quernPlainScatter_uint32(r *host.Run) {
@@ -5015,7 +5030,7 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in []uint32, out []uint32, a
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5018:1*/
+	} /*line quern_gen.go:5033:1*/
 }
 
 func quernPlainScatter_uint64(r *host.Run) {
@@ -5066,7 +5081,7 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in []uint64, out []uint64, a
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5069:1*/
+	} /*line quern_gen.go:5084:1*/
 }
 
 func quernPlainSegmentsOf(r *host.Run) {
@@ -5146,7 +5161,7 @@ func quernRow1SegmentsOf(r *host.Run, base int, at []uint32, segments []uint32, 
 			}
 		}
 		/*line :22:60000*/ segments[i] = uint32(low)
-	} /*line quern_gen.go:5149:1*/
+	} /*line quern_gen.go:5164:1*/
 }
 
 func quernPlainPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -5200,7 +5215,7 @@ func quernRow1PlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run, bas
 		/*line :30:60000*/ if i < len(out) && i < len(at) && i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
 			out[i] = in[at[i]]
 		}
-	} /*line quern_gen.go:5203:1*/
+	} /*line quern_gen.go:5218:1*/
 }
 
 func quernPlainCopyFirst(r *host.Run) {
@@ -5246,7 +5261,7 @@ func quernRow1CopyFirst(r *host.Run, base int, out []uint32, in []uint32, width 
 		/*line topk_kernels.go:101*/ if i < len(out) && i < len(in) {
 			out[i] = in[i]
 		}
-	} /*line quern_gen.go:5249:1*/
+	} /*line quern_gen.go:5264:1*/
 }
 
 func quernPlainFirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -5325,1798 +5340,676 @@ func quernRow1FirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run, base
 		/*line topk_kernels.go:125:70000*/ if i < len(index) {
 			index[i] = from / inner % n
 		}
-	} /*line quern_gen.go:5328:1*/
+	} /*line quern_gen.go:5343:1*/
 }
 
-func quernHostAddCompensatedReduceParts[T float32 | float64](r *host.Run) {
+func quernHostAddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[Compensated[T]](r, 1)
 	out := host.Slice[Compensated[T]](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	size := 4 * part
-	counts := host.Scratch[int](r, 0, r.BlockDim.Count())
-	counts2 := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[Compensated[T]](r, 2, r.BlockDim.Count())
-	group := 32
-	results := host.Scratch[Compensated[T]](r, 3, r.BlockDim.Count())
-	var d int
-	var t23 int
-	t3s := host.Scratch[Compensated[T]](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[Compensated[T]](r, 5, r.BlockDim.Count())
-	givens := host.Scratch[T](r, 16, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 6, r.BlockDim.Count())
-	givens2 := host.Scratch[T](r, 17, r.BlockDim.Count())
-	shuffleDowns3 := host.Scratch[T](r, 7, r.BlockDim.Count())
-	vs2 := host.Scratch[Compensated[T]](r, 15, r.BlockDim.Count())
-	partial := host.Shared[[8]Compensated[T]](r, 0)
-	counts3 := host.Scratch[int](r, 8, r.BlockDim.Count())
-	vs3 := host.Scratch[Compensated[T]](r, 9, r.BlockDim.Count())
-	group2 := 8
-	results2 := host.Scratch[Compensated[T]](r, 10, r.BlockDim.Count())
-	var d2 int
-	var t25 int
-	t3s2 := host.Scratch[Compensated[T]](r, 11, r.BlockDim.Count())
-	shuffleDowns4 := host.Scratch[Compensated[T]](r, 12, r.BlockDim.Count())
-	givens3 := host.Scratch[T](r, 18, r.BlockDim.Count())
-	shuffleDowns5 := host.Scratch[T](r, 13, r.BlockDim.Count())
-	givens4 := host.Scratch[T](r, 19, r.BlockDim.Count())
-	shuffleDowns6 := host.Scratch[T](r, 14, r.BlockDim.Count())
-	threads16 := r.BlockDim.Count()
-	for r.Next() {
+	c := int(4)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
-		first := blockX * part
-		count := min(size, len(in)-4*first)
-		vectors := count / 4
-		base := 4 * vectors
-		base2 := 4 * first
-		base3 := min(vectors, 256)
-		left := count - 4*vectors
-		base4 := 4*first + 4*vectors
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1AddCompensatedReducePartsInTurn[T](r, in, base, out, part, size, c, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, in []Compensated[T], base int, out []Compensated[T], part int, size int, c int, width int) {
+	count := width
+	if base >= 0 && count <= len(out)-base {
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			first := (base + threadX) * 4 * part
+			/*line compensated.go:20*/ in2 := in
+			switch {
+//line compensated.go:22:80000
+			default:
+				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+					break
+				}
+				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				/*line :88:10000*/ in2 = in2[first:t2]
+				vectors := len(in2) / 4
+				active := min(vectors, 256)
+				sums := [256]Compensated[T]{}
+				t3 := active
+				/*line :93:10000*/ for i := 0; i < t3; i++ {
+					/*line :93:10000*/ t4 := 4 * i
+					/*line :93:10000*/ v := in2[t4:][:c]
+					t5 := v[0]
+					/*line :94:10000*/ t6 := v[1]
+					/*line :94:10000*/ result0 := addCompensated[T](t5, t6)
+					t8 := result0
+					/*line :94:10000*/ t9 := v[2]
+					/*line :94:10000*/ t10 := v[3]
+					/*line :94:10000*/ result02 := addCompensated[T](t9, t10)
+					t12 := result02
+					/*line :94:10000*/ result03 := addCompensated[T](t8, t12)
+					/*line :94:10000*/ sums[i] = result03
+				}
+				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+					/*line :97:10000*/ if r.Halted() {
+						/*line :96:10000*/ r.Halt()
+					}
+					/*line :97:10000*/ t14 := 4 * j
+					t15 := 4 * min(j+256, vectors)
+					/*line :97:10000*/ row := in2[t14:t15]
+					t16 := len(row) / 4
+					/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+						/*line :99:10000*/ t17 := 4 * i2
+						/*line :99:10000*/ v2 := row[t17:][:c]
+						t18 := sums[i2]
+						/*line :100:10000*/ t19 := v2[0]
+						/*line :100:10000*/ t20 := v2[1]
+						/*line :100:10000*/ result04 := addCompensated[T](t19, t20)
+						t22 := result04
+						/*line :100:10000*/ t23 := v2[2]
+						/*line :100:10000*/ t24 := v2[3]
+						/*line :100:10000*/ result05 := addCompensated[T](t23, t24)
+						t26 := result05
+						/*line :100:10000*/ result06 := addCompensated[T](t22, t26)
+						t28 := result06
+						/*line :100:10000*/ result07 := addCompensated[T](t18, t28)
+						/*line :100:10000*/ sums[i2] = result07
+					}
+				}
+				/*line :103:10000*/ t30 := 4 * vectors
+				/*line :103:10000*/ t31 := in2[t30:]
+				/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+					/*line :103:10000*/ v3 := t31[i3]
+					/*line :104:10000*/ if i3 < active {
+						t32 := sums[i3]
+						t33 := v3
+						/*line :105:10000*/ result08 := addCompensated[T](t32, t33)
+						/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
+					} else {
+						/*line :107:10000*/ sums[i3] = v3
+					}
+				}
+				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+					/*line :112:10000*/ if r.Halted() {
+						/*line :111:10000*/ r.Halt()
+					}
+					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+						/*line :113:10000*/ if r.Halted() {
+							/*line :112:10000*/ r.Halt()
+						}
+						/*line :113:10000*/ t35 := sums[i4]
+						/*line :113:10000*/ t36 := sums[i4+d]
+						/*line :113:10000*/ result09 := addCompensated[T](t35, t36)
+						/*line :113:10000*/ sums[i4] = result09
+					}
+				}
+				/*line :116:10000*/ row2[threadX] = sums[0]
+			}
+		}
+		/*line :119:10000*/ return
+	}
+	/*line :121:10000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		first := (base + threadX) * 4 * part
+		/*line compensated.go:20*/ in2 := in
 		switch {
+//line compensated.go:22:80000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :48:10000*/ for threadZ := range 1 {
-				/*line :49:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow1AddCompensatedReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
+			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			/*line :88:10000*/ in2 = in2[first:t2]
+			vectors := len(in2) / 4
+			active := min(vectors, 256)
+			sums := [256]Compensated[T]{}
+			t3 := active
+			/*line :93:10000*/ for i := 0; i < t3; i++ {
+				/*line :93:10000*/ t4 := 4 * i
+				/*line :93:10000*/ v := in2[t4:][:c]
+				t5 := v[0]
+				/*line :94:10000*/ t6 := v[1]
+				/*line :94:10000*/ result0 := addCompensated[T](t5, t6)
+				t8 := result0
+				/*line :94:10000*/ t9 := v[2]
+				/*line :94:10000*/ t10 := v[3]
+				/*line :94:10000*/ result02 := addCompensated[T](t9, t10)
+				t12 := result02
+				/*line :94:10000*/ result03 := addCompensated[T](t8, t12)
+				/*line :94:10000*/ sums[i] = result03
+			}
+			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+				/*line :97:10000*/ if r.Halted() {
+					/*line :96:10000*/ r.Halt()
+				}
+				/*line :97:10000*/ t14 := 4 * j
+				t15 := 4 * min(j+256, vectors)
+				/*line :97:10000*/ row := in2[t14:t15]
+				t16 := len(row) / 4
+				/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+					/*line :99:10000*/ t17 := 4 * i2
+					/*line :99:10000*/ v2 := row[t17:][:c]
+					t18 := sums[i2]
+					/*line :100:10000*/ t19 := v2[0]
+					/*line :100:10000*/ t20 := v2[1]
+					/*line :100:10000*/ result04 := addCompensated[T](t19, t20)
+					t22 := result04
+					/*line :100:10000*/ t23 := v2[2]
+					/*line :100:10000*/ t24 := v2[3]
+					/*line :100:10000*/ result05 := addCompensated[T](t23, t24)
+					t26 := result05
+					/*line :100:10000*/ result06 := addCompensated[T](t22, t26)
+					t28 := result06
+					/*line :100:10000*/ result07 := addCompensated[T](t18, t28)
+					/*line :100:10000*/ sums[i2] = result07
 				}
 			}
-			/*line :55:10000*/ switch {
-//line :56:10000
-			default:
-				/*line :200:10000*/ if group == 1 {
-					/*line :201:10000*/ for threadZ := range 1 {
-						/*line :202:10000*/ for threadY := range 1 {
-							first3 := (threadZ*1 + threadY) * 256
-							quernRow2AddCompensatedReduceParts[T](r, vs, first3, results)
-						}
-					}
-					/*line :207:10000*/ break
-				}
-				/*line :203:10000*/ d = 1
-				/*line :204:10000*/ for ; d < 32; d *= 2 {
-					/*line :205:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ t23 = d
-					/*line :205:10000*/ for threadZ := range 1 {
-						/*line :206:10000*/ for threadY := range 1 {
-							first4 := (threadZ*1 + threadY) * 256
-							quernRow3AddCompensatedReduceParts[T](r, vs, first4, t3s, shuffleDowns, givens)
-						}
-					}
-					/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t23)
-					/*line :212:10000*/ for threadZ := range 1 {
-						/*line :213:10000*/ for threadY := range 1 {
-							first5 := (threadZ*1 + threadY) * 256
-							quernRow4AddCompensatedReduceParts[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
-						}
-					}
-					/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t23)
-					start := 2*d - 1
-					/*line :220:10000*/ for threadZ := range 1 {
-						/*line :221:10000*/ for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first6 := (threadZ*1 + threadY) * 256
-							quernRow5AddCompensatedReduceParts[T](r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
-						}
-					}
-				}
-				/*line :228:10000*/ for threadZ := range 1 {
-					/*line :229:10000*/ for threadY := range 1 {
-						first7 := (threadZ*1 + threadY) * 256
-						quernRow6AddCompensatedReduceParts[T](r, vs, first7, results)
-					}
-				}
-			}
-			/*line :235:10000*/ for threadZ := range 1 {
-				/*line :236:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first8 := (threadZ*1 + threadY) * 256
-					quernRow7AddCompensatedReduceParts[T](r, results, first8, vs2, partial)
-				}
-			}
-			/*line :242:10000*/ for first9 := 0; first9 < threads16; first9 += 32 {
-				lanes := min(32, threads16-first9)
-				/*line :190:10000*/ if first9>>5 == 0 {
-//line :191:10000
-					{
-						at, n, startX := first9, lanes, first9
-						_, _, _ = at, n, startX
-						threadY := 0 // no constant, by which Go would not divide
-						_ = threadY
-						threadZ := 0 // no constant, by which Go would not divide
-						_ = threadZ
-						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow8AddCompensatedReduceParts[T](r, counts, at, n, counts3, vs3, partial, startX)
-					}
-					/*line :201:10000*/ switch {
-//line :202:10000
-					default:
-						/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
-							{
-								at, n, startX := first9, lanes, first9
-								_, _, _ = at, n, startX
-								quernRow9AddCompensatedReduceParts[T](r, vs3, at, n, results2)
-							}
-							/*line :206:10000*/ break
-						}
-						/*line :203:10000*/ d2 = 1
-						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-							/*line :205:10000*/ if r.Halted() {
-								/*line :203:10000*/ r.Halt()
-							}
-							/*line :204:10000*/ t25 = d2
-//line :205:10000
-							{
-								at, n, startX := first9, lanes, first9
-								_, _, _ = at, n, startX
-								quernRow10AddCompensatedReduceParts[T](r, vs3, at, n, t3s2, shuffleDowns4, givens3)
-							}
-							/*line :210:10000*/ host.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], t25)
-//line :211:10000
-							{
-								at, n, startX := first9, lanes, first9
-								_, _, _ = at, n, startX
-								quernRow11AddCompensatedReduceParts[T](r, t3s2, at, n, shuffleDowns4, shuffleDowns5, givens4)
-							}
-							/*line :216:10000*/ host.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], t25)
-							start2 := 2*d2 - 1
-//line :218:10000
-							{
-								at, n, startX := first9, lanes, first9
-								_, _, _ = at, n, startX
-								threadY := 0 // no constant, by which Go would not divide
-								_ = threadY
-								threadZ := 0 // no constant, by which Go would not divide
-								_ = threadZ
-								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow12AddCompensatedReduceParts[T](r, counts3, at, n, vs3, shuffleDowns4, shuffleDowns6, d2, group2, start2, startX)
-							}
-						}
-//line :229:10000
-						{
-							at, n, startX := first9, lanes, first9
-							_, _, _ = at, n, startX
-							quernRow13AddCompensatedReduceParts[T](r, vs3, at, n, results2)
-						}
-					}
-//line :235:10000
-					{
-						at, n, startX := first9, lanes, first9
-						_, _, _ = at, n, startX
-						quernRow14AddCompensatedReduceParts[T](r, results2, at, n, vs2)
-					}
-				}
-//line :241:10000
-				{
-					at, n, startX := first9, lanes, first9
-					_, _, _ = at, n, startX
-					threadY := 0 // no constant, by which Go would not divide
-					_ = threadY
-					threadZ := 0 // no constant, by which Go would not divide
-					_ = threadZ
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow15AddCompensatedReduceParts[T](r, vs2, at, n, out, blockX, startX)
-				}
-			}
-		}
-	} /*line quern_gen.go:5527:1*/
-}
-
-//go:noinline
-func quernRow1AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts []int, first2 int, counts2 []int, vs []Compensated[T], vectors int, in []Compensated[T], first int, base int, count int, base2 int, base3 int, left int, base4 int) {
-	countRow := (*[256]int)(counts[first2:])
-	countRow2 := (*[256]int)(counts2[first2:])
-	vRow := (*[256]Compensated[T])(vs[first2:])
-	if base4 >= 0 && 256 <= len(in)-base4 {
-		row := (*[256]Compensated[T])(in[base4:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			t2 := first + threadX
-			j2 := base + threadX
-			/*line quern.dev/algo/internal/template/reduce.go:50*/ sum := Compensated[T]{}
-			/*line :51:10000*/ if threadX < vectors {
-				/*line :22:10000*/ v_0 := in[t2*4]
-				/*line :22:10000*/ v_1 := in[t2*4+1]
-				/*line :22:10000*/ v_2 := in[t2*4+2]
-				/*line :22:10000*/ v_3 := in[t2*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :52:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :53:10000*/ t4 := v_03
-				t5 := v_13
-				/*line :53:10000*/ result0 := addCompensated[T](t4, t5)
-				t7 := result0
-				t8 := v_23
-				t9 := v_33
-				/*line :53:10000*/ result02 := addCompensated[T](t8, t9)
-				t11 := result02
-				/*line :53:10000*/ result03 := addCompensated[T](t7, t11)
-				sum = result03
-				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line :55:10000*/ if r.Halted() {
-						/*line :54:10000*/ r.Halt()
-					}
-					/*line :55:10000*/ t14 := first + j
-					/*line :22:10000*/ v_04 := in[t14*4]
-					/*line :22:10000*/ v_14 := in[t14*4+1]
-					/*line :22:10000*/ v_24 := in[t14*4+2]
-					/*line :22:10000*/ v_34 := in[t14*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :55:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :56:10000*/ t16 := sum
-					t17 := v_06
-					t18 := v_16
-					/*line :56:10000*/ result04 := addCompensated[T](t17, t18)
-					t20 := result04
-					t21 := v_26
-					t22 := v_36
-					/*line :56:10000*/ result05 := addCompensated[T](t21, t22)
-					t24 := result05
-					/*line :56:10000*/ result06 := addCompensated[T](t20, t24)
-					t26 := result06
-					/*line :56:10000*/ result07 := addCompensated[T](t16, t26)
-					sum = result07
-				}
-			}
-			/*line :60:10000*/ if j2 < count {
-				v := row[threadX]
-				/*line :62:10000*/ if threadX < vectors {
-					/*line :62:10000*/ t28 := sum
-					t29 := v
-					/*line :62:10000*/ result08 := addCompensated[T](t28, t29)
-					sum = result08
-//line :64:10000
+			/*line :103:10000*/ t30 := 4 * vectors
+			/*line :103:10000*/ t31 := in2[t30:]
+			/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+				/*line :103:10000*/ v3 := t31[i3]
+				/*line :104:10000*/ if i3 < active {
+					t32 := sums[i3]
+					t33 := v3
+					/*line :105:10000*/ result08 := addCompensated[T](t32, t33)
+					/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
 				} else {
-					/*line :64:10000*/ sum = v
+					/*line :107:10000*/ sums[i3] = v3
 				}
 			}
-			/*line :67:10000*/ active := base3
-			/*line :68:10000*/ if vectors == 0 {
-				active = count
-//line :70:10000
-			} else {
-				/*line :70:10000*/ if left > active {
-					active = left
+			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				/*line :112:10000*/ if r.Halted() {
+					/*line :111:10000*/ r.Halt()
+				}
+				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :113:10000*/ if r.Halted() {
+						/*line :112:10000*/ r.Halt()
+					}
+					/*line :113:10000*/ t35 := sums[i4]
+					/*line :113:10000*/ t36 := sums[i4+d]
+					/*line :113:10000*/ result09 := addCompensated[T](t35, t36)
+					/*line :113:10000*/ sums[i4] = result09
 				}
 			}
-			/*line :73:10000*/ count2 := active
-			v2 := sum
-			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-			v3 := v2
-			countRow[threadX] = count2
-			countRow2[threadX] = count3
-			vRow[threadX] = v3
+			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-		/*line :191:10000*/ return
-	}
-	/*line :193:10000*/ for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		t2 := first + threadX
-		j2 := base + threadX
-		/*line :50:10000*/ sum := Compensated[T]{}
-		/*line :51:10000*/ if threadX < vectors {
-			/*line :22:10000*/ v_0 := in[t2*4]
-			/*line :22:10000*/ v_1 := in[t2*4+1]
-			/*line :22:10000*/ v_2 := in[t2*4+2]
-			/*line :22:10000*/ v_3 := in[t2*4+3]
-			/*line :24:10000*/ v_02 := v_0
-			v_12 := v_1
-			v_22 := v_2
-			v_32 := v_3
-			/*line :52:10000*/ v_03 := v_02
-			v_13 := v_12
-			v_23 := v_22
-			v_33 := v_32
-			/*line :53:10000*/ t4 := v_03
-			t5 := v_13
-			/*line :53:10000*/ result0 := addCompensated[T](t4, t5)
-			t7 := result0
-			t8 := v_23
-			t9 := v_33
-			/*line :53:10000*/ result02 := addCompensated[T](t8, t9)
-			t11 := result02
-			/*line :53:10000*/ result03 := addCompensated[T](t7, t11)
-			sum = result03
-			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line :55:10000*/ if r.Halted() {
-					/*line :54:10000*/ r.Halt()
-				}
-				/*line :55:10000*/ t14 := first + j
-				/*line :22:10000*/ v_04 := in[t14*4]
-				/*line :22:10000*/ v_14 := in[t14*4+1]
-				/*line :22:10000*/ v_24 := in[t14*4+2]
-				/*line :22:10000*/ v_34 := in[t14*4+3]
-				/*line :24:10000*/ v_05 := v_04
-				v_15 := v_14
-				v_25 := v_24
-				v_35 := v_34
-				/*line :55:10000*/ v_06 := v_05
-				v_16 := v_15
-				v_26 := v_25
-				v_36 := v_35
-				/*line :56:10000*/ t16 := sum
-				t17 := v_06
-				t18 := v_16
-				/*line :56:10000*/ result04 := addCompensated[T](t17, t18)
-				t20 := result04
-				t21 := v_26
-				t22 := v_36
-				/*line :56:10000*/ result05 := addCompensated[T](t21, t22)
-				t24 := result05
-				/*line :56:10000*/ result06 := addCompensated[T](t20, t24)
-				t26 := result06
-				/*line :56:10000*/ result07 := addCompensated[T](t16, t26)
-				sum = result07
-			}
-		}
-		/*line :60:10000*/ if j2 < count {
-			v := in[base2+j2]
-			/*line :62:10000*/ if threadX < vectors {
-				/*line :62:10000*/ t28 := sum
-				t29 := v
-				/*line :62:10000*/ result08 := addCompensated[T](t28, t29)
-				sum = result08
-//line :64:10000
-			} else {
-				/*line :64:10000*/ sum = v
-			}
-		}
-		/*line :67:10000*/ active := base3
-		/*line :68:10000*/ if vectors == 0 {
-			active = count
-//line :70:10000
-		} else {
-			/*line :70:10000*/ if left > active {
-				active = left
-			}
-		}
-		/*line :73:10000*/ count2 := active
-		v2 := sum
-		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-		v3 := v2
-		countRow[threadX] = count2
-		countRow2[threadX] = count3
-		vRow[threadX] = v3
-	} /*line quern_gen.go:5716:1*/
+	} /*line quern_gen.go:5549:1*/
 }
 
-//go:noinline
-func quernRow2AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []Compensated[T], first3 int, results []Compensated[T]) {
-	vRow := (*[256]Compensated[T])(vs[first3:])
-	resultRow := (*[256]Compensated[T])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5723:1*/
-}
-
-//go:noinline
-func quernRow3AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []Compensated[T], first4 int, t3s []Compensated[T], shuffleDowns []Compensated[T], givens []T) {
-	vRow := (*[256]Compensated[T])(vs[first4:])
-	t3Row := (*[256]Compensated[T])(t3s[first4:])
-	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns[first4:])
-	givenRow := (*[256]T)(givens[first4:])
-	for threadX := range 256 {
-		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t1 := v3
-		t3 := t1
-		shuffleDown := Compensated[T]{}
-		given := t3.Sum
-		t3Row[threadX] = t3
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow[threadX] = given
-	} /*line quern_gen.go:5741:1*/
-}
-
-//go:noinline
-func quernRow4AddCompensatedReduceParts[T float32 | float64](r *host.Run, t3s []Compensated[T], first5 int, shuffleDowns []Compensated[T], shuffleDowns2 []T, givens2 []T) {
-	t3Row := (*[256]Compensated[T])(t3s[first5:])
-	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns[first5:])
-	shuffleDownRow2 := (*[256]T)(shuffleDowns2[first5:])
-	givenRow2 := (*[256]T)(givens2[first5:])
-	for threadX := range 256 {
-		t3 := t3Row[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Sum = shuffleDown2
-		given2 := t3.Rest
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow2[threadX] = given2
-	} /*line quern_gen.go:5758:1*/
-}
-
-//go:noinline
-func quernRow5AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts2 []int, first6 int, vs []Compensated[T], shuffleDowns []Compensated[T], shuffleDowns3 []T, d int, group int, start int) {
-	countRow2 := (*[256]int)(counts2[first6:])
-	vRow := (*[256]Compensated[T])(vs[first6:])
-	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns[first6:])
-	shuffleDownRow3 := (*[256]T)(shuffleDowns3[first6:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count3 := countRow2[threadX]
-		v3 := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown3 := shuffleDownRow3[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Rest = shuffleDown3
-		other := shuffleDown
-		/*line :205:10000*/ if d < group && lane+d < count3 && lane&start == 0 {
-			t6 := v3
-			t72 := other
-			/*line :206:10000*/ result09 := addCompensated[T](t6, t72)
-			v3 = result09
-		}
-		/*line :209:10000*/ vRow[threadX] = v3
-		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:5784:1*/
-}
-
-//go:noinline
-func quernRow6AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
-	vRow := (*[256]Compensated[T])(vs[first7:])
-	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5791:1*/
-}
-
-//go:noinline
-func quernRow7AddCompensatedReduceParts[T float32 | float64](r *host.Run, results []Compensated[T], first8 int, vs2 []Compensated[T], partial *[8]Compensated[T]) {
-	resultRow := (*[256]Compensated[T])(results[first8:])
-	vRow2 := (*[256]Compensated[T])(vs2[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result
-		if threadX&31 == 0 {
-			partial[threadX/32] = v4
-		}
-		vRow2[threadX] = v4
-	} /*line quern_gen.go:5806:1*/
-}
-
-//go:noinline
-func quernRow8AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []Compensated[T], partial *[8]Compensated[T], startX int) {
-	countRow := counts[at:][:n]
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count2 := countRow[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
-		/*line :191:10000*/ v5 := partial[lane2%8]
-		countRow3[lane2] = count5
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:5822:1*/
-}
-
-//go:noinline
-func quernRow9AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:5829:1*/
-}
-
-//go:noinline
-func quernRow10AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, t3s2 []Compensated[T], shuffleDowns4 []Compensated[T], givens3 []T) {
-	vRow3 := vs3[at:][:n]
-	t3Row2 := t3s2[at:][:n]
-	shuffleDownRow4 := shuffleDowns4[at:][:n]
-	givenRow3 := givens3[at:][:n]
-	for lane2 := range n {
-		v5 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v5
-		t32 := t12
-		shuffleDown4 := Compensated[T]{}
-		given3 := t32.Sum
-		t3Row2[lane2] = t32
-		shuffleDownRow4[lane2] = shuffleDown4
-		givenRow3[lane2] = given3
-	} /*line quern_gen.go:5847:1*/
-}
-
-//go:noinline
-func quernRow11AddCompensatedReduceParts[T float32 | float64](r *host.Run, t3s2 []Compensated[T], at int, n int, shuffleDowns4 []Compensated[T], shuffleDowns5 []T, givens4 []T) {
-	t3Row2 := t3s2[at:][:n]
-	shuffleDownRow4 := shuffleDowns4[at:][:n]
-	shuffleDownRow5 := shuffleDowns5[at:][:n]
-	givenRow4 := givens4[at:][:n]
-	for lane2 := range n {
-		t32 := t3Row2[lane2]
-		shuffleDown4 := shuffleDownRow4[lane2]
-		shuffleDown5 := shuffleDownRow5[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.Sum = shuffleDown5
-		given4 := t32.Rest
-		shuffleDownRow4[lane2] = shuffleDown4
-		givenRow4[lane2] = given4
-	} /*line quern_gen.go:5864:1*/
-}
-
-//go:noinline
-func quernRow12AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts3 []int, at int, n int, vs3 []Compensated[T], shuffleDowns4 []Compensated[T], shuffleDowns6 []T, d2 int, group2 int, start2 int, startX int) {
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	shuffleDownRow4 := shuffleDowns4[at:][:n]
-	shuffleDownRow6 := shuffleDowns6[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count5 := countRow3[lane2]
-		v5 := vRow3[lane2]
-		shuffleDown4 := shuffleDownRow4[lane2]
-		shuffleDown6 := shuffleDownRow6[lane2]
-		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.Rest = shuffleDown6
-		other2 := shuffleDown4
-		/*line :205:10000*/ if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
-			t62 := v5
-			t73 := other2
-			/*line :206:10000*/ result010 := addCompensated[T](t62, t73)
-			v5 = result010
-		}
-		/*line :209:10000*/ vRow3[lane2] = v5
-		shuffleDownRow4[lane2] = shuffleDown4
-	} /*line quern_gen.go:5891:1*/
-}
-
-//go:noinline
-func quernRow13AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, n int, results2 []Compensated[T]) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:5898:1*/
-}
-
-//go:noinline
-func quernRow14AddCompensatedReduceParts[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, n int, vs2 []Compensated[T]) {
-	resultRow2 := results2[at:][:n]
-	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:5905:1*/
-}
-
-//go:noinline
-func quernRow15AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs2 []Compensated[T], at int, n int, out []Compensated[T], blockX int, startX int) {
-	vRow2 := vs2[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
-		/*line :73:10000*/ sum2 := result2
-		/*line :74:10000*/ if threadX == 0 {
-			out[blockX] = sum2
-		}
-	} /*line quern_gen.go:5920:1*/
-}
-
-func quernHostMergeMomentsReduceParts(r *host.Run) {
+func quernHostMergeMomentsReducePartsInTurn(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[Moments](r, 1)
 	out := host.Slice[Moments](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	size := 4 * part
-	counts := host.Scratch[int](r, 0, r.BlockDim.Count())
-	counts2 := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[Moments](r, 2, r.BlockDim.Count())
-	group := 32
-	results := host.Scratch[Moments](r, 3, r.BlockDim.Count())
-	var d int
-	var t23 int
-	t3s := host.Scratch[Moments](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[Moments](r, 5, r.BlockDim.Count())
-	givens := host.Scratch[int64](r, 18, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[int64](r, 6, r.BlockDim.Count())
-	givens2 := host.Scratch[float64](r, 19, r.BlockDim.Count())
-	shuffleDowns3 := host.Scratch[float64](r, 7, r.BlockDim.Count())
-	givens3 := host.Scratch[float64](r, 20, r.BlockDim.Count())
-	shuffleDowns4 := host.Scratch[float64](r, 8, r.BlockDim.Count())
-	vs2 := host.Scratch[Moments](r, 17, r.BlockDim.Count())
-	partial := host.Shared[[8]Moments](r, 0)
-	counts3 := host.Scratch[int](r, 9, r.BlockDim.Count())
-	vs3 := host.Scratch[Moments](r, 10, r.BlockDim.Count())
-	group2 := 8
-	results2 := host.Scratch[Moments](r, 11, r.BlockDim.Count())
-	var d2 int
-	var t25 int
-	t3s2 := host.Scratch[Moments](r, 12, r.BlockDim.Count())
-	shuffleDowns5 := host.Scratch[Moments](r, 13, r.BlockDim.Count())
-	givens4 := host.Scratch[int64](r, 21, r.BlockDim.Count())
-	shuffleDowns6 := host.Scratch[int64](r, 14, r.BlockDim.Count())
-	givens5 := host.Scratch[float64](r, 22, r.BlockDim.Count())
-	shuffleDowns7 := host.Scratch[float64](r, 15, r.BlockDim.Count())
-	givens6 := host.Scratch[float64](r, 23, r.BlockDim.Count())
-	shuffleDowns8 := host.Scratch[float64](r, 16, r.BlockDim.Count())
-	threads18 := r.BlockDim.Count()
-	for r.Next() {
+	c := int(4)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
-		first := blockX * part
-		count := min(size, len(in)-4*first)
-		vectors := count / 4
-		base := 4 * vectors
-		base2 := 4 * first
-		base3 := min(vectors, 256)
-		left := count - 4*vectors
-		base4 := 4*first + 4*vectors
-		switch {
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1MergeMomentsReducePartsInTurn(r, in, base, out, part, size, c, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int, out []Moments, part int, size int, c int, width int) {
+	count := width
+	if base >= 0 && count <= len(out)-base {
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			first := (base + threadX) * 4 * part
+			/*line moments.go:34*/ in2 := in
+			/*line moments.go:35:20000*/ switch {
+//line moments.go:36
+			default:
+				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+					break
+				}
+				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				/*line :88:10000*/ in2 = in2[first:t2]
+				vectors := len(in2) / 4
+				active := min(vectors, 256)
+				sums := [256]Moments{}
+				t3 := active
+				/*line :93:10000*/ for i := 0; i < t3; i++ {
+					/*line :93:10000*/ t4 := 4 * i
+					/*line :93:10000*/ v := in2[t4:][:c]
+					t5 := v[0]
+					/*line :94:10000*/ t6 := v[1]
+					/*line :94:10000*/ result0 := mergeMoments(t5, t6)
+					t8 := result0
+					/*line :94:10000*/ t9 := v[2]
+					/*line :94:10000*/ t10 := v[3]
+					/*line :94:10000*/ result02 := mergeMoments(t9, t10)
+					t12 := result02
+					/*line :94:10000*/ result03 := mergeMoments(t8, t12)
+					/*line :94:10000*/ sums[i] = result03
+				}
+				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+					/*line :97:10000*/ if r.Halted() {
+						/*line :96:10000*/ r.Halt()
+					}
+					/*line :97:10000*/ t14 := 4 * j
+					t15 := 4 * min(j+256, vectors)
+					/*line :97:10000*/ row := in2[t14:t15]
+					t16 := len(row) / 4
+					/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+						/*line :99:10000*/ t17 := 4 * i2
+						/*line :99:10000*/ v2 := row[t17:][:c]
+						t18 := sums[i2]
+						/*line :100:10000*/ t19 := v2[0]
+						/*line :100:10000*/ t20 := v2[1]
+						/*line :100:10000*/ result04 := mergeMoments(t19, t20)
+						t22 := result04
+						/*line :100:10000*/ t23 := v2[2]
+						/*line :100:10000*/ t24 := v2[3]
+						/*line :100:10000*/ result05 := mergeMoments(t23, t24)
+						t26 := result05
+						/*line :100:10000*/ result06 := mergeMoments(t22, t26)
+						t28 := result06
+						/*line :100:10000*/ result07 := mergeMoments(t18, t28)
+						/*line :100:10000*/ sums[i2] = result07
+					}
+				}
+				/*line :103:10000*/ t30 := 4 * vectors
+				/*line :103:10000*/ t31 := in2[t30:]
+				/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+					/*line :103:10000*/ v3 := t31[i3]
+					/*line :104:10000*/ if i3 < active {
+						t32 := sums[i3]
+						t33 := v3
+						/*line :105:10000*/ result08 := mergeMoments(t32, t33)
+						/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
+					} else {
+						/*line :107:10000*/ sums[i3] = v3
+					}
+				}
+				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+					/*line :112:10000*/ if r.Halted() {
+						/*line :111:10000*/ r.Halt()
+					}
+					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+						/*line :113:10000*/ if r.Halted() {
+							/*line :112:10000*/ r.Halt()
+						}
+						/*line :113:10000*/ t35 := sums[i4]
+						/*line :113:10000*/ t36 := sums[i4+d]
+						/*line :113:10000*/ result09 := mergeMoments(t35, t36)
+						/*line :113:10000*/ sums[i4] = result09
+					}
+				}
+				/*line :116:10000*/ row2[threadX] = sums[0]
+			}
+		}
+		/*line :119:10000*/ return
+	}
+	/*line :121:10000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		first := (base + threadX) * 4 * part
+		/*line moments.go:34*/ in2 := in
+		/*line moments.go:35:20000*/ switch {
+//line moments.go:36
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :48:10000*/ for threadZ := range 1 {
-				/*line :49:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow1MergeMomentsReduceParts(r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
+			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			/*line :88:10000*/ in2 = in2[first:t2]
+			vectors := len(in2) / 4
+			active := min(vectors, 256)
+			sums := [256]Moments{}
+			t3 := active
+			/*line :93:10000*/ for i := 0; i < t3; i++ {
+				/*line :93:10000*/ t4 := 4 * i
+				/*line :93:10000*/ v := in2[t4:][:c]
+				t5 := v[0]
+				/*line :94:10000*/ t6 := v[1]
+				/*line :94:10000*/ result0 := mergeMoments(t5, t6)
+				t8 := result0
+				/*line :94:10000*/ t9 := v[2]
+				/*line :94:10000*/ t10 := v[3]
+				/*line :94:10000*/ result02 := mergeMoments(t9, t10)
+				t12 := result02
+				/*line :94:10000*/ result03 := mergeMoments(t8, t12)
+				/*line :94:10000*/ sums[i] = result03
+			}
+			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+				/*line :97:10000*/ if r.Halted() {
+					/*line :96:10000*/ r.Halt()
+				}
+				/*line :97:10000*/ t14 := 4 * j
+				t15 := 4 * min(j+256, vectors)
+				/*line :97:10000*/ row := in2[t14:t15]
+				t16 := len(row) / 4
+				/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+					/*line :99:10000*/ t17 := 4 * i2
+					/*line :99:10000*/ v2 := row[t17:][:c]
+					t18 := sums[i2]
+					/*line :100:10000*/ t19 := v2[0]
+					/*line :100:10000*/ t20 := v2[1]
+					/*line :100:10000*/ result04 := mergeMoments(t19, t20)
+					t22 := result04
+					/*line :100:10000*/ t23 := v2[2]
+					/*line :100:10000*/ t24 := v2[3]
+					/*line :100:10000*/ result05 := mergeMoments(t23, t24)
+					t26 := result05
+					/*line :100:10000*/ result06 := mergeMoments(t22, t26)
+					t28 := result06
+					/*line :100:10000*/ result07 := mergeMoments(t18, t28)
+					/*line :100:10000*/ sums[i2] = result07
 				}
 			}
-			/*line :55:10000*/ switch {
-//line :56:10000
-			default:
-				/*line :200:10000*/ if group == 1 {
-					/*line :201:10000*/ for threadZ := range 1 {
-						/*line :202:10000*/ for threadY := range 1 {
-							first3 := (threadZ*1 + threadY) * 256
-							quernRow2MergeMomentsReduceParts(r, vs, first3, results)
-						}
-					}
-					/*line :207:10000*/ break
-				}
-				/*line :203:10000*/ d = 1
-				/*line :204:10000*/ for ; d < 32; d *= 2 {
-					/*line :205:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ t23 = d
-					/*line :205:10000*/ for threadZ := range 1 {
-						/*line :206:10000*/ for threadY := range 1 {
-							first4 := (threadZ*1 + threadY) * 256
-							quernRow3MergeMomentsReduceParts(r, vs, first4, t3s, shuffleDowns, givens)
-						}
-					}
-					/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t23)
-					/*line :212:10000*/ for threadZ := range 1 {
-						/*line :213:10000*/ for threadY := range 1 {
-							first5 := (threadZ*1 + threadY) * 256
-							quernRow4MergeMomentsReduceParts(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
-						}
-					}
-					/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t23)
-					/*line :219:10000*/ for threadZ := range 1 {
-						/*line :220:10000*/ for threadY := range 1 {
-							first6 := (threadZ*1 + threadY) * 256
-							quernRow5MergeMomentsReduceParts(r, t3s, first6, shuffleDowns, shuffleDowns3, givens3)
-						}
-					}
-					/*line :225:10000*/ host.ShuffleDown(shuffleDowns4, givens3, t23)
-					start := 2*d - 1
-					/*line :227:10000*/ for threadZ := range 1 {
-						/*line :228:10000*/ for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first7 := (threadZ*1 + threadY) * 256
-							quernRow6MergeMomentsReduceParts(r, counts2, first7, vs, shuffleDowns, shuffleDowns4, d, group, start)
-						}
-					}
-				}
-				/*line :235:10000*/ for threadZ := range 1 {
-					/*line :236:10000*/ for threadY := range 1 {
-						first8 := (threadZ*1 + threadY) * 256
-						quernRow7MergeMomentsReduceParts(r, vs, first8, results)
-					}
-				}
-			}
-			/*line :242:10000*/ for threadZ := range 1 {
-				/*line :243:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first9 := (threadZ*1 + threadY) * 256
-					quernRow8MergeMomentsReduceParts(r, results, first9, vs2, partial)
-				}
-			}
-			/*line :249:10000*/ for first10 := 0; first10 < threads18; first10 += 32 {
-				lanes := min(32, threads18-first10)
-				/*line :190:10000*/ if first10>>5 == 0 {
-//line :191:10000
-					{
-						at, n, startX := first10, lanes, first10
-						_, _, _ = at, n, startX
-						threadY := 0 // no constant, by which Go would not divide
-						_ = threadY
-						threadZ := 0 // no constant, by which Go would not divide
-						_ = threadZ
-						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow9MergeMomentsReduceParts(r, counts, at, n, counts3, vs3, partial, startX)
-					}
-					/*line :201:10000*/ switch {
-//line :202:10000
-					default:
-						/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
-							{
-								at, n, startX := first10, lanes, first10
-								_, _, _ = at, n, startX
-								quernRow10MergeMomentsReduceParts(r, vs3, at, n, results2)
-							}
-							/*line :206:10000*/ break
-						}
-						/*line :203:10000*/ d2 = 1
-						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-							/*line :205:10000*/ if r.Halted() {
-								/*line :203:10000*/ r.Halt()
-							}
-							/*line :204:10000*/ t25 = d2
-//line :205:10000
-							{
-								at, n, startX := first10, lanes, first10
-								_, _, _ = at, n, startX
-								quernRow11MergeMomentsReduceParts(r, vs3, at, n, t3s2, shuffleDowns5, givens4)
-							}
-							/*line :210:10000*/ host.ShuffleDown(shuffleDowns6[first10:][:lanes], givens4[first10:][:lanes], t25)
-//line :211:10000
-							{
-								at, n, startX := first10, lanes, first10
-								_, _, _ = at, n, startX
-								quernRow12MergeMomentsReduceParts(r, t3s2, at, n, shuffleDowns5, shuffleDowns6, givens5)
-							}
-							/*line :216:10000*/ host.ShuffleDown(shuffleDowns7[first10:][:lanes], givens5[first10:][:lanes], t25)
-//line :217:10000
-							{
-								at, n, startX := first10, lanes, first10
-								_, _, _ = at, n, startX
-								quernRow13MergeMomentsReduceParts(r, t3s2, at, n, shuffleDowns5, shuffleDowns7, givens6)
-							}
-							/*line :222:10000*/ host.ShuffleDown(shuffleDowns8[first10:][:lanes], givens6[first10:][:lanes], t25)
-							start2 := 2*d2 - 1
-//line :224:10000
-							{
-								at, n, startX := first10, lanes, first10
-								_, _, _ = at, n, startX
-								threadY := 0 // no constant, by which Go would not divide
-								_ = threadY
-								threadZ := 0 // no constant, by which Go would not divide
-								_ = threadZ
-								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow14MergeMomentsReduceParts(r, counts3, at, n, vs3, shuffleDowns5, shuffleDowns8, d2, group2, start2, startX)
-							}
-						}
-//line :235:10000
-						{
-							at, n, startX := first10, lanes, first10
-							_, _, _ = at, n, startX
-							quernRow15MergeMomentsReduceParts(r, vs3, at, n, results2)
-						}
-					}
-//line :241:10000
-					{
-						at, n, startX := first10, lanes, first10
-						_, _, _ = at, n, startX
-						quernRow16MergeMomentsReduceParts(r, results2, at, n, vs2)
-					}
-				}
-//line :247:10000
-				{
-					at, n, startX := first10, lanes, first10
-					_, _, _ = at, n, startX
-					threadY := 0 // no constant, by which Go would not divide
-					_ = threadY
-					threadZ := 0 // no constant, by which Go would not divide
-					_ = threadZ
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow17MergeMomentsReduceParts(r, vs2, at, n, out, blockX, startX)
-				}
-			}
-		}
-	} /*line quern_gen.go:6137:1*/
-}
-
-//go:noinline
-func quernRow1MergeMomentsReduceParts(r *host.Run, counts []int, first2 int, counts2 []int, vs []Moments, vectors int, in []Moments, first int, base int, count int, base2 int, base3 int, left int, base4 int) {
-	countRow := (*[256]int)(counts[first2:])
-	countRow2 := (*[256]int)(counts2[first2:])
-	vRow := (*[256]Moments)(vs[first2:])
-	if base4 >= 0 && 256 <= len(in)-base4 {
-		row := (*[256]Moments)(in[base4:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			t2 := first + threadX
-			j2 := base + threadX
-			/*line quern.dev/algo/internal/template/reduce.go:50*/ sum := Moments{}
-			/*line :51:10000*/ if threadX < vectors {
-				/*line :22:10000*/ v_0 := in[t2*4]
-				/*line :22:10000*/ v_1 := in[t2*4+1]
-				/*line :22:10000*/ v_2 := in[t2*4+2]
-				/*line :22:10000*/ v_3 := in[t2*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :52:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :53:10000*/ t4 := v_03
-				t5 := v_13
-				/*line :53:10000*/ result0 := mergeMoments(t4, t5)
-				t7 := result0
-				t8 := v_23
-				t9 := v_33
-				/*line :53:10000*/ result02 := mergeMoments(t8, t9)
-				t11 := result02
-				/*line :53:10000*/ result03 := mergeMoments(t7, t11)
-				sum = result03
-				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line :55:10000*/ if r.Halted() {
-						/*line :54:10000*/ r.Halt()
-					}
-					/*line :55:10000*/ t14 := first + j
-					/*line :22:10000*/ v_04 := in[t14*4]
-					/*line :22:10000*/ v_14 := in[t14*4+1]
-					/*line :22:10000*/ v_24 := in[t14*4+2]
-					/*line :22:10000*/ v_34 := in[t14*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :55:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :56:10000*/ t16 := sum
-					t17 := v_06
-					t18 := v_16
-					/*line :56:10000*/ result04 := mergeMoments(t17, t18)
-					t20 := result04
-					t21 := v_26
-					t22 := v_36
-					/*line :56:10000*/ result05 := mergeMoments(t21, t22)
-					t24 := result05
-					/*line :56:10000*/ result06 := mergeMoments(t20, t24)
-					t26 := result06
-					/*line :56:10000*/ result07 := mergeMoments(t16, t26)
-					sum = result07
-				}
-			}
-			/*line :60:10000*/ if j2 < count {
-				v := row[threadX]
-				/*line :62:10000*/ if threadX < vectors {
-					/*line :62:10000*/ t28 := sum
-					t29 := v
-					/*line :62:10000*/ result08 := mergeMoments(t28, t29)
-					sum = result08
-//line :64:10000
+			/*line :103:10000*/ t30 := 4 * vectors
+			/*line :103:10000*/ t31 := in2[t30:]
+			/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+				/*line :103:10000*/ v3 := t31[i3]
+				/*line :104:10000*/ if i3 < active {
+					t32 := sums[i3]
+					t33 := v3
+					/*line :105:10000*/ result08 := mergeMoments(t32, t33)
+					/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
 				} else {
-					/*line :64:10000*/ sum = v
+					/*line :107:10000*/ sums[i3] = v3
 				}
 			}
-			/*line :67:10000*/ active := base3
-			/*line :68:10000*/ if vectors == 0 {
-				active = count
-//line :70:10000
-			} else {
-				/*line :70:10000*/ if left > active {
-					active = left
+			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				/*line :112:10000*/ if r.Halted() {
+					/*line :111:10000*/ r.Halt()
+				}
+				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :113:10000*/ if r.Halted() {
+						/*line :112:10000*/ r.Halt()
+					}
+					/*line :113:10000*/ t35 := sums[i4]
+					/*line :113:10000*/ t36 := sums[i4+d]
+					/*line :113:10000*/ result09 := mergeMoments(t35, t36)
+					/*line :113:10000*/ sums[i4] = result09
 				}
 			}
-			/*line :73:10000*/ count2 := active
-			v2 := sum
-			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-			v3 := v2
-			countRow[threadX] = count2
-			countRow2[threadX] = count3
-			vRow[threadX] = v3
+			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-		/*line :191:10000*/ return
-	}
-	/*line :193:10000*/ for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		t2 := first + threadX
-		j2 := base + threadX
-		/*line :50:10000*/ sum := Moments{}
-		/*line :51:10000*/ if threadX < vectors {
-			/*line :22:10000*/ v_0 := in[t2*4]
-			/*line :22:10000*/ v_1 := in[t2*4+1]
-			/*line :22:10000*/ v_2 := in[t2*4+2]
-			/*line :22:10000*/ v_3 := in[t2*4+3]
-			/*line :24:10000*/ v_02 := v_0
-			v_12 := v_1
-			v_22 := v_2
-			v_32 := v_3
-			/*line :52:10000*/ v_03 := v_02
-			v_13 := v_12
-			v_23 := v_22
-			v_33 := v_32
-			/*line :53:10000*/ t4 := v_03
-			t5 := v_13
-			/*line :53:10000*/ result0 := mergeMoments(t4, t5)
-			t7 := result0
-			t8 := v_23
-			t9 := v_33
-			/*line :53:10000*/ result02 := mergeMoments(t8, t9)
-			t11 := result02
-			/*line :53:10000*/ result03 := mergeMoments(t7, t11)
-			sum = result03
-			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line :55:10000*/ if r.Halted() {
-					/*line :54:10000*/ r.Halt()
-				}
-				/*line :55:10000*/ t14 := first + j
-				/*line :22:10000*/ v_04 := in[t14*4]
-				/*line :22:10000*/ v_14 := in[t14*4+1]
-				/*line :22:10000*/ v_24 := in[t14*4+2]
-				/*line :22:10000*/ v_34 := in[t14*4+3]
-				/*line :24:10000*/ v_05 := v_04
-				v_15 := v_14
-				v_25 := v_24
-				v_35 := v_34
-				/*line :55:10000*/ v_06 := v_05
-				v_16 := v_15
-				v_26 := v_25
-				v_36 := v_35
-				/*line :56:10000*/ t16 := sum
-				t17 := v_06
-				t18 := v_16
-				/*line :56:10000*/ result04 := mergeMoments(t17, t18)
-				t20 := result04
-				t21 := v_26
-				t22 := v_36
-				/*line :56:10000*/ result05 := mergeMoments(t21, t22)
-				t24 := result05
-				/*line :56:10000*/ result06 := mergeMoments(t20, t24)
-				t26 := result06
-				/*line :56:10000*/ result07 := mergeMoments(t16, t26)
-				sum = result07
-			}
-		}
-		/*line :60:10000*/ if j2 < count {
-			v := in[base2+j2]
-			/*line :62:10000*/ if threadX < vectors {
-				/*line :62:10000*/ t28 := sum
-				t29 := v
-				/*line :62:10000*/ result08 := mergeMoments(t28, t29)
-				sum = result08
-//line :64:10000
-			} else {
-				/*line :64:10000*/ sum = v
-			}
-		}
-		/*line :67:10000*/ active := base3
-		/*line :68:10000*/ if vectors == 0 {
-			active = count
-//line :70:10000
-		} else {
-			/*line :70:10000*/ if left > active {
-				active = left
-			}
-		}
-		/*line :73:10000*/ count2 := active
-		v2 := sum
-		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-		v3 := v2
-		countRow[threadX] = count2
-		countRow2[threadX] = count3
-		vRow[threadX] = v3
-	} /*line quern_gen.go:6326:1*/
+	} /*line quern_gen.go:5755:1*/
 }
 
-//go:noinline
-func quernRow2MergeMomentsReduceParts(r *host.Run, vs []Moments, first3 int, results []Moments) {
-	vRow := (*[256]Moments)(vs[first3:])
-	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6333:1*/
-}
-
-//go:noinline
-func quernRow3MergeMomentsReduceParts(r *host.Run, vs []Moments, first4 int, t3s []Moments, shuffleDowns []Moments, givens []int64) {
-	vRow := (*[256]Moments)(vs[first4:])
-	t3Row := (*[256]Moments)(t3s[first4:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first4:])
-	givenRow := (*[256]int64)(givens[first4:])
-	for threadX := range 256 {
-		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t1 := v3
-		t3 := t1
-		shuffleDown := Moments{}
-		given := t3.Count
-		t3Row[threadX] = t3
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow[threadX] = given
-	} /*line quern_gen.go:6351:1*/
-}
-
-//go:noinline
-func quernRow4MergeMomentsReduceParts(r *host.Run, t3s []Moments, first5 int, shuffleDowns []Moments, shuffleDowns2 []int64, givens2 []float64) {
-	t3Row := (*[256]Moments)(t3s[first5:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first5:])
-	shuffleDownRow2 := (*[256]int64)(shuffleDowns2[first5:])
-	givenRow2 := (*[256]float64)(givens2[first5:])
-	for threadX := range 256 {
-		t3 := t3Row[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Count = shuffleDown2
-		given2 := t3.Mean
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow2[threadX] = given2
-	} /*line quern_gen.go:6368:1*/
-}
-
-//go:noinline
-func quernRow5MergeMomentsReduceParts(r *host.Run, t3s []Moments, first6 int, shuffleDowns []Moments, shuffleDowns3 []float64, givens3 []float64) {
-	t3Row := (*[256]Moments)(t3s[first6:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first6:])
-	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first6:])
-	givenRow3 := (*[256]float64)(givens3[first6:])
-	for threadX := range 256 {
-		t3 := t3Row[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown3 := shuffleDownRow3[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Mean = shuffleDown3
-		given3 := t3.M2
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow3[threadX] = given3
-	} /*line quern_gen.go:6385:1*/
-}
-
-//go:noinline
-func quernRow6MergeMomentsReduceParts(r *host.Run, counts2 []int, first7 int, vs []Moments, shuffleDowns []Moments, shuffleDowns4 []float64, d int, group int, start int) {
-	countRow2 := (*[256]int)(counts2[first7:])
-	vRow := (*[256]Moments)(vs[first7:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first7:])
-	shuffleDownRow4 := (*[256]float64)(shuffleDowns4[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count3 := countRow2[threadX]
-		v3 := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown4 := shuffleDownRow4[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.M2 = shuffleDown4
-		other := shuffleDown
-		/*line :205:10000*/ if d < group && lane+d < count3 && lane&start == 0 {
-			t72 := v3
-			t82 := other
-			/*line :206:10000*/ result09 := mergeMoments(t72, t82)
-			v3 = result09
-		}
-		/*line :209:10000*/ vRow[threadX] = v3
-		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:6411:1*/
-}
-
-//go:noinline
-func quernRow7MergeMomentsReduceParts(r *host.Run, vs []Moments, first8 int, results []Moments) {
-	vRow := (*[256]Moments)(vs[first8:])
-	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6418:1*/
-}
-
-//go:noinline
-func quernRow8MergeMomentsReduceParts(r *host.Run, results []Moments, first9 int, vs2 []Moments, partial *[8]Moments) {
-	resultRow := (*[256]Moments)(results[first9:])
-	vRow2 := (*[256]Moments)(vs2[first9:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result
-		if threadX&31 == 0 {
-			partial[threadX/32] = v4
-		}
-		vRow2[threadX] = v4
-	} /*line quern_gen.go:6433:1*/
-}
-
-//go:noinline
-func quernRow9MergeMomentsReduceParts(r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []Moments, partial *[8]Moments, startX int) {
-	countRow := counts[at:][:n]
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count2 := countRow[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
-		/*line :191:10000*/ v5 := partial[lane2%8]
-		countRow3[lane2] = count5
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:6449:1*/
-}
-
-//go:noinline
-func quernRow10MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, n int, results2 []Moments) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:6456:1*/
-}
-
-//go:noinline
-func quernRow11MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, n int, t3s2 []Moments, shuffleDowns5 []Moments, givens4 []int64) {
-	vRow3 := vs3[at:][:n]
-	t3Row2 := t3s2[at:][:n]
-	shuffleDownRow5 := shuffleDowns5[at:][:n]
-	givenRow4 := givens4[at:][:n]
-	for lane2 := range n {
-		v5 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v5
-		t32 := t12
-		shuffleDown5 := Moments{}
-		given4 := t32.Count
-		t3Row2[lane2] = t32
-		shuffleDownRow5[lane2] = shuffleDown5
-		givenRow4[lane2] = given4
-	} /*line quern_gen.go:6474:1*/
-}
-
-//go:noinline
-func quernRow12MergeMomentsReduceParts(r *host.Run, t3s2 []Moments, at int, n int, shuffleDowns5 []Moments, shuffleDowns6 []int64, givens5 []float64) {
-	t3Row2 := t3s2[at:][:n]
-	shuffleDownRow5 := shuffleDowns5[at:][:n]
-	shuffleDownRow6 := shuffleDowns6[at:][:n]
-	givenRow5 := givens5[at:][:n]
-	for lane2 := range n {
-		t32 := t3Row2[lane2]
-		shuffleDown5 := shuffleDownRow5[lane2]
-		shuffleDown6 := shuffleDownRow6[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.Count = shuffleDown6
-		given5 := t32.Mean
-		shuffleDownRow5[lane2] = shuffleDown5
-		givenRow5[lane2] = given5
-	} /*line quern_gen.go:6491:1*/
-}
-
-//go:noinline
-func quernRow13MergeMomentsReduceParts(r *host.Run, t3s2 []Moments, at int, n int, shuffleDowns5 []Moments, shuffleDowns7 []float64, givens6 []float64) {
-	t3Row2 := t3s2[at:][:n]
-	shuffleDownRow5 := shuffleDowns5[at:][:n]
-	shuffleDownRow7 := shuffleDowns7[at:][:n]
-	givenRow6 := givens6[at:][:n]
-	for lane2 := range n {
-		t32 := t3Row2[lane2]
-		shuffleDown5 := shuffleDownRow5[lane2]
-		shuffleDown7 := shuffleDownRow7[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.Mean = shuffleDown7
-		given6 := t32.M2
-		shuffleDownRow5[lane2] = shuffleDown5
-		givenRow6[lane2] = given6
-	} /*line quern_gen.go:6508:1*/
-}
-
-//go:noinline
-func quernRow14MergeMomentsReduceParts(r *host.Run, counts3 []int, at int, n int, vs3 []Moments, shuffleDowns5 []Moments, shuffleDowns8 []float64, d2 int, group2 int, start2 int, startX int) {
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	shuffleDownRow5 := shuffleDowns5[at:][:n]
-	shuffleDownRow8 := shuffleDowns8[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count5 := countRow3[lane2]
-		v5 := vRow3[lane2]
-		shuffleDown5 := shuffleDownRow5[lane2]
-		shuffleDown8 := shuffleDownRow8[lane2]
-		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.M2 = shuffleDown8
-		other2 := shuffleDown5
-		/*line :205:10000*/ if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
-			t73 := v5
-			t83 := other2
-			/*line :206:10000*/ result010 := mergeMoments(t73, t83)
-			v5 = result010
-		}
-		/*line :209:10000*/ vRow3[lane2] = v5
-		shuffleDownRow5[lane2] = shuffleDown5
-	} /*line quern_gen.go:6535:1*/
-}
-
-//go:noinline
-func quernRow15MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, n int, results2 []Moments) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:6542:1*/
-}
-
-//go:noinline
-func quernRow16MergeMomentsReduceParts(r *host.Run, results2 []Moments, at int, n int, vs2 []Moments) {
-	resultRow2 := results2[at:][:n]
-	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:6549:1*/
-}
-
-//go:noinline
-func quernRow17MergeMomentsReduceParts(r *host.Run, vs2 []Moments, at int, n int, out []Moments, blockX int, startX int) {
-	vRow2 := vs2[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
-		/*line :73:10000*/ sum2 := result2
-		/*line :74:10000*/ if threadX == 0 {
-			out[blockX] = sum2
-		}
-	} /*line quern_gen.go:6564:1*/
-}
-
-func quernHostExtremeIntegerReduceParts[T int32 | int64](r *host.Run) {
+func quernHostExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run) {
 	quernbound0 := host.Value[T](r, 0)
 	part := host.Value[int](r, 1)
 	in := host.Slice[T](r, 2)
 	out := host.Slice[T](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	size := 4 * part
-	counts := host.Scratch[int](r, 0, r.BlockDim.Count())
-	counts2 := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
-	group := 32
-	results := host.Scratch[T](r, 3, r.BlockDim.Count())
-	var d int
-	var t210 int
-	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
-	vs2 := host.Scratch[T](r, 11, r.BlockDim.Count())
-	partial := host.Shared[[8]T](r, 0)
-	counts3 := host.Scratch[int](r, 6, r.BlockDim.Count())
-	vs3 := host.Scratch[T](r, 7, r.BlockDim.Count())
-	group2 := 8
-	results2 := host.Scratch[T](r, 8, r.BlockDim.Count())
-	var d2 int
-	var t212 int
-	t1s2 := host.Scratch[T](r, 9, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 10, r.BlockDim.Count())
-	threads12 := r.BlockDim.Count()
-	for r.Next() {
+	c := int(4)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
-		first := blockX * part
-		count := min(size, len(in)-4*first)
-		vectors := count / 4
-		base := 4 * vectors
-		base2 := 4 * first
-		base3 := min(vectors, 256)
-		left := count - 4*vectors
-		base4 := 4*first + 4*vectors
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ExtremeIntegerReducePartsInTurn[T](r, in, base, out, part, size, c, quernbound0, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in []T, base int, out []T, part int, size int, c int, quernbound0 T, width int) {
+	count := width
+	if base >= 0 && count <= len(out)-base {
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			first := (base + threadX) * 4 * part
+			/*line operator.go:141*/ in2 := in
+			switch {
+			default:
+				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+					break
+				}
+				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				/*line :88:10000*/ in2 = in2[first:t2]
+				vectors := len(in2) / 4
+				active := min(vectors, 256)
+				sums := [256]T{}
+				t3 := active
+				/*line :93:10000*/ for i := 0; i < t3; i++ {
+					/*line :93:10000*/ t4 := 4 * i
+					/*line :93:10000*/ v := in2[t4:][:c]
+					quernv0 := v[0]
+					/*line :94:10000*/ quernv1 := v[1]
+					/*line operator.go:141*/ t1 := quernv0
+					t22 := quernv1
+					/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
+					result := result0
+					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := result
+					/*line :94:10000*/ quernv03 := v[2]
+					/*line :94:10000*/ quernv12 := v[3]
+					/*line operator.go:141*/ t12 := quernv03
+					t23 := quernv12
+					/*line operator.go:141*/ result02 := extremeInteger[T](t12, t23, quernbound0)
+					result2 := result02
+					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv13 := result2
+					/*line operator.go:141*/ t13 := quernv02
+					t24 := quernv13
+					/*line operator.go:141*/ result03 := extremeInteger[T](t13, t24, quernbound0)
+					result3 := result03
+					/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
+				}
+				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+					/*line :97:10000*/ if r.Halted() {
+						/*line :96:10000*/ r.Halt()
+					}
+					/*line :97:10000*/ t5 := 4 * j
+					t6 := 4 * min(j+256, vectors)
+					/*line :97:10000*/ row := in2[t5:t6]
+					t7 := len(row) / 4
+					/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
+						/*line :99:10000*/ t8 := 4 * i2
+						/*line :99:10000*/ v2 := row[t8:][:c]
+						quernv04 := sums[i2]
+						/*line :100:10000*/ quernv05 := v2[0]
+						/*line :100:10000*/ quernv14 := v2[1]
+						/*line operator.go:141*/ t14 := quernv05
+						t25 := quernv14
+						/*line operator.go:141*/ result04 := extremeInteger[T](t14, t25, quernbound0)
+						result4 := result04
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv06 := result4
+						/*line :100:10000*/ quernv07 := v2[2]
+						/*line :100:10000*/ quernv15 := v2[3]
+						/*line operator.go:141*/ t15 := quernv07
+						t26 := quernv15
+						/*line operator.go:141*/ result05 := extremeInteger[T](t15, t26, quernbound0)
+						result5 := result05
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv16 := result5
+						/*line operator.go:141*/ t16 := quernv06
+						t27 := quernv16
+						/*line operator.go:141*/ result06 := extremeInteger[T](t16, t27, quernbound0)
+						result6 := result06
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv17 := result6
+						/*line operator.go:141*/ t17 := quernv04
+						t28 := quernv17
+						/*line operator.go:141*/ result07 := extremeInteger[T](t17, t28, quernbound0)
+						result7 := result07
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ sums[i2] = result7
+					}
+				}
+				t9 := 4 * vectors
+				/*line :103:10000*/ t10 := in2[t9:]
+				/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
+					/*line :103:10000*/ v3 := t10[i3]
+					/*line :104:10000*/ if i3 < active {
+						quernv08 := sums[i3]
+						/*line operator.go:141*/ t18 := quernv08
+						t29 := v3
+						/*line operator.go:141*/ result08 := extremeInteger[T](t18, t29, quernbound0)
+						result8 := result08
+						/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
+//line :106:10000
+					} else {
+						/*line :107:10000*/ sums[i3] = v3
+					}
+				}
+				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+					/*line :112:10000*/ if r.Halted() {
+						/*line :111:10000*/ r.Halt()
+					}
+					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+						/*line :113:10000*/ if r.Halted() {
+							/*line :112:10000*/ r.Halt()
+						}
+						/*line :113:10000*/ quernv09 := sums[i4]
+						/*line :113:10000*/ quernv18 := sums[i4+d]
+						/*line operator.go:141*/ t19 := quernv09
+						t210 := quernv18
+						/*line operator.go:141*/ result09 := extremeInteger[T](t19, t210, quernbound0)
+						result9 := result09
+						/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
+					}
+				}
+				/*line :116:10000*/ row2[threadX] = sums[0]
+			}
+		}
+		/*line :119:10000*/ return
+	}
+	/*line :121:10000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		first := (base + threadX) * 4 * part
+		/*line operator.go:141*/ in2 := in
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :48:10000*/ for threadZ := range 1 {
-				/*line :49:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow1ExtremeIntegerReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, quernbound0, base, count, base2, base3, left, base4)
-				}
-			}
-			/*line :55:10000*/ switch {
-//line :56:10000
-			default:
-				/*line :200:10000*/ if group == 1 {
-					/*line :201:10000*/ for threadZ := range 1 {
-						/*line :202:10000*/ for threadY := range 1 {
-							first3 := (threadZ*1 + threadY) * 256
-							quernRow2ExtremeIntegerReduceParts[T](r, vs, first3, results)
-						}
-					}
-					/*line :207:10000*/ break
-				}
-				/*line :203:10000*/ d = 1
-				/*line :204:10000*/ for ; d < 32; d *= 2 {
-					/*line :205:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ t210 = d
-					/*line :205:10000*/ for threadZ := range 1 {
-						/*line :206:10000*/ for threadY := range 1 {
-							first4 := (threadZ*1 + threadY) * 256
-							quernRow3ExtremeIntegerReduceParts[T](r, vs, first4, t1s)
-						}
-					}
-					/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
-					start := 2*d - 1
-					/*line :213:10000*/ for threadZ := range 1 {
-						/*line :214:10000*/ for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first5 := (threadZ*1 + threadY) * 256
-							quernRow4ExtremeIntegerReduceParts[T](r, counts2, first5, vs, shuffleDowns, d, group, start, quernbound0)
-						}
-					}
-				}
-				/*line :221:10000*/ for threadZ := range 1 {
-					/*line :222:10000*/ for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5ExtremeIntegerReduceParts[T](r, vs, first6, results)
-					}
-				}
-			}
-			/*line :228:10000*/ for threadZ := range 1 {
-				/*line :229:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow6ExtremeIntegerReduceParts[T](r, results, first7, vs2, partial)
-				}
-			}
-			/*line :235:10000*/ for first8 := 0; first8 < threads12; first8 += 32 {
-				lanes := min(32, threads12-first8)
-				/*line :190:10000*/ if first8>>5 == 0 {
-//line :191:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						threadY := 0 // no constant, by which Go would not divide
-						_ = threadY
-						threadZ := 0 // no constant, by which Go would not divide
-						_ = threadZ
-						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow7ExtremeIntegerReduceParts[T](r, counts, at, n, counts3, vs3, partial, startX)
-					}
-					/*line :201:10000*/ switch {
-//line :202:10000
-					default:
-						/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow8ExtremeIntegerReduceParts[T](r, vs3, at, n, results2)
-							}
-							/*line :206:10000*/ break
-						}
-						/*line :203:10000*/ d2 = 1
-						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-							/*line :205:10000*/ if r.Halted() {
-								/*line :203:10000*/ r.Halt()
-							}
-							/*line :204:10000*/ t212 = d2
-//line :205:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow9ExtremeIntegerReduceParts[T](r, vs3, at, n, t1s2)
-							}
-							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t212)
-							start2 := 2*d2 - 1
-//line :212:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								threadY := 0 // no constant, by which Go would not divide
-								_ = threadY
-								threadZ := 0 // no constant, by which Go would not divide
-								_ = threadZ
-								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow10ExtremeIntegerReduceParts[T](r, counts3, at, n, vs3, shuffleDowns2, d2, group2, start2, quernbound0, startX)
-							}
-						}
-//line :223:10000
-						{
-							at, n, startX := first8, lanes, first8
-							_, _, _ = at, n, startX
-							quernRow11ExtremeIntegerReduceParts[T](r, vs3, at, n, results2)
-						}
-					}
-//line :229:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						quernRow12ExtremeIntegerReduceParts[T](r, results2, at, n, vs2)
-					}
-				}
-//line :235:10000
-				{
-					at, n, startX := first8, lanes, first8
-					_, _, _ = at, n, startX
-					threadY := 0 // no constant, by which Go would not divide
-					_ = threadY
-					threadZ := 0 // no constant, by which Go would not divide
-					_ = threadZ
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow13ExtremeIntegerReduceParts[T](r, vs2, at, n, out, blockX, startX)
-				}
-			}
-		}
-	} /*line quern_gen.go:6742:1*/
-}
-
-//go:noinline
-func quernRow1ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts []int, first2 int, counts2 []int, vs []T, vectors int, in []T, first int, quernbound0 T, base int, count int, base2 int, base3 int, left int, base4 int) {
-	countRow := (*[256]int)(counts[first2:])
-	countRow2 := (*[256]int)(counts2[first2:])
-	vRow := (*[256]T)(vs[first2:])
-	if base4 >= 0 && 256 <= len(in)-base4 {
-		row := (*[256]T)(in[base4:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			t2 := first + threadX
-			j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50
-			var sum T
-			/*line :51:10000*/ if threadX < vectors {
-				/*line :22:10000*/ v_0 := in[t2*4]
-				/*line :22:10000*/ v_1 := in[t2*4+1]
-				/*line :22:10000*/ v_2 := in[t2*4+2]
-				/*line :22:10000*/ v_3 := in[t2*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :52:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :53:10000*/ quernv0 := v_03
-				quernv1 := v_13
-				/*line operator.go:140*/ t1 := quernv0
+			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			/*line :88:10000*/ in2 = in2[first:t2]
+			vectors := len(in2) / 4
+			active := min(vectors, 256)
+			sums := [256]T{}
+			t3 := active
+			/*line :93:10000*/ for i := 0; i < t3; i++ {
+				/*line :93:10000*/ t4 := 4 * i
+				/*line :93:10000*/ v := in2[t4:][:c]
+				quernv0 := v[0]
+				/*line :94:10000*/ quernv1 := v[1]
+				/*line operator.go:141*/ t1 := quernv0
 				t22 := quernv1
-				/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
+				/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv02 := result
-				quernv03 := v_23
-				quernv12 := v_33
-				/*line operator.go:140*/ t12 := quernv03
+				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := result
+				/*line :94:10000*/ quernv03 := v[2]
+				/*line :94:10000*/ quernv12 := v[3]
+				/*line operator.go:141*/ t12 := quernv03
 				t23 := quernv12
-				/*line operator.go:140*/ result02 := extremeInteger[T](t12, t23, quernbound0)
+				/*line operator.go:141*/ result02 := extremeInteger[T](t12, t23, quernbound0)
 				result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv13 := result2
-				/*line operator.go:140*/ t13 := quernv02
+				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv13 := result2
+				/*line operator.go:141*/ t13 := quernv02
 				t24 := quernv13
-				/*line operator.go:140*/ result03 := extremeInteger[T](t13, t24, quernbound0)
+				/*line operator.go:141*/ result03 := extremeInteger[T](t13, t24, quernbound0)
 				result3 := result03
-				/*line quern.dev/algo/internal/template/reduce.go:53*/ sum = result3
-				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line :55:10000*/ if r.Halted() {
-						/*line :54:10000*/ r.Halt()
-					}
-					/*line :55:10000*/ t5 := first + j
-					/*line :22:10000*/ v_04 := in[t5*4]
-					/*line :22:10000*/ v_14 := in[t5*4+1]
-					/*line :22:10000*/ v_24 := in[t5*4+2]
-					/*line :22:10000*/ v_34 := in[t5*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :55:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :56:10000*/ quernv04 := sum
-					quernv05 := v_06
-					quernv14 := v_16
-					/*line operator.go:140*/ t14 := quernv05
+				/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
+			}
+			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+				/*line :97:10000*/ if r.Halted() {
+					/*line :96:10000*/ r.Halt()
+				}
+				/*line :97:10000*/ t5 := 4 * j
+				t6 := 4 * min(j+256, vectors)
+				/*line :97:10000*/ row := in2[t5:t6]
+				t7 := len(row) / 4
+				/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
+					/*line :99:10000*/ t8 := 4 * i2
+					/*line :99:10000*/ v2 := row[t8:][:c]
+					quernv04 := sums[i2]
+					/*line :100:10000*/ quernv05 := v2[0]
+					/*line :100:10000*/ quernv14 := v2[1]
+					/*line operator.go:141*/ t14 := quernv05
 					t25 := quernv14
-					/*line operator.go:140*/ result04 := extremeInteger[T](t14, t25, quernbound0)
+					/*line operator.go:141*/ result04 := extremeInteger[T](t14, t25, quernbound0)
 					result4 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv06 := result4
-					quernv07 := v_26
-					quernv15 := v_36
-					/*line operator.go:140*/ t15 := quernv07
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv06 := result4
+					/*line :100:10000*/ quernv07 := v2[2]
+					/*line :100:10000*/ quernv15 := v2[3]
+					/*line operator.go:141*/ t15 := quernv07
 					t26 := quernv15
-					/*line operator.go:140*/ result05 := extremeInteger[T](t15, t26, quernbound0)
+					/*line operator.go:141*/ result05 := extremeInteger[T](t15, t26, quernbound0)
 					result5 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv16 := result5
-					/*line operator.go:140*/ t16 := quernv06
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv16 := result5
+					/*line operator.go:141*/ t16 := quernv06
 					t27 := quernv16
-					/*line operator.go:140*/ result06 := extremeInteger[T](t16, t27, quernbound0)
+					/*line operator.go:141*/ result06 := extremeInteger[T](t16, t27, quernbound0)
 					result6 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv17 := result6
-					/*line operator.go:140*/ t17 := quernv04
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv17 := result6
+					/*line operator.go:141*/ t17 := quernv04
 					t28 := quernv17
-					/*line operator.go:140*/ result07 := extremeInteger[T](t17, t28, quernbound0)
+					/*line operator.go:141*/ result07 := extremeInteger[T](t17, t28, quernbound0)
 					result7 := result07
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ sum = result7
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ sums[i2] = result7
 				}
 			}
-			/*line :60:10000*/ if j2 < count {
-				v := row[threadX]
-				/*line :62:10000*/ if threadX < vectors {
-					/*line :62:10000*/ quernv08 := sum
-					/*line operator.go:140*/ t18 := quernv08
-					t29 := v
-					/*line operator.go:140*/ result08 := extremeInteger[T](t18, t29, quernbound0)
+			t9 := 4 * vectors
+			/*line :103:10000*/ t10 := in2[t9:]
+			/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
+				/*line :103:10000*/ v3 := t10[i3]
+				/*line :104:10000*/ if i3 < active {
+					quernv08 := sums[i3]
+					/*line operator.go:141*/ t18 := quernv08
+					t29 := v3
+					/*line operator.go:141*/ result08 := extremeInteger[T](t18, t29, quernbound0)
 					result8 := result08
-					/*line quern.dev/algo/internal/template/reduce.go:62*/ sum = result8
+					/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
+//line :106:10000
 				} else {
-					sum = v
+					/*line :107:10000*/ sums[i3] = v3
 				}
 			}
-			active := base3
-			if vectors == 0 {
-				active = count
-			} else {
-				/*line :70:10000*/ if left > active {
-					active = left
+			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				/*line :112:10000*/ if r.Halted() {
+					/*line :111:10000*/ r.Halt()
+				}
+				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :113:10000*/ if r.Halted() {
+						/*line :112:10000*/ r.Halt()
+					}
+					/*line :113:10000*/ quernv09 := sums[i4]
+					/*line :113:10000*/ quernv18 := sums[i4+d]
+					/*line operator.go:141*/ t19 := quernv09
+					t210 := quernv18
+					/*line operator.go:141*/ result09 := extremeInteger[T](t19, t210, quernbound0)
+					result9 := result09
+					/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
 				}
 			}
-			/*line :73:10000*/ count2 := active
-			v2 := sum
-			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-			v3 := v2
-			countRow[threadX] = count2
-			countRow2[threadX] = count3
-			vRow[threadX] = v3
+			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-		/*line :191:10000*/ return
-	}
-	/*line :193:10000*/ for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		t2 := first + threadX
-		j2 := base + threadX
-//line :50:10000
-		var sum T
-		/*line :51:10000*/ if threadX < vectors {
-			/*line :22:10000*/ v_0 := in[t2*4]
-			/*line :22:10000*/ v_1 := in[t2*4+1]
-			/*line :22:10000*/ v_2 := in[t2*4+2]
-			/*line :22:10000*/ v_3 := in[t2*4+3]
-			/*line :24:10000*/ v_02 := v_0
-			v_12 := v_1
-			v_22 := v_2
-			v_32 := v_3
-			/*line :52:10000*/ v_03 := v_02
-			v_13 := v_12
-			v_23 := v_22
-			v_33 := v_32
-			/*line :53:10000*/ quernv0 := v_03
-			quernv1 := v_13
-			/*line operator.go:140*/ t1 := quernv0
-			t22 := quernv1
-			/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
-			result := result0
-			/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv02 := result
-			quernv03 := v_23
-			quernv12 := v_33
-			/*line operator.go:140*/ t12 := quernv03
-			t23 := quernv12
-			/*line operator.go:140*/ result02 := extremeInteger[T](t12, t23, quernbound0)
-			result2 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv13 := result2
-			/*line operator.go:140*/ t13 := quernv02
-			t24 := quernv13
-			/*line operator.go:140*/ result03 := extremeInteger[T](t13, t24, quernbound0)
-			result3 := result03
-			/*line quern.dev/algo/internal/template/reduce.go:53*/ sum = result3
-			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line :55:10000*/ if r.Halted() {
-					/*line :54:10000*/ r.Halt()
-				}
-				/*line :55:10000*/ t5 := first + j
-				/*line :22:10000*/ v_04 := in[t5*4]
-				/*line :22:10000*/ v_14 := in[t5*4+1]
-				/*line :22:10000*/ v_24 := in[t5*4+2]
-				/*line :22:10000*/ v_34 := in[t5*4+3]
-				/*line :24:10000*/ v_05 := v_04
-				v_15 := v_14
-				v_25 := v_24
-				v_35 := v_34
-				/*line :55:10000*/ v_06 := v_05
-				v_16 := v_15
-				v_26 := v_25
-				v_36 := v_35
-				/*line :56:10000*/ quernv04 := sum
-				quernv05 := v_06
-				quernv14 := v_16
-				/*line operator.go:140*/ t14 := quernv05
-				t25 := quernv14
-				/*line operator.go:140*/ result04 := extremeInteger[T](t14, t25, quernbound0)
-				result4 := result04
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv06 := result4
-				quernv07 := v_26
-				quernv15 := v_36
-				/*line operator.go:140*/ t15 := quernv07
-				t26 := quernv15
-				/*line operator.go:140*/ result05 := extremeInteger[T](t15, t26, quernbound0)
-				result5 := result05
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv16 := result5
-				/*line operator.go:140*/ t16 := quernv06
-				t27 := quernv16
-				/*line operator.go:140*/ result06 := extremeInteger[T](t16, t27, quernbound0)
-				result6 := result06
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv17 := result6
-				/*line operator.go:140*/ t17 := quernv04
-				t28 := quernv17
-				/*line operator.go:140*/ result07 := extremeInteger[T](t17, t28, quernbound0)
-				result7 := result07
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ sum = result7
-			}
-		}
-		/*line :60:10000*/ if j2 < count {
-			v := in[base2+j2]
-			/*line :62:10000*/ if threadX < vectors {
-				/*line :62:10000*/ quernv08 := sum
-				/*line operator.go:140*/ t18 := quernv08
-				t29 := v
-				/*line operator.go:140*/ result08 := extremeInteger[T](t18, t29, quernbound0)
-				result8 := result08
-				/*line quern.dev/algo/internal/template/reduce.go:62*/ sum = result8
-			} else {
-				sum = v
-			}
-		}
-		active := base3
-		if vectors == 0 {
-			active = count
-		} else {
-			/*line :70:10000*/ if left > active {
-				active = left
-			}
-		}
-		/*line :73:10000*/ count2 := active
-		v2 := sum
-		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-		v3 := v2
-		countRow[threadX] = count2
-		countRow2[threadX] = count3
-		vRow[threadX] = v3
-	} /*line quern_gen.go:6975:1*/
-}
-
-//go:noinline
-func quernRow2ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
-	vRow := (*[256]T)(vs[first3:])
-	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6982:1*/
-}
-
-//go:noinline
-func quernRow3ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs []T, first4 int, t1s []T) {
-	vRow := (*[256]T)(vs[first4:])
-	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6989:1*/
-}
-
-//go:noinline
-func quernRow4ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts2 []int, first5 int, vs []T, shuffleDowns []T, d int, group int, start int, quernbound0 T) {
-	countRow2 := (*[256]int)(counts2[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count3 := countRow2[threadX]
-		v3 := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
-		if d < group && lane+d < count3 && lane&start == 0 {
-			quernv09 := v3
-			/*line operator.go:140*/ t19 := quernv09
-			t211 := other
-			/*line operator.go:140*/ result09 := extremeInteger[T](t19, t211, quernbound0)
-			result9 := result09
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v3 = result9
-		}
-		vRow[threadX] = v3
-	} /*line quern_gen.go:7013:1*/
-}
-
-//go:noinline
-func quernRow5ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
-	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7020:1*/
-}
-
-//go:noinline
-func quernRow6ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, results []T, first7 int, vs2 []T, partial *[8]T) {
-	resultRow := (*[256]T)(results[first7:])
-	vRow2 := (*[256]T)(vs2[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		result10 := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result10
-		if threadX&31 == 0 {
-			partial[threadX/32] = v4
-		}
-		vRow2[threadX] = v4
-	} /*line quern_gen.go:7035:1*/
-}
-
-//go:noinline
-func quernRow7ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
-	countRow := counts[at:][:n]
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count2 := countRow[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
-		/*line :191:10000*/ v5 := partial[lane2%8]
-		countRow3[lane2] = count5
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:7051:1*/
-}
-
-//go:noinline
-func quernRow8ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:7058:1*/
-}
-
-//go:noinline
-func quernRow9ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
-	vRow3 := vs3[at:][:n]
-	t1Row2 := t1s2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:7065:1*/
-}
-
-//go:noinline
-func quernRow10ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts3 []int, at int, n int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, quernbound0 T, startX int) {
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	shuffleDownRow2 := shuffleDowns2[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count5 := countRow3[lane2]
-		v5 := vRow3[lane2]
-		shuffleDown2 := shuffleDownRow2[lane2]
-		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other2 := shuffleDown2
-		if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
-			quernv010 := v5
-			/*line operator.go:140*/ t110 := quernv010
-			t213 := other2
-			/*line operator.go:140*/ result010 := extremeInteger[T](t110, t213, quernbound0)
-			result11 := result010
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v5 = result11
-		}
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:7090:1*/
-}
-
-//go:noinline
-func quernRow11ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:7097:1*/
-}
-
-//go:noinline
-func quernRow12ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
-	resultRow2 := results2[at:][:n]
-	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:7104:1*/
-}
-
-//go:noinline
-func quernRow13ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs2 []T, at int, n int, out []T, blockX int, startX int) {
-	vRow2 := vs2[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result12 := v4
-		/*line :73:10000*/ sum2 := result12
-		/*line :74:10000*/ if threadX == 0 {
-			out[blockX] = sum2
-		}
-	} /*line quern_gen.go:7119:1*/
+	} /*line quern_gen.go:6012:1*/
 }
 
 func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
@@ -7151,63 +6044,63 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line quern.dev/algo/internal/template/reduce.go:87*/ width = c << group
-		for threadZ := range 1 {
-			/*line :89:10000*/ for threadY := range 1 {
+		/*line quern.dev/algo/internal/template/reduce.go:127*/ width = c << group
+		/*line :128:10000*/ for threadZ := range 1 {
+			/*line :129:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
 				quernRow2ExtremeIntegerReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in, quernbound0)
 			}
 		}
-		/*line :95:10000*/ switch {
-//line :96:10000
+		/*line :135:10000*/ switch {
+//line :136:10000
 		default:
-			/*line :200:10000*/ if width == 1 {
-				/*line :201:10000*/ for threadZ := range 1 {
-					/*line :202:10000*/ for threadY := range 1 {
+			/*line :240:10000*/ if width == 1 {
+				/*line :241:10000*/ for threadZ := range 1 {
+					/*line :242:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3ExtremeIntegerReduceRows[T](r, vs, first4, results)
 					}
 				}
-				/*line :207:10000*/ break
+				/*line :247:10000*/ break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t210 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t210 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4ExtremeIntegerReduceRows[T](r, vs, first5, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5ExtremeIntegerReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start, quernbound0)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6ExtremeIntegerReduceRows[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7ExtremeIntegerReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:7210:1*/
+	} /*line quern_gen.go:6103:1*/
 }
 
 //go:noinline
@@ -7215,9 +6108,9 @@ func quernRow1ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 	toRow := (*[256]int)(tos[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
+		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:7220:1*/
+	} /*line quern_gen.go:6113:1*/
 }
 
 //go:noinline
@@ -7229,27 +6122,27 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:89*/ t1 := to
+		/*line quern.dev/algo/internal/template/reduce.go:129*/ t1 := to
 		row := t1
 		first3 := 0
-		/*line :90:10000*/ if parts > 1 {
+		/*line :130:10000*/ if parts > 1 {
 			row = host.Div(to, parts)
 			first3 = (to - row*parts) * part
 		}
-		/*line :94:10000*/ count := min(part, n-first3)
-		/*line :95:10000*/ if to >= len(out) {
+		/*line :134:10000*/ count := min(part, n-first3)
+		/*line :135:10000*/ if to >= len(out) {
 			count = 0
 		}
-//line :98:10000
+//line :138:10000
 		var sum T
 		active := min(count, width)
-		/*line :100:10000*/ if size == 0 && size2 == 0 {
+		/*line :140:10000*/ if size == 0 && size2 == 0 {
 			t2 := row*size3 + first3/4
 			t3 := count / 4
 			at := t2
 			vectors := t3
-			/*line :102:10000*/ active = min(vectors, width)
-			/*line :103:10000*/ if lane < vectors {
+			/*line :142:10000*/ active = min(vectors, width)
+			/*line :143:10000*/ if lane < vectors {
 				t5 := at + lane
 				/*line :22:10000*/ v_0 := in[t5*4]
 				/*line :22:10000*/ v_1 := in[t5*4+1]
@@ -7259,34 +6152,34 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 				v_12 := v_1
 				v_22 := v_2
 				v_32 := v_3
-				/*line :104:10000*/ v_03 := v_02
+				/*line :144:10000*/ v_03 := v_02
 				v_13 := v_12
 				v_23 := v_22
 				v_33 := v_32
-				/*line :105:10000*/ quernv0 := v_03
+				/*line :145:10000*/ quernv0 := v_03
 				quernv1 := v_13
-				/*line operator.go:140*/ t12 := quernv0
+				/*line operator.go:141*/ t12 := quernv0
 				t22 := quernv1
-				/*line operator.go:140*/ result0 := extremeInteger[T](t12, t22, quernbound0)
+				/*line operator.go:141*/ result0 := extremeInteger[T](t12, t22, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:105*/ quernv02 := result
+				/*line quern.dev/algo/internal/template/reduce.go:145*/ quernv02 := result
 				quernv03 := v_23
 				quernv12 := v_33
-				/*line operator.go:140*/ t13 := quernv03
+				/*line operator.go:141*/ t13 := quernv03
 				t23 := quernv12
-				/*line operator.go:140*/ result02 := extremeInteger[T](t13, t23, quernbound0)
+				/*line operator.go:141*/ result02 := extremeInteger[T](t13, t23, quernbound0)
 				result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:105*/ quernv13 := result2
-				/*line operator.go:140*/ t14 := quernv02
+				/*line quern.dev/algo/internal/template/reduce.go:145*/ quernv13 := result2
+				/*line operator.go:141*/ t14 := quernv02
 				t24 := quernv13
-				/*line operator.go:140*/ result03 := extremeInteger[T](t14, t24, quernbound0)
+				/*line operator.go:141*/ result03 := extremeInteger[T](t14, t24, quernbound0)
 				result3 := result03
-				/*line quern.dev/algo/internal/template/reduce.go:105*/ sum = result3
-				/*line :107:10000*/ for j := lane + width; j < vectors; j += width {
-					/*line :108:10000*/ if r.Halted() {
-						/*line :107:10000*/ r.Halt()
+				/*line quern.dev/algo/internal/template/reduce.go:145*/ sum = result3
+				/*line :147:10000*/ for j := lane + width; j < vectors; j += width {
+					/*line :148:10000*/ if r.Halted() {
+						/*line :147:10000*/ r.Halt()
 					}
-					/*line :108:10000*/ t8 := at + j
+					/*line :148:10000*/ t8 := at + j
 					/*line :22:10000*/ v_04 := in[t8*4]
 					/*line :22:10000*/ v_14 := in[t8*4+1]
 					/*line :22:10000*/ v_24 := in[t8*4+2]
@@ -7295,72 +6188,72 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 					v_15 := v_14
 					v_25 := v_24
 					v_35 := v_34
-					/*line :108:10000*/ v_06 := v_05
+					/*line :148:10000*/ v_06 := v_05
 					v_16 := v_15
 					v_26 := v_25
 					v_36 := v_35
-					/*line :109:10000*/ quernv04 := sum
+					/*line :149:10000*/ quernv04 := sum
 					quernv05 := v_06
 					quernv14 := v_16
-					/*line operator.go:140*/ t15 := quernv05
+					/*line operator.go:141*/ t15 := quernv05
 					t25 := quernv14
-					/*line operator.go:140*/ result04 := extremeInteger[T](t15, t25, quernbound0)
+					/*line operator.go:141*/ result04 := extremeInteger[T](t15, t25, quernbound0)
 					result4 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv06 := result4
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv06 := result4
 					quernv07 := v_26
 					quernv15 := v_36
-					/*line operator.go:140*/ t16 := quernv07
+					/*line operator.go:141*/ t16 := quernv07
 					t26 := quernv15
-					/*line operator.go:140*/ result05 := extremeInteger[T](t16, t26, quernbound0)
+					/*line operator.go:141*/ result05 := extremeInteger[T](t16, t26, quernbound0)
 					result5 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv16 := result5
-					/*line operator.go:140*/ t17 := quernv06
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv16 := result5
+					/*line operator.go:141*/ t17 := quernv06
 					t27 := quernv16
-					/*line operator.go:140*/ result06 := extremeInteger[T](t17, t27, quernbound0)
+					/*line operator.go:141*/ result06 := extremeInteger[T](t17, t27, quernbound0)
 					result6 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv17 := result6
-					/*line operator.go:140*/ t18 := quernv04
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv17 := result6
+					/*line operator.go:141*/ t18 := quernv04
 					t28 := quernv17
-					/*line operator.go:140*/ result07 := extremeInteger[T](t18, t28, quernbound0)
+					/*line operator.go:141*/ result07 := extremeInteger[T](t18, t28, quernbound0)
 					result7 := result07
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ sum = result7
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ sum = result7
 				}
 			}
 		} else if lane < count {
-			/*line :113:10000*/ at2 := row*n + first3
+			at2 := row*n + first3
 			sum = in[at2+lane]
-			/*line :115:10000*/ for j2 := lane + width; j2 < count; j2 += width {
-				/*line :116:10000*/ if r.Halted() {
-					/*line :115:10000*/ r.Halt()
+			for j2 := lane + width; j2 < count; j2 += width {
+				if r.Halted() {
+					/*line :155:10000*/ r.Halt()
 				}
-				/*line :116:10000*/ quernv08 := sum
-				/*line :116:10000*/ quernv18 := in[at2+j2]
-				/*line operator.go:140*/ t19 := quernv08
+				/*line :156:10000*/ quernv08 := sum
+				/*line :156:10000*/ quernv18 := in[at2+j2]
+				/*line operator.go:141*/ t19 := quernv08
 				t29 := quernv18
-				/*line operator.go:140*/ result08 := extremeInteger[T](t19, t29, quernbound0)
+				/*line operator.go:141*/ result08 := extremeInteger[T](t19, t29, quernbound0)
 				result8 := result08
-				/*line quern.dev/algo/internal/template/reduce.go:116*/ sum = result8
+				/*line quern.dev/algo/internal/template/reduce.go:156*/ sum = result8
 			}
 		}
 		count2 := active
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:7349:1*/
+	} /*line quern_gen.go:6242:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7356:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6249:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7363:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6256:1*/
 }
 
 //go:noinline
@@ -7374,24 +6267,24 @@ func quernRow5ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, counts []in
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < width && lane2+d < count2 && lane2&start == 0 {
 			quernv09 := v
-			/*line operator.go:140*/ t110 := quernv09
+			/*line operator.go:141*/ t110 := quernv09
 			t211 := other
-			/*line operator.go:140*/ result09 := extremeInteger[T](t110, t211, quernbound0)
+			/*line operator.go:141*/ result09 := extremeInteger[T](t110, t211, quernbound0)
 			result9 := result09
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result9
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result9
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:7387:1*/
+	} /*line quern_gen.go:6280:1*/
 }
 
 //go:noinline
 func quernRow6ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7394:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6287:1*/
 }
 
 //go:noinline
@@ -7403,11 +6296,11 @@ func quernRow7ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		to := toRow[threadX]
 		result10 := resultRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:119*/ sum2 := result10
-		/*line :120:10000*/ if to < len(out) && lane == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:159*/ sum2 := result10
+		if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:7410:1*/
+	} /*line quern_gen.go:6303:1*/
 }
 
 func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
@@ -7445,32 +6338,32 @@ func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, base int
 		t1 := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:134*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
 				break
 			}
-			/*line :139:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :140:10000*/ if r.Halted() {
-					/*line :139:10000*/ r.Halt()
+			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :180:10000*/ if r.Halted() {
+					/*line :179:10000*/ r.Halt()
 				}
-				/*line :140:10000*/ t2 := (z*n+first)*width + t1
-				/*line :140:10000*/ column := in[t2:]
+				/*line :180:10000*/ t2 := (z*n+first)*width + t1
+				/*line :180:10000*/ column := in[t2:]
 				sum := column[0]
-				/*line :143:10000*/ for y := 1; y < last-first; y++ {
-					/*line :144:10000*/ if r.Halted() {
-						/*line :143:10000*/ r.Halt()
+				/*line :183:10000*/ for y := 1; y < last-first; y++ {
+					/*line :184:10000*/ if r.Halted() {
+						/*line :183:10000*/ r.Halt()
 					}
-					/*line :144:10000*/ quernv0 := sum
-					/*line :144:10000*/ quernv1 := column[y*width]
-					/*line operator.go:140*/ t12 := quernv0
+					/*line :184:10000*/ quernv0 := sum
+					/*line :184:10000*/ quernv1 := column[y*width]
+					/*line operator.go:141*/ t12 := quernv0
 					t22 := quernv1
-					/*line operator.go:140*/ result0 := extremeInteger[T](t12, t22, quernbound0)
+					/*line operator.go:141*/ result0 := extremeInteger[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/reduce.go:144*/ sum = result
+					/*line quern.dev/algo/internal/template/reduce.go:184*/ sum = result
 				}
 				out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:7473:1*/
+	} /*line quern_gen.go:6366:1*/
 }
 
 func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
@@ -7502,7 +6395,7 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -7511,43 +6404,43 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 				}
 				break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t23 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t23 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3ExtremeIntegerReduceSegments[T](r, vs, first4, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4ExtremeIntegerReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start, quernbound0)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5ExtremeIntegerReduceSegments[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6ExtremeIntegerReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:7550:1*/
+	} /*line quern_gen.go:6443:1*/
 }
 
 //go:noinline
@@ -7560,54 +6453,54 @@ func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:157*/ segment := host.Div(base+threadX, group)
-		/*line :159:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
+		/*line :199:10000*/ first2 := 0
 		last := 0
-		/*line :160:10000*/ if segment < len(out) {
+		/*line :200:10000*/ if segment < len(out) {
 			t1 := int(ends[segment])
-			/*line :161:10000*/ t2 := int(ends[segment+1])
+			/*line :201:10000*/ t2 := int(ends[segment+1])
 			first2 = t1
 			last = t2
 		}
-//line :163:10000
+//line :203:10000
 		var sum T
-		/*line :164:10000*/ if first2+lane < last {
+		/*line :204:10000*/ if first2+lane < last {
 			sum = in[first2+lane]
-			/*line :166:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :167:10000*/ if r.Halted() {
-					/*line :166:10000*/ r.Halt()
+			/*line :206:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :207:10000*/ if r.Halted() {
+					/*line :206:10000*/ r.Halt()
 				}
-				/*line :167:10000*/ quernv0 := sum
-				/*line :167:10000*/ quernv1 := in[j]
-				/*line operator.go:140*/ t12 := quernv0
+				/*line :207:10000*/ quernv0 := sum
+				/*line :207:10000*/ quernv1 := in[j]
+				/*line operator.go:141*/ t12 := quernv0
 				t22 := quernv1
-				/*line operator.go:140*/ result0 := extremeInteger[T](t12, t22, quernbound0)
+				/*line operator.go:141*/ result0 := extremeInteger[T](t12, t22, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:167*/ sum = result
+				/*line quern.dev/algo/internal/template/reduce.go:207*/ sum = result
 			}
 		}
-		/*line :170:10000*/ count := min(last-first2, group)
+		count := min(last-first2, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first2
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:7596:1*/
+	} /*line quern_gen.go:6489:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7603:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6496:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7610:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6503:1*/
 }
 
 //go:noinline
@@ -7621,24 +6514,24 @@ func quernRow4ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, counts 
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
 			quernv02 := v
-			/*line operator.go:140*/ t13 := quernv02
+			/*line operator.go:141*/ t13 := quernv02
 			t24 := other
-			/*line operator.go:140*/ result02 := extremeInteger[T](t13, t24, quernbound0)
+			/*line operator.go:141*/ result02 := extremeInteger[T](t13, t24, quernbound0)
 			result2 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result2
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result2
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:7634:1*/
+	} /*line quern_gen.go:6527:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7641:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6534:1*/
 }
 
 //go:noinline
@@ -7654,14 +6547,14 @@ func quernRow6ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 		last := lastRow[threadX]
 		result3 := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:170*/ sum2 := result3
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result3
 		if segment < len(out) && lane == 0 {
 			if first2 >= last {
 				sum2 = empty
 			}
-			/*line :175:10000*/ out[segment] = sum2
+			out[segment] = sum2
 		}
-	} /*line quern_gen.go:7664:1*/
+	} /*line quern_gen.go:6557:1*/
 }
 
 func quernHostExtremeIntegerRunScanParts[T int32 | int64](r *host.Run) {
@@ -7720,102 +6613,102 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:80000*/ _ = counts[t2]
+						/*line :377:90000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:80000*/ _ = sums[t4]
+						/*line :377:90000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:80000*/ counts[t2] = t5
-						/*line :377:80000*/ sums[t4] = t6
+						/*line :377:90000*/ counts[t2] = t5
+						/*line :377:90000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:80000*/ if b.N == 0 {
+						/*line :295:90000*/ if b.N == 0 {
 							quernv0 := a.V
 							quernv1 := b.V
-							/*line operator.go:140*/ t1 := quernv0
+							/*line operator.go:141*/ t1 := quernv0
 							t22 := quernv1
-							/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
+							/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 							result := result0
 							/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 						}
 						b.N += a.N
 						result2 := b
-						/*line :378:80000*/ all = result2
+						/*line :378:90000*/ all = result2
 					}
-					/*line :380:80000*/ break
+					/*line :380:90000*/ break
 				}
-				/*line :382:80000*/ at := p * part
-				/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:90000*/ at := p * part
+				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:80000
+//line :386:90000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:80000*/ if launch == 2 {
-					/*line :391:80000*/ so = struct {
+				/*line :390:90000*/ if launch == 2 {
+					/*line :391:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:80000
+//line :395:90000
 				} else {
-					/*line :396:80000*/ so = struct {
+					/*line :396:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:80000*/ at++
+					/*line :400:90000*/ at++
 				}
-				/*line :394:80000*/ for ; at < last; at += 4096 {
-					/*line :395:80000*/ if r.Halted() {
-						/*line :394:80000*/ r.Halt()
+				/*line :394:90000*/ for ; at < last; at += 4096 {
+					/*line :395:90000*/ if r.Halted() {
+						/*line :394:90000*/ r.Halt()
 					}
-					/*line :395:80000*/ t7 := min(last-at, 4096)
-					/*line :396:80000*/ for k := 0; k < t7; k++ {
-						/*line :396:80000*/ i2 := at + k
+					/*line :395:90000*/ t7 := min(last-at, 4096)
+					/*line :396:90000*/ for k := 0; k < t7; k++ {
+						/*line :396:90000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:80000*/ b2 := struct {
+						/*line :399:90000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:80000*/ if b2.N == 0 {
+						/*line :295:90000*/ if b2.N == 0 {
 							quernv02 := a2.V
 							quernv12 := b2.V
-							/*line operator.go:140*/ t12 := quernv02
+							/*line operator.go:141*/ t12 := quernv02
 							t23 := quernv12
-							/*line operator.go:140*/ result02 := extremeInteger[T](t12, t23, quernbound0)
+							/*line operator.go:141*/ result02 := extremeInteger[T](t12, t23, quernbound0)
 							result3 := result02
 							/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
 						}
 						b2.N += a2.N
 						result4 := b2
-						/*line :399:80000*/ so = result4
-						/*line :401:80000*/ if value {
-							/*line :402:80000*/ if reduce {
-								/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:90000*/ so = result4
+						/*line :401:90000*/ if value {
+							/*line :402:90000*/ if reduce {
+								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:80000
+//line :406:90000
 							} else if !exclusive {
-								/*line :407:80000*/ out[i2] = so.V
-//line :408:80000
+								/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 							} else if h != 0 {
-								/*line :409:80000*/ out[i2] = first
-//line :410:80000
+								/*line :409:90000*/ out[i2] = first
+//line :410:90000
 							} else {
-								/*line operator.go:140:90000*/ t24 := prior
-								/*line operator.go:140*/ result03 := extremeInteger[T](first, t24, quernbound0)
+								/*line operator.go:141*/ t24 := prior
+								/*line operator.go:141*/ result03 := extremeInteger[T](first, t24, quernbound0)
 								result5 := result03
 								/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
 							}
 						}
 					}
 				}
-				/*line :415:80000*/ if launch == 0 {
+				/*line :415:90000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:80000*/ _ = row2[threadX]
+					/*line :416:90000*/ _ = row2[threadX]
 					t122 := so.N
 					t13 := so.V
 					row[threadX] = t122
@@ -7823,133 +6716,133 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 				}
 			}
 		}
-		/*line :424:80000*/ return
+		/*line :424:90000*/ return
 	}
-	/*line :426:80000*/ for threadX := range width {
+	/*line :426:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:80000*/ switch {
-//line :431:80000
+		/*line :430:90000*/ switch {
+//line :431:90000
 		default:
-			/*line :369:80000*/ if launch == 1 {
-				/*line :370:80000*/ if same || p > 0 {
+			/*line :369:90000*/ if launch == 1 {
+				/*line :370:90000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:80000*/ all := struct {
+				/*line :373:90000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:80000*/ counts[0] = 0
-				/*line :378:80000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:80000*/ own := struct {
+				/*line :377:90000*/ counts[0] = 0
+				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:90000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:80000*/ t2 := i
-					/*line :377:80000*/ _ = counts[t2]
+					/*line :383:90000*/ t2 := i
+					/*line :377:90000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:80000*/ _ = sums[t4]
+					/*line :377:90000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:80000*/ counts[t2] = t5
-					/*line :377:80000*/ sums[t4] = t6
+					/*line :377:90000*/ counts[t2] = t5
+					/*line :377:90000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:80000*/ if b.N == 0 {
+					/*line :295:90000*/ if b.N == 0 {
 						quernv0 := a.V
 						quernv1 := b.V
-						/*line operator.go:140*/ t1 := quernv0
+						/*line operator.go:141*/ t1 := quernv0
 						t22 := quernv1
-						/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
+						/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 						result := result0
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 					}
 					b.N += a.N
 					result2 := b
-					/*line :378:80000*/ all = result2
+					/*line :378:90000*/ all = result2
 				}
-				/*line :380:80000*/ break
+				/*line :380:90000*/ break
 			}
-			/*line :382:80000*/ at := p * part
-			/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:90000*/ at := p * part
+			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:80000
+//line :386:90000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:80000*/ if launch == 2 {
-				/*line :391:80000*/ so = struct {
+			/*line :390:90000*/ if launch == 2 {
+				/*line :391:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:80000
+//line :395:90000
 			} else {
-				/*line :396:80000*/ so = struct {
+				/*line :396:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:80000*/ at++
+				/*line :400:90000*/ at++
 			}
-			/*line :394:80000*/ for ; at < last; at += 4096 {
-				/*line :395:80000*/ if r.Halted() {
-					/*line :394:80000*/ r.Halt()
+			/*line :394:90000*/ for ; at < last; at += 4096 {
+				/*line :395:90000*/ if r.Halted() {
+					/*line :394:90000*/ r.Halt()
 				}
-				/*line :395:80000*/ t7 := min(last-at, 4096)
-				/*line :396:80000*/ for k := 0; k < t7; k++ {
-					/*line :396:80000*/ i2 := at + k
+				/*line :395:90000*/ t7 := min(last-at, 4096)
+				/*line :396:90000*/ for k := 0; k < t7; k++ {
+					/*line :396:90000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:80000*/ b2 := struct {
+					/*line :399:90000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:80000*/ if b2.N == 0 {
+					/*line :295:90000*/ if b2.N == 0 {
 						quernv02 := a2.V
 						quernv12 := b2.V
-						/*line operator.go:140*/ t12 := quernv02
+						/*line operator.go:141*/ t12 := quernv02
 						t23 := quernv12
-						/*line operator.go:140*/ result02 := extremeInteger[T](t12, t23, quernbound0)
+						/*line operator.go:141*/ result02 := extremeInteger[T](t12, t23, quernbound0)
 						result3 := result02
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
 					}
 					b2.N += a2.N
 					result4 := b2
-					/*line :399:80000*/ so = result4
-					/*line :401:80000*/ if value {
-						/*line :402:80000*/ if reduce {
-							/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:90000*/ so = result4
+					/*line :401:90000*/ if value {
+						/*line :402:90000*/ if reduce {
+							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:80000
+//line :406:90000
 						} else if !exclusive {
-							/*line :407:80000*/ out[i2] = so.V
-//line :408:80000
+							/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 						} else if h != 0 {
-							/*line :409:80000*/ out[i2] = first
-//line :410:80000
+							/*line :409:90000*/ out[i2] = first
+//line :410:90000
 						} else {
-							/*line operator.go:140:90000*/ t24 := prior
-							/*line operator.go:140*/ result03 := extremeInteger[T](first, t24, quernbound0)
+							/*line operator.go:141*/ t24 := prior
+							/*line operator.go:141*/ result03 := extremeInteger[T](first, t24, quernbound0)
 							result5 := result03
 							/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
 						}
 					}
 				}
 			}
-			/*line :415:80000*/ if launch == 0 {
+			/*line :415:90000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:80000*/ _ = sums[p]
+				/*line :416:90000*/ _ = sums[p]
 				t122 := so.N
 				t13 := so.V
-				/*line :416:80000*/ counts[p] = t122
-				/*line :416:80000*/ sums[p] = t13
+				/*line :416:90000*/ counts[p] = t122
+				/*line :416:90000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:7952:1*/
+	} /*line quern_gen.go:6845:1*/
 }
 
 func quernHostExtremeIntegerTotalParts[T int32 | int64](r *host.Run) {
@@ -7990,7 +6883,7 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
 				/*line :270:100000*/ t6 := in[t4:t5]
@@ -8015,30 +6908,30 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 				/*line :272:100000*/ for i := 1; i < part; i++ {
 					quernv0 := sa
 					/*line :273:100000*/ quernv1 := a[i]
-					/*line operator.go:140*/ t1 := quernv0
+					/*line operator.go:141*/ t1 := quernv0
 					t22 := quernv1
-					/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
+					/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 					result := result0
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t17 := result
 					quernv02 := sb
 					/*line :273:100000*/ quernv12 := b[i]
-					/*line operator.go:140*/ t18 := quernv02
+					/*line operator.go:141*/ t18 := quernv02
 					t23 := quernv12
-					/*line operator.go:140*/ result02 := extremeInteger[T](t18, t23, quernbound0)
+					/*line operator.go:141*/ result02 := extremeInteger[T](t18, t23, quernbound0)
 					result2 := result02
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t182 := result2
 					quernv03 := sc
 					/*line :273:100000*/ quernv13 := c[i]
-					/*line operator.go:140*/ t19 := quernv03
+					/*line operator.go:141*/ t19 := quernv03
 					t24 := quernv13
-					/*line operator.go:140*/ result03 := extremeInteger[T](t19, t24, quernbound0)
+					/*line operator.go:141*/ result03 := extremeInteger[T](t19, t24, quernbound0)
 					result3 := result03
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t192 := result3
 					quernv04 := sd
 					/*line :273:100000*/ quernv14 := d[i]
-					/*line operator.go:140*/ t110 := quernv04
+					/*line operator.go:141*/ t110 := quernv04
 					t25 := quernv14
-					/*line operator.go:140*/ result04 := extremeInteger[T](t110, t25, quernbound0)
+					/*line operator.go:141*/ result04 := extremeInteger[T](t110, t25, quernbound0)
 					result4 := result04
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t20 := result4
 					sa = t17
@@ -8073,16 +6966,16 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv05 := sum
 					/*line :286:100000*/ quernv15 := in[i2]
-					/*line operator.go:140*/ t111 := quernv05
+					/*line operator.go:141*/ t111 := quernv05
 					t27 := quernv15
-					/*line operator.go:140*/ result05 := extremeInteger[T](t111, t27, quernbound0)
+					/*line operator.go:141*/ result05 := extremeInteger[T](t111, t27, quernbound0)
 					result5 := result05
 					/*line quern.dev/algo/internal/template/scan.go:286*/ sum = result5
 				}
 				before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:8085:1*/
+	} /*line quern_gen.go:6978:1*/
 }
 
 func quernHostExtremeIntegerPrefixParts[T int32 | int64](r *host.Run) {
@@ -8118,8 +7011,8 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 			if start {
 				before[0] = first
 				quernv1 := sum
-				/*line operator.go:140*/ t2 := quernv1
-				/*line operator.go:140*/ result0 := extremeInteger[T](first, t2, quernbound0)
+				/*line operator.go:141*/ t2 := quernv1
+				/*line operator.go:141*/ result0 := extremeInteger[T](first, t2, quernbound0)
 				result := result0
 				/*line quern.dev/algo/internal/template/scan.go:303*/ sum = result
 				before[1] = sum
@@ -8127,15 +7020,15 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 			for i := 2; i < len(before); i++ {
 				quernv0 := sum
 				/*line :307:100000*/ quernv12 := before[i]
-				/*line operator.go:140*/ t1 := quernv0
+				/*line operator.go:141*/ t1 := quernv0
 				t22 := quernv12
-				/*line operator.go:140*/ result02 := extremeInteger[T](t1, t22, quernbound0)
+				/*line operator.go:141*/ result02 := extremeInteger[T](t1, t22, quernbound0)
 				result2 := result02
 				/*line quern.dev/algo/internal/template/scan.go:307*/ sum = result2
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:8138:1*/
+	} /*line quern_gen.go:7031:1*/
 }
 
 func quernHostExtremeIntegerScanParts[T int32 | int64](r *host.Run) {
@@ -8243,27 +7136,27 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 						/*line :324:100000*/ t38[t39] = t44
 						/*line :324:100000*/ t40[t41] = t45
 						quernv0 := sa
-						/*line operator.go:140*/ t1 := quernv0
+						/*line operator.go:141*/ t1 := quernv0
 						t29 := ea
-						/*line operator.go:140*/ result0 := extremeInteger[T](t1, t29, quernbound0)
+						/*line operator.go:141*/ result0 := extremeInteger[T](t1, t29, quernbound0)
 						result := result0
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t46 := result
 						quernv02 := sb
-						/*line operator.go:140*/ t13 := quernv02
+						/*line operator.go:141*/ t13 := quernv02
 						t210 := eb
-						/*line operator.go:140*/ result02 := extremeInteger[T](t13, t210, quernbound0)
+						/*line operator.go:141*/ result02 := extremeInteger[T](t13, t210, quernbound0)
 						result2 := result02
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t47 := result2
 						quernv03 := sc
-						/*line operator.go:140*/ t110 := quernv03
+						/*line operator.go:141*/ t110 := quernv03
 						t211 := ec
-						/*line operator.go:140*/ result03 := extremeInteger[T](t110, t211, quernbound0)
+						/*line operator.go:141*/ result03 := extremeInteger[T](t110, t211, quernbound0)
 						result3 := result03
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t48 := result3
 						quernv04 := sd
-						/*line operator.go:140*/ t111 := quernv04
+						/*line operator.go:141*/ t111 := quernv04
 						t212 := ed
-						/*line operator.go:140*/ result04 := extremeInteger[T](t111, t212, quernbound0)
+						/*line operator.go:141*/ result04 := extremeInteger[T](t111, t212, quernbound0)
 						result4 := result04
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t49 := result4
 						sa = t46
@@ -8276,30 +7169,30 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
 					quernv05 := sa
 					/*line :330:100000*/ quernv1 := a[i2]
-					/*line operator.go:140*/ t112 := quernv05
+					/*line operator.go:141*/ t112 := quernv05
 					t213 := quernv1
-					/*line operator.go:140*/ result05 := extremeInteger[T](t112, t213, quernbound0)
+					/*line operator.go:141*/ result05 := extremeInteger[T](t112, t213, quernbound0)
 					result5 := result05
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t51 := result5
 					quernv06 := sb
 					/*line :330:100000*/ quernv12 := b[i2]
-					/*line operator.go:140*/ t113 := quernv06
+					/*line operator.go:141*/ t113 := quernv06
 					t214 := quernv12
-					/*line operator.go:140*/ result06 := extremeInteger[T](t113, t214, quernbound0)
+					/*line operator.go:141*/ result06 := extremeInteger[T](t113, t214, quernbound0)
 					result6 := result06
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t52 := result6
 					quernv07 := sc
 					/*line :330:100000*/ quernv13 := c[i2]
-					/*line operator.go:140*/ t114 := quernv07
+					/*line operator.go:141*/ t114 := quernv07
 					t215 := quernv13
-					/*line operator.go:140*/ result07 := extremeInteger[T](t114, t215, quernbound0)
+					/*line operator.go:141*/ result07 := extremeInteger[T](t114, t215, quernbound0)
 					result7 := result07
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t53 := result7
 					quernv08 := sd
 					/*line :330:100000*/ quernv14 := d[i2]
-					/*line operator.go:140*/ t115 := quernv08
+					/*line operator.go:141*/ t115 := quernv08
 					t216 := quernv14
-					/*line operator.go:140*/ result08 := extremeInteger[T](t115, t216, quernbound0)
+					/*line operator.go:141*/ result08 := extremeInteger[T](t115, t216, quernbound0)
 					result8 := result08
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t54 := result8
 					sa = t51
@@ -8350,9 +7243,9 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 						out[i3] = sum
 					}
 					/*line :352:100000*/ quernv09 := sum
-					/*line operator.go:140*/ t116 := quernv09
+					/*line operator.go:141*/ t116 := quernv09
 					t217 := v2
-					/*line operator.go:140*/ result09 := extremeInteger[T](t116, t217, quernbound0)
+					/*line operator.go:141*/ result09 := extremeInteger[T](t116, t217, quernbound0)
 					result9 := result09
 					/*line quern.dev/algo/internal/template/scan.go:352*/ sum = result9
 					if !exclusive {
@@ -8361,7 +7254,7 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 				}
 			}
 		}
-	} /*line quern_gen.go:8364:1*/
+	} /*line quern_gen.go:7257:1*/
 }
 
 func quernHostExtremeIntegerScanLines[T int32 | int64](r *host.Run) {
@@ -8417,9 +7310,9 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 					out[at] = sum
 				}
 				/*line :415:100000*/ quernv0 := sum
-				/*line operator.go:140*/ t1 := quernv0
+				/*line operator.go:141*/ t1 := quernv0
 				t2 := v
-				/*line operator.go:140*/ result0 := extremeInteger[T](t1, t2, quernbound0)
+				/*line operator.go:141*/ result0 := extremeInteger[T](t1, t2, quernbound0)
 				result := result0
 				/*line quern.dev/algo/internal/template/scan.go:415*/ sum = result
 				if !exclusive {
@@ -8428,562 +7321,266 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:8431:1*/
+	} /*line quern_gen.go:7324:1*/
 }
 
-func quernHostExtremeFloatReduceParts[T float32 | float64](r *host.Run) {
+func quernHostExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run) {
 	quernbound0 := host.Value[T](r, 0)
 	part := host.Value[int](r, 1)
 	in := host.Slice[T](r, 2)
 	out := host.Slice[T](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	size := 4 * part
-	counts := host.Scratch[int](r, 0, r.BlockDim.Count())
-	counts2 := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
-	group := 32
-	results := host.Scratch[T](r, 3, r.BlockDim.Count())
-	var d int
-	var t210 int
-	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
-	vs2 := host.Scratch[T](r, 11, r.BlockDim.Count())
-	partial := host.Shared[[8]T](r, 0)
-	counts3 := host.Scratch[int](r, 6, r.BlockDim.Count())
-	vs3 := host.Scratch[T](r, 7, r.BlockDim.Count())
-	group2 := 8
-	results2 := host.Scratch[T](r, 8, r.BlockDim.Count())
-	var d2 int
-	var t212 int
-	t1s2 := host.Scratch[T](r, 9, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 10, r.BlockDim.Count())
-	threads12 := r.BlockDim.Count()
-	for r.Next() {
+	c := int(4)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
-		first := blockX * part
-		count := min(size, len(in)-4*first)
-		vectors := count / 4
-		base := 4 * vectors
-		base2 := 4 * first
-		base3 := min(vectors, 256)
-		left := count - 4*vectors
-		base4 := 4*first + 4*vectors
-		switch {
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ExtremeFloatReducePartsInTurn[T](r, in, base, out, part, size, c, quernbound0, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in []T, base int, out []T, part int, size int, c int, quernbound0 T, width int) {
+	count := width
+	if base >= 0 && count <= len(out)-base {
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			first := (base + threadX) * 4 * part
+			/*line operator.go:146*/ in2 := in
+			/*line operator.go:147:110000*/ switch {
+//line operator.go:148:110000
+			default:
+				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+					break
+				}
+				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				/*line :88:10000*/ in2 = in2[first:t2]
+				vectors := len(in2) / 4
+				active := min(vectors, 256)
+				sums := [256]T{}
+				t3 := active
+				/*line :93:10000*/ for i := 0; i < t3; i++ {
+					/*line :93:10000*/ t4 := 4 * i
+					/*line :93:10000*/ v := in2[t4:][:c]
+					quernv0 := v[0]
+					/*line :94:10000*/ quernv1 := v[1]
+					/*line operator.go:146*/ t1 := quernv0
+					t22 := quernv1
+					/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
+					result := result0
+					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := result
+					/*line :94:10000*/ quernv03 := v[2]
+					/*line :94:10000*/ quernv12 := v[3]
+					/*line operator.go:146*/ t12 := quernv03
+					t23 := quernv12
+					/*line operator.go:146*/ result02 := extremeFloat[T](t12, t23, quernbound0)
+					result2 := result02
+					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv13 := result2
+					/*line operator.go:146*/ t13 := quernv02
+					t24 := quernv13
+					/*line operator.go:146*/ result03 := extremeFloat[T](t13, t24, quernbound0)
+					result3 := result03
+					/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
+				}
+				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+					/*line :97:10000*/ if r.Halted() {
+						/*line :96:10000*/ r.Halt()
+					}
+					/*line :97:10000*/ t5 := 4 * j
+					t6 := 4 * min(j+256, vectors)
+					/*line :97:10000*/ row := in2[t5:t6]
+					t7 := len(row) / 4
+					/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
+						/*line :99:10000*/ t8 := 4 * i2
+						/*line :99:10000*/ v2 := row[t8:][:c]
+						quernv04 := sums[i2]
+						/*line :100:10000*/ quernv05 := v2[0]
+						/*line :100:10000*/ quernv14 := v2[1]
+						/*line operator.go:146*/ t14 := quernv05
+						t25 := quernv14
+						/*line operator.go:146*/ result04 := extremeFloat[T](t14, t25, quernbound0)
+						result4 := result04
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv06 := result4
+						/*line :100:10000*/ quernv07 := v2[2]
+						/*line :100:10000*/ quernv15 := v2[3]
+						/*line operator.go:146*/ t15 := quernv07
+						t26 := quernv15
+						/*line operator.go:146*/ result05 := extremeFloat[T](t15, t26, quernbound0)
+						result5 := result05
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv16 := result5
+						/*line operator.go:146*/ t16 := quernv06
+						t27 := quernv16
+						/*line operator.go:146*/ result06 := extremeFloat[T](t16, t27, quernbound0)
+						result6 := result06
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv17 := result6
+						/*line operator.go:146*/ t17 := quernv04
+						t28 := quernv17
+						/*line operator.go:146*/ result07 := extremeFloat[T](t17, t28, quernbound0)
+						result7 := result07
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ sums[i2] = result7
+					}
+				}
+				t9 := 4 * vectors
+				/*line :103:10000*/ t10 := in2[t9:]
+				/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
+					/*line :103:10000*/ v3 := t10[i3]
+					/*line :104:10000*/ if i3 < active {
+						quernv08 := sums[i3]
+						/*line operator.go:146*/ t18 := quernv08
+						t29 := v3
+						/*line operator.go:146*/ result08 := extremeFloat[T](t18, t29, quernbound0)
+						result8 := result08
+						/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
+//line :106:10000
+					} else {
+						/*line :107:10000*/ sums[i3] = v3
+					}
+				}
+				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+					/*line :112:10000*/ if r.Halted() {
+						/*line :111:10000*/ r.Halt()
+					}
+					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+						/*line :113:10000*/ if r.Halted() {
+							/*line :112:10000*/ r.Halt()
+						}
+						/*line :113:10000*/ quernv09 := sums[i4]
+						/*line :113:10000*/ quernv18 := sums[i4+d]
+						/*line operator.go:146*/ t19 := quernv09
+						t210 := quernv18
+						/*line operator.go:146*/ result09 := extremeFloat[T](t19, t210, quernbound0)
+						result9 := result09
+						/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
+					}
+				}
+				/*line :116:10000*/ row2[threadX] = sums[0]
+			}
+		}
+		/*line :119:10000*/ return
+	}
+	/*line :121:10000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		first := (base + threadX) * 4 * part
+		/*line operator.go:146*/ in2 := in
+		/*line operator.go:147:110000*/ switch {
+//line operator.go:148:110000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :48:10000*/ for threadZ := range 1 {
-				/*line :49:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow1ExtremeFloatReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, quernbound0, base, count, base2, base3, left, base4)
-				}
-			}
-			/*line :55:10000*/ switch {
-//line :56:10000
-			default:
-				/*line :200:10000*/ if group == 1 {
-					/*line :201:10000*/ for threadZ := range 1 {
-						/*line :202:10000*/ for threadY := range 1 {
-							first3 := (threadZ*1 + threadY) * 256
-							quernRow2ExtremeFloatReduceParts[T](r, vs, first3, results)
-						}
-					}
-					/*line :207:10000*/ break
-				}
-				/*line :203:10000*/ d = 1
-				/*line :204:10000*/ for ; d < 32; d *= 2 {
-					/*line :205:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ t210 = d
-					/*line :205:10000*/ for threadZ := range 1 {
-						/*line :206:10000*/ for threadY := range 1 {
-							first4 := (threadZ*1 + threadY) * 256
-							quernRow3ExtremeFloatReduceParts[T](r, vs, first4, t1s)
-						}
-					}
-					/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
-					start := 2*d - 1
-					/*line :213:10000*/ for threadZ := range 1 {
-						/*line :214:10000*/ for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first5 := (threadZ*1 + threadY) * 256
-							quernRow4ExtremeFloatReduceParts[T](r, counts2, first5, vs, shuffleDowns, d, group, start, quernbound0)
-						}
-					}
-				}
-				/*line :221:10000*/ for threadZ := range 1 {
-					/*line :222:10000*/ for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5ExtremeFloatReduceParts[T](r, vs, first6, results)
-					}
-				}
-			}
-			/*line :228:10000*/ for threadZ := range 1 {
-				/*line :229:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow6ExtremeFloatReduceParts[T](r, results, first7, vs2, partial)
-				}
-			}
-			/*line :235:10000*/ for first8 := 0; first8 < threads12; first8 += 32 {
-				lanes := min(32, threads12-first8)
-				/*line :190:10000*/ if first8>>5 == 0 {
-//line :191:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						threadY := 0 // no constant, by which Go would not divide
-						_ = threadY
-						threadZ := 0 // no constant, by which Go would not divide
-						_ = threadZ
-						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow7ExtremeFloatReduceParts[T](r, counts, at, n, counts3, vs3, partial, startX)
-					}
-					/*line :201:10000*/ switch {
-//line :202:10000
-					default:
-						/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow8ExtremeFloatReduceParts[T](r, vs3, at, n, results2)
-							}
-							/*line :206:10000*/ break
-						}
-						/*line :203:10000*/ d2 = 1
-						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-							/*line :205:10000*/ if r.Halted() {
-								/*line :203:10000*/ r.Halt()
-							}
-							/*line :204:10000*/ t212 = d2
-//line :205:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow9ExtremeFloatReduceParts[T](r, vs3, at, n, t1s2)
-							}
-							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t212)
-							start2 := 2*d2 - 1
-//line :212:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								threadY := 0 // no constant, by which Go would not divide
-								_ = threadY
-								threadZ := 0 // no constant, by which Go would not divide
-								_ = threadZ
-								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow10ExtremeFloatReduceParts[T](r, counts3, at, n, vs3, shuffleDowns2, d2, group2, start2, quernbound0, startX)
-							}
-						}
-//line :223:10000
-						{
-							at, n, startX := first8, lanes, first8
-							_, _, _ = at, n, startX
-							quernRow11ExtremeFloatReduceParts[T](r, vs3, at, n, results2)
-						}
-					}
-//line :229:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						quernRow12ExtremeFloatReduceParts[T](r, results2, at, n, vs2)
-					}
-				}
-//line :235:10000
-				{
-					at, n, startX := first8, lanes, first8
-					_, _, _ = at, n, startX
-					threadY := 0 // no constant, by which Go would not divide
-					_ = threadY
-					threadZ := 0 // no constant, by which Go would not divide
-					_ = threadZ
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow13ExtremeFloatReduceParts[T](r, vs2, at, n, out, blockX, startX)
-				}
-			}
-		}
-	} /*line quern_gen.go:8609:1*/
-}
-
-//go:noinline
-func quernRow1ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts []int, first2 int, counts2 []int, vs []T, vectors int, in []T, first int, quernbound0 T, base int, count int, base2 int, base3 int, left int, base4 int) {
-	countRow := (*[256]int)(counts[first2:])
-	countRow2 := (*[256]int)(counts2[first2:])
-	vRow := (*[256]T)(vs[first2:])
-	if base4 >= 0 && 256 <= len(in)-base4 {
-		row := (*[256]T)(in[base4:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			t2 := first + threadX
-			j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50
-			var sum T
-			/*line :51:10000*/ if threadX < vectors {
-				/*line :22:10000*/ v_0 := in[t2*4]
-				/*line :22:10000*/ v_1 := in[t2*4+1]
-				/*line :22:10000*/ v_2 := in[t2*4+2]
-				/*line :22:10000*/ v_3 := in[t2*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :52:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :53:10000*/ quernv0 := v_03
-				quernv1 := v_13
-				/*line operator.go:145*/ t1 := quernv0
+			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			/*line :88:10000*/ in2 = in2[first:t2]
+			vectors := len(in2) / 4
+			active := min(vectors, 256)
+			sums := [256]T{}
+			t3 := active
+			/*line :93:10000*/ for i := 0; i < t3; i++ {
+				/*line :93:10000*/ t4 := 4 * i
+				/*line :93:10000*/ v := in2[t4:][:c]
+				quernv0 := v[0]
+				/*line :94:10000*/ quernv1 := v[1]
+				/*line operator.go:146*/ t1 := quernv0
 				t22 := quernv1
-				/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
+				/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv02 := result
-				quernv03 := v_23
-				quernv12 := v_33
-				/*line operator.go:145*/ t12 := quernv03
+				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := result
+				/*line :94:10000*/ quernv03 := v[2]
+				/*line :94:10000*/ quernv12 := v[3]
+				/*line operator.go:146*/ t12 := quernv03
 				t23 := quernv12
-				/*line operator.go:145*/ result02 := extremeFloat[T](t12, t23, quernbound0)
+				/*line operator.go:146*/ result02 := extremeFloat[T](t12, t23, quernbound0)
 				result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv13 := result2
-				/*line operator.go:145*/ t13 := quernv02
+				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv13 := result2
+				/*line operator.go:146*/ t13 := quernv02
 				t24 := quernv13
-				/*line operator.go:145*/ result03 := extremeFloat[T](t13, t24, quernbound0)
+				/*line operator.go:146*/ result03 := extremeFloat[T](t13, t24, quernbound0)
 				result3 := result03
-				/*line quern.dev/algo/internal/template/reduce.go:53*/ sum = result3
-				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line :55:10000*/ if r.Halted() {
-						/*line :54:10000*/ r.Halt()
-					}
-					/*line :55:10000*/ t5 := first + j
-					/*line :22:10000*/ v_04 := in[t5*4]
-					/*line :22:10000*/ v_14 := in[t5*4+1]
-					/*line :22:10000*/ v_24 := in[t5*4+2]
-					/*line :22:10000*/ v_34 := in[t5*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :55:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :56:10000*/ quernv04 := sum
-					quernv05 := v_06
-					quernv14 := v_16
-					/*line operator.go:145*/ t14 := quernv05
+				/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
+			}
+			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+				/*line :97:10000*/ if r.Halted() {
+					/*line :96:10000*/ r.Halt()
+				}
+				/*line :97:10000*/ t5 := 4 * j
+				t6 := 4 * min(j+256, vectors)
+				/*line :97:10000*/ row := in2[t5:t6]
+				t7 := len(row) / 4
+				/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
+					/*line :99:10000*/ t8 := 4 * i2
+					/*line :99:10000*/ v2 := row[t8:][:c]
+					quernv04 := sums[i2]
+					/*line :100:10000*/ quernv05 := v2[0]
+					/*line :100:10000*/ quernv14 := v2[1]
+					/*line operator.go:146*/ t14 := quernv05
 					t25 := quernv14
-					/*line operator.go:145*/ result04 := extremeFloat[T](t14, t25, quernbound0)
+					/*line operator.go:146*/ result04 := extremeFloat[T](t14, t25, quernbound0)
 					result4 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv06 := result4
-					quernv07 := v_26
-					quernv15 := v_36
-					/*line operator.go:145*/ t15 := quernv07
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv06 := result4
+					/*line :100:10000*/ quernv07 := v2[2]
+					/*line :100:10000*/ quernv15 := v2[3]
+					/*line operator.go:146*/ t15 := quernv07
 					t26 := quernv15
-					/*line operator.go:145*/ result05 := extremeFloat[T](t15, t26, quernbound0)
+					/*line operator.go:146*/ result05 := extremeFloat[T](t15, t26, quernbound0)
 					result5 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv16 := result5
-					/*line operator.go:145*/ t16 := quernv06
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv16 := result5
+					/*line operator.go:146*/ t16 := quernv06
 					t27 := quernv16
-					/*line operator.go:145*/ result06 := extremeFloat[T](t16, t27, quernbound0)
+					/*line operator.go:146*/ result06 := extremeFloat[T](t16, t27, quernbound0)
 					result6 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv17 := result6
-					/*line operator.go:145*/ t17 := quernv04
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv17 := result6
+					/*line operator.go:146*/ t17 := quernv04
 					t28 := quernv17
-					/*line operator.go:145*/ result07 := extremeFloat[T](t17, t28, quernbound0)
+					/*line operator.go:146*/ result07 := extremeFloat[T](t17, t28, quernbound0)
 					result7 := result07
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ sum = result7
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ sums[i2] = result7
 				}
 			}
-			/*line :60:10000*/ if j2 < count {
-				v := row[threadX]
-				/*line :62:10000*/ if threadX < vectors {
-					/*line :62:10000*/ quernv08 := sum
-					/*line operator.go:145*/ t18 := quernv08
-					t29 := v
-					/*line operator.go:145*/ result08 := extremeFloat[T](t18, t29, quernbound0)
+			t9 := 4 * vectors
+			/*line :103:10000*/ t10 := in2[t9:]
+			/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
+				/*line :103:10000*/ v3 := t10[i3]
+				/*line :104:10000*/ if i3 < active {
+					quernv08 := sums[i3]
+					/*line operator.go:146*/ t18 := quernv08
+					t29 := v3
+					/*line operator.go:146*/ result08 := extremeFloat[T](t18, t29, quernbound0)
 					result8 := result08
-					/*line quern.dev/algo/internal/template/reduce.go:62*/ sum = result8
+					/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
+//line :106:10000
 				} else {
-					sum = v
+					/*line :107:10000*/ sums[i3] = v3
 				}
 			}
-			active := base3
-			if vectors == 0 {
-				active = count
-			} else {
-				/*line :70:10000*/ if left > active {
-					active = left
+			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				/*line :112:10000*/ if r.Halted() {
+					/*line :111:10000*/ r.Halt()
+				}
+				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :113:10000*/ if r.Halted() {
+						/*line :112:10000*/ r.Halt()
+					}
+					/*line :113:10000*/ quernv09 := sums[i4]
+					/*line :113:10000*/ quernv18 := sums[i4+d]
+					/*line operator.go:146*/ t19 := quernv09
+					t210 := quernv18
+					/*line operator.go:146*/ result09 := extremeFloat[T](t19, t210, quernbound0)
+					result9 := result09
+					/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
 				}
 			}
-			/*line :73:10000*/ count2 := active
-			v2 := sum
-			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-			v3 := v2
-			countRow[threadX] = count2
-			countRow2[threadX] = count3
-			vRow[threadX] = v3
+			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-		/*line :191:10000*/ return
-	}
-	/*line :193:10000*/ for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		t2 := first + threadX
-		j2 := base + threadX
-//line :50:10000
-		var sum T
-		/*line :51:10000*/ if threadX < vectors {
-			/*line :22:10000*/ v_0 := in[t2*4]
-			/*line :22:10000*/ v_1 := in[t2*4+1]
-			/*line :22:10000*/ v_2 := in[t2*4+2]
-			/*line :22:10000*/ v_3 := in[t2*4+3]
-			/*line :24:10000*/ v_02 := v_0
-			v_12 := v_1
-			v_22 := v_2
-			v_32 := v_3
-			/*line :52:10000*/ v_03 := v_02
-			v_13 := v_12
-			v_23 := v_22
-			v_33 := v_32
-			/*line :53:10000*/ quernv0 := v_03
-			quernv1 := v_13
-			/*line operator.go:145*/ t1 := quernv0
-			t22 := quernv1
-			/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
-			result := result0
-			/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv02 := result
-			quernv03 := v_23
-			quernv12 := v_33
-			/*line operator.go:145*/ t12 := quernv03
-			t23 := quernv12
-			/*line operator.go:145*/ result02 := extremeFloat[T](t12, t23, quernbound0)
-			result2 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv13 := result2
-			/*line operator.go:145*/ t13 := quernv02
-			t24 := quernv13
-			/*line operator.go:145*/ result03 := extremeFloat[T](t13, t24, quernbound0)
-			result3 := result03
-			/*line quern.dev/algo/internal/template/reduce.go:53*/ sum = result3
-			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line :55:10000*/ if r.Halted() {
-					/*line :54:10000*/ r.Halt()
-				}
-				/*line :55:10000*/ t5 := first + j
-				/*line :22:10000*/ v_04 := in[t5*4]
-				/*line :22:10000*/ v_14 := in[t5*4+1]
-				/*line :22:10000*/ v_24 := in[t5*4+2]
-				/*line :22:10000*/ v_34 := in[t5*4+3]
-				/*line :24:10000*/ v_05 := v_04
-				v_15 := v_14
-				v_25 := v_24
-				v_35 := v_34
-				/*line :55:10000*/ v_06 := v_05
-				v_16 := v_15
-				v_26 := v_25
-				v_36 := v_35
-				/*line :56:10000*/ quernv04 := sum
-				quernv05 := v_06
-				quernv14 := v_16
-				/*line operator.go:145*/ t14 := quernv05
-				t25 := quernv14
-				/*line operator.go:145*/ result04 := extremeFloat[T](t14, t25, quernbound0)
-				result4 := result04
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv06 := result4
-				quernv07 := v_26
-				quernv15 := v_36
-				/*line operator.go:145*/ t15 := quernv07
-				t26 := quernv15
-				/*line operator.go:145*/ result05 := extremeFloat[T](t15, t26, quernbound0)
-				result5 := result05
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv16 := result5
-				/*line operator.go:145*/ t16 := quernv06
-				t27 := quernv16
-				/*line operator.go:145*/ result06 := extremeFloat[T](t16, t27, quernbound0)
-				result6 := result06
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv17 := result6
-				/*line operator.go:145*/ t17 := quernv04
-				t28 := quernv17
-				/*line operator.go:145*/ result07 := extremeFloat[T](t17, t28, quernbound0)
-				result7 := result07
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ sum = result7
-			}
-		}
-		/*line :60:10000*/ if j2 < count {
-			v := in[base2+j2]
-			/*line :62:10000*/ if threadX < vectors {
-				/*line :62:10000*/ quernv08 := sum
-				/*line operator.go:145*/ t18 := quernv08
-				t29 := v
-				/*line operator.go:145*/ result08 := extremeFloat[T](t18, t29, quernbound0)
-				result8 := result08
-				/*line quern.dev/algo/internal/template/reduce.go:62*/ sum = result8
-			} else {
-				sum = v
-			}
-		}
-		active := base3
-		if vectors == 0 {
-			active = count
-		} else {
-			/*line :70:10000*/ if left > active {
-				active = left
-			}
-		}
-		/*line :73:10000*/ count2 := active
-		v2 := sum
-		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-		v3 := v2
-		countRow[threadX] = count2
-		countRow2[threadX] = count3
-		vRow[threadX] = v3
-	} /*line quern_gen.go:8842:1*/
-}
-
-//go:noinline
-func quernRow2ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
-	vRow := (*[256]T)(vs[first3:])
-	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8849:1*/
-}
-
-//go:noinline
-func quernRow3ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
-	vRow := (*[256]T)(vs[first4:])
-	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8856:1*/
-}
-
-//go:noinline
-func quernRow4ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts2 []int, first5 int, vs []T, shuffleDowns []T, d int, group int, start int, quernbound0 T) {
-	countRow2 := (*[256]int)(counts2[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count3 := countRow2[threadX]
-		v3 := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
-		if d < group && lane+d < count3 && lane&start == 0 {
-			quernv09 := v3
-			/*line operator.go:145*/ t19 := quernv09
-			t211 := other
-			/*line operator.go:145*/ result09 := extremeFloat[T](t19, t211, quernbound0)
-			result9 := result09
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v3 = result9
-		}
-		vRow[threadX] = v3
-	} /*line quern_gen.go:8880:1*/
-}
-
-//go:noinline
-func quernRow5ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
-	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8887:1*/
-}
-
-//go:noinline
-func quernRow6ExtremeFloatReduceParts[T float32 | float64](r *host.Run, results []T, first7 int, vs2 []T, partial *[8]T) {
-	resultRow := (*[256]T)(results[first7:])
-	vRow2 := (*[256]T)(vs2[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		result10 := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result10
-		if threadX&31 == 0 {
-			partial[threadX/32] = v4
-		}
-		vRow2[threadX] = v4
-	} /*line quern_gen.go:8902:1*/
-}
-
-//go:noinline
-func quernRow7ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
-	countRow := counts[at:][:n]
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count2 := countRow[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
-		/*line :191:10000*/ v5 := partial[lane2%8]
-		countRow3[lane2] = count5
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:8918:1*/
-}
-
-//go:noinline
-func quernRow8ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:8925:1*/
-}
-
-//go:noinline
-func quernRow9ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
-	vRow3 := vs3[at:][:n]
-	t1Row2 := t1s2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:8932:1*/
-}
-
-//go:noinline
-func quernRow10ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts3 []int, at int, n int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, quernbound0 T, startX int) {
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	shuffleDownRow2 := shuffleDowns2[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count5 := countRow3[lane2]
-		v5 := vRow3[lane2]
-		shuffleDown2 := shuffleDownRow2[lane2]
-		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other2 := shuffleDown2
-		if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
-			quernv010 := v5
-			/*line operator.go:145*/ t110 := quernv010
-			t213 := other2
-			/*line operator.go:145*/ result010 := extremeFloat[T](t110, t213, quernbound0)
-			result11 := result010
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v5 = result11
-		}
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:8957:1*/
-}
-
-//go:noinline
-func quernRow11ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:8964:1*/
-}
-
-//go:noinline
-func quernRow12ExtremeFloatReduceParts[T float32 | float64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
-	resultRow2 := results2[at:][:n]
-	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:8971:1*/
-}
-
-//go:noinline
-func quernRow13ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs2 []T, at int, n int, out []T, blockX int, startX int) {
-	vRow2 := vs2[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result12 := v4
-		/*line :73:10000*/ sum2 := result12
-		/*line :74:10000*/ if threadX == 0 {
-			out[blockX] = sum2
-		}
-	} /*line quern_gen.go:8986:1*/
+	} /*line quern_gen.go:7583:1*/
 }
 
 func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
@@ -9018,63 +7615,63 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line quern.dev/algo/internal/template/reduce.go:87*/ width = c << group
-		for threadZ := range 1 {
-			/*line :89:10000*/ for threadY := range 1 {
+		/*line quern.dev/algo/internal/template/reduce.go:127*/ width = c << group
+		/*line :128:10000*/ for threadZ := range 1 {
+			/*line :129:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
 				quernRow2ExtremeFloatReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in, quernbound0)
 			}
 		}
-		/*line :95:10000*/ switch {
-//line :96:10000
+		/*line :135:10000*/ switch {
+//line :136:10000
 		default:
-			/*line :200:10000*/ if width == 1 {
-				/*line :201:10000*/ for threadZ := range 1 {
-					/*line :202:10000*/ for threadY := range 1 {
+			/*line :240:10000*/ if width == 1 {
+				/*line :241:10000*/ for threadZ := range 1 {
+					/*line :242:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3ExtremeFloatReduceRows[T](r, vs, first4, results)
 					}
 				}
-				/*line :207:10000*/ break
+				/*line :247:10000*/ break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t210 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t210 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4ExtremeFloatReduceRows[T](r, vs, first5, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5ExtremeFloatReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start, quernbound0)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6ExtremeFloatReduceRows[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7ExtremeFloatReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:9077:1*/
+	} /*line quern_gen.go:7674:1*/
 }
 
 //go:noinline
@@ -9082,9 +7679,9 @@ func quernRow1ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 	toRow := (*[256]int)(tos[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
+		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:9087:1*/
+	} /*line quern_gen.go:7684:1*/
 }
 
 //go:noinline
@@ -9096,27 +7693,27 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:89*/ t1 := to
+		/*line quern.dev/algo/internal/template/reduce.go:129*/ t1 := to
 		row := t1
 		first3 := 0
-		/*line :90:10000*/ if parts > 1 {
+		/*line :130:10000*/ if parts > 1 {
 			row = host.Div(to, parts)
 			first3 = (to - row*parts) * part
 		}
-		/*line :94:10000*/ count := min(part, n-first3)
-		/*line :95:10000*/ if to >= len(out) {
+		/*line :134:10000*/ count := min(part, n-first3)
+		/*line :135:10000*/ if to >= len(out) {
 			count = 0
 		}
-//line :98:10000
+//line :138:10000
 		var sum T
 		active := min(count, width)
-		/*line :100:10000*/ if size == 0 && size2 == 0 {
+		/*line :140:10000*/ if size == 0 && size2 == 0 {
 			t2 := row*size3 + first3/4
 			t3 := count / 4
 			at := t2
 			vectors := t3
-			/*line :102:10000*/ active = min(vectors, width)
-			/*line :103:10000*/ if lane < vectors {
+			/*line :142:10000*/ active = min(vectors, width)
+			/*line :143:10000*/ if lane < vectors {
 				t5 := at + lane
 				/*line :22:10000*/ v_0 := in[t5*4]
 				/*line :22:10000*/ v_1 := in[t5*4+1]
@@ -9126,34 +7723,34 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 				v_12 := v_1
 				v_22 := v_2
 				v_32 := v_3
-				/*line :104:10000*/ v_03 := v_02
+				/*line :144:10000*/ v_03 := v_02
 				v_13 := v_12
 				v_23 := v_22
 				v_33 := v_32
-				/*line :105:10000*/ quernv0 := v_03
+				/*line :145:10000*/ quernv0 := v_03
 				quernv1 := v_13
-				/*line operator.go:145*/ t12 := quernv0
+				/*line operator.go:146*/ t12 := quernv0
 				t22 := quernv1
-				/*line operator.go:145*/ result0 := extremeFloat[T](t12, t22, quernbound0)
+				/*line operator.go:146*/ result0 := extremeFloat[T](t12, t22, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:105*/ quernv02 := result
+				/*line quern.dev/algo/internal/template/reduce.go:145*/ quernv02 := result
 				quernv03 := v_23
 				quernv12 := v_33
-				/*line operator.go:145*/ t13 := quernv03
+				/*line operator.go:146*/ t13 := quernv03
 				t23 := quernv12
-				/*line operator.go:145*/ result02 := extremeFloat[T](t13, t23, quernbound0)
+				/*line operator.go:146*/ result02 := extremeFloat[T](t13, t23, quernbound0)
 				result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:105*/ quernv13 := result2
-				/*line operator.go:145*/ t14 := quernv02
+				/*line quern.dev/algo/internal/template/reduce.go:145*/ quernv13 := result2
+				/*line operator.go:146*/ t14 := quernv02
 				t24 := quernv13
-				/*line operator.go:145*/ result03 := extremeFloat[T](t14, t24, quernbound0)
+				/*line operator.go:146*/ result03 := extremeFloat[T](t14, t24, quernbound0)
 				result3 := result03
-				/*line quern.dev/algo/internal/template/reduce.go:105*/ sum = result3
-				/*line :107:10000*/ for j := lane + width; j < vectors; j += width {
-					/*line :108:10000*/ if r.Halted() {
-						/*line :107:10000*/ r.Halt()
+				/*line quern.dev/algo/internal/template/reduce.go:145*/ sum = result3
+				/*line :147:10000*/ for j := lane + width; j < vectors; j += width {
+					/*line :148:10000*/ if r.Halted() {
+						/*line :147:10000*/ r.Halt()
 					}
-					/*line :108:10000*/ t8 := at + j
+					/*line :148:10000*/ t8 := at + j
 					/*line :22:10000*/ v_04 := in[t8*4]
 					/*line :22:10000*/ v_14 := in[t8*4+1]
 					/*line :22:10000*/ v_24 := in[t8*4+2]
@@ -9162,72 +7759,72 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 					v_15 := v_14
 					v_25 := v_24
 					v_35 := v_34
-					/*line :108:10000*/ v_06 := v_05
+					/*line :148:10000*/ v_06 := v_05
 					v_16 := v_15
 					v_26 := v_25
 					v_36 := v_35
-					/*line :109:10000*/ quernv04 := sum
+					/*line :149:10000*/ quernv04 := sum
 					quernv05 := v_06
 					quernv14 := v_16
-					/*line operator.go:145*/ t15 := quernv05
+					/*line operator.go:146*/ t15 := quernv05
 					t25 := quernv14
-					/*line operator.go:145*/ result04 := extremeFloat[T](t15, t25, quernbound0)
+					/*line operator.go:146*/ result04 := extremeFloat[T](t15, t25, quernbound0)
 					result4 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv06 := result4
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv06 := result4
 					quernv07 := v_26
 					quernv15 := v_36
-					/*line operator.go:145*/ t16 := quernv07
+					/*line operator.go:146*/ t16 := quernv07
 					t26 := quernv15
-					/*line operator.go:145*/ result05 := extremeFloat[T](t16, t26, quernbound0)
+					/*line operator.go:146*/ result05 := extremeFloat[T](t16, t26, quernbound0)
 					result5 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv16 := result5
-					/*line operator.go:145*/ t17 := quernv06
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv16 := result5
+					/*line operator.go:146*/ t17 := quernv06
 					t27 := quernv16
-					/*line operator.go:145*/ result06 := extremeFloat[T](t17, t27, quernbound0)
+					/*line operator.go:146*/ result06 := extremeFloat[T](t17, t27, quernbound0)
 					result6 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv17 := result6
-					/*line operator.go:145*/ t18 := quernv04
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv17 := result6
+					/*line operator.go:146*/ t18 := quernv04
 					t28 := quernv17
-					/*line operator.go:145*/ result07 := extremeFloat[T](t18, t28, quernbound0)
+					/*line operator.go:146*/ result07 := extremeFloat[T](t18, t28, quernbound0)
 					result7 := result07
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ sum = result7
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ sum = result7
 				}
 			}
 		} else if lane < count {
-			/*line :113:10000*/ at2 := row*n + first3
+			at2 := row*n + first3
 			sum = in[at2+lane]
-			/*line :115:10000*/ for j2 := lane + width; j2 < count; j2 += width {
-				/*line :116:10000*/ if r.Halted() {
-					/*line :115:10000*/ r.Halt()
+			for j2 := lane + width; j2 < count; j2 += width {
+				if r.Halted() {
+					/*line :155:10000*/ r.Halt()
 				}
-				/*line :116:10000*/ quernv08 := sum
-				/*line :116:10000*/ quernv18 := in[at2+j2]
-				/*line operator.go:145*/ t19 := quernv08
+				/*line :156:10000*/ quernv08 := sum
+				/*line :156:10000*/ quernv18 := in[at2+j2]
+				/*line operator.go:146*/ t19 := quernv08
 				t29 := quernv18
-				/*line operator.go:145*/ result08 := extremeFloat[T](t19, t29, quernbound0)
+				/*line operator.go:146*/ result08 := extremeFloat[T](t19, t29, quernbound0)
 				result8 := result08
-				/*line quern.dev/algo/internal/template/reduce.go:116*/ sum = result8
+				/*line quern.dev/algo/internal/template/reduce.go:156*/ sum = result8
 			}
 		}
 		count2 := active
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:9216:1*/
+	} /*line quern_gen.go:7813:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9223:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7820:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9230:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7827:1*/
 }
 
 //go:noinline
@@ -9241,24 +7838,24 @@ func quernRow5ExtremeFloatReduceRows[T float32 | float64](r *host.Run, counts []
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < width && lane2+d < count2 && lane2&start == 0 {
 			quernv09 := v
-			/*line operator.go:145*/ t110 := quernv09
+			/*line operator.go:146*/ t110 := quernv09
 			t211 := other
-			/*line operator.go:145*/ result09 := extremeFloat[T](t110, t211, quernbound0)
+			/*line operator.go:146*/ result09 := extremeFloat[T](t110, t211, quernbound0)
 			result9 := result09
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result9
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result9
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:9254:1*/
+	} /*line quern_gen.go:7851:1*/
 }
 
 //go:noinline
 func quernRow6ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9261:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7858:1*/
 }
 
 //go:noinline
@@ -9270,11 +7867,11 @@ func quernRow7ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		to := toRow[threadX]
 		result10 := resultRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:119*/ sum2 := result10
-		/*line :120:10000*/ if to < len(out) && lane == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:159*/ sum2 := result10
+		if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:9277:1*/
+	} /*line quern_gen.go:7874:1*/
 }
 
 func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
@@ -9312,32 +7909,32 @@ func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, base i
 		t1 := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:134*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
 				break
 			}
-			/*line :139:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :140:10000*/ if r.Halted() {
-					/*line :139:10000*/ r.Halt()
+			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :180:10000*/ if r.Halted() {
+					/*line :179:10000*/ r.Halt()
 				}
-				/*line :140:10000*/ t2 := (z*n+first)*width + t1
-				/*line :140:10000*/ column := in[t2:]
+				/*line :180:10000*/ t2 := (z*n+first)*width + t1
+				/*line :180:10000*/ column := in[t2:]
 				sum := column[0]
-				/*line :143:10000*/ for y := 1; y < last-first; y++ {
-					/*line :144:10000*/ if r.Halted() {
-						/*line :143:10000*/ r.Halt()
+				/*line :183:10000*/ for y := 1; y < last-first; y++ {
+					/*line :184:10000*/ if r.Halted() {
+						/*line :183:10000*/ r.Halt()
 					}
-					/*line :144:10000*/ quernv0 := sum
-					/*line :144:10000*/ quernv1 := column[y*width]
-					/*line operator.go:145*/ t12 := quernv0
+					/*line :184:10000*/ quernv0 := sum
+					/*line :184:10000*/ quernv1 := column[y*width]
+					/*line operator.go:146*/ t12 := quernv0
 					t22 := quernv1
-					/*line operator.go:145*/ result0 := extremeFloat[T](t12, t22, quernbound0)
+					/*line operator.go:146*/ result0 := extremeFloat[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/reduce.go:144*/ sum = result
+					/*line quern.dev/algo/internal/template/reduce.go:184*/ sum = result
 				}
 				out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:9340:1*/
+	} /*line quern_gen.go:7937:1*/
 }
 
 func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
@@ -9369,7 +7966,7 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -9378,43 +7975,43 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t23 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t23 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3ExtremeFloatReduceSegments[T](r, vs, first4, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4ExtremeFloatReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start, quernbound0)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5ExtremeFloatReduceSegments[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6ExtremeFloatReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:9417:1*/
+	} /*line quern_gen.go:8014:1*/
 }
 
 //go:noinline
@@ -9427,54 +8024,54 @@ func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:157*/ segment := host.Div(base+threadX, group)
-		/*line :159:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
+		/*line :199:10000*/ first2 := 0
 		last := 0
-		/*line :160:10000*/ if segment < len(out) {
+		/*line :200:10000*/ if segment < len(out) {
 			t1 := int(ends[segment])
-			/*line :161:10000*/ t2 := int(ends[segment+1])
+			/*line :201:10000*/ t2 := int(ends[segment+1])
 			first2 = t1
 			last = t2
 		}
-//line :163:10000
+//line :203:10000
 		var sum T
-		/*line :164:10000*/ if first2+lane < last {
+		/*line :204:10000*/ if first2+lane < last {
 			sum = in[first2+lane]
-			/*line :166:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :167:10000*/ if r.Halted() {
-					/*line :166:10000*/ r.Halt()
+			/*line :206:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :207:10000*/ if r.Halted() {
+					/*line :206:10000*/ r.Halt()
 				}
-				/*line :167:10000*/ quernv0 := sum
-				/*line :167:10000*/ quernv1 := in[j]
-				/*line operator.go:145*/ t12 := quernv0
+				/*line :207:10000*/ quernv0 := sum
+				/*line :207:10000*/ quernv1 := in[j]
+				/*line operator.go:146*/ t12 := quernv0
 				t22 := quernv1
-				/*line operator.go:145*/ result0 := extremeFloat[T](t12, t22, quernbound0)
+				/*line operator.go:146*/ result0 := extremeFloat[T](t12, t22, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:167*/ sum = result
+				/*line quern.dev/algo/internal/template/reduce.go:207*/ sum = result
 			}
 		}
-		/*line :170:10000*/ count := min(last-first2, group)
+		count := min(last-first2, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first2
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:9463:1*/
+	} /*line quern_gen.go:8060:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9470:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8067:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9477:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8074:1*/
 }
 
 //go:noinline
@@ -9488,24 +8085,24 @@ func quernRow4ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, count
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
 			quernv02 := v
-			/*line operator.go:145*/ t13 := quernv02
+			/*line operator.go:146*/ t13 := quernv02
 			t24 := other
-			/*line operator.go:145*/ result02 := extremeFloat[T](t13, t24, quernbound0)
+			/*line operator.go:146*/ result02 := extremeFloat[T](t13, t24, quernbound0)
 			result2 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result2
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result2
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:9501:1*/
+	} /*line quern_gen.go:8098:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9508:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8105:1*/
 }
 
 //go:noinline
@@ -9521,14 +8118,14 @@ func quernRow6ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 		last := lastRow[threadX]
 		result3 := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:170*/ sum2 := result3
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result3
 		if segment < len(out) && lane == 0 {
 			if first2 >= last {
 				sum2 = empty
 			}
-			/*line :175:10000*/ out[segment] = sum2
+			out[segment] = sum2
 		}
-	} /*line quern_gen.go:9531:1*/
+	} /*line quern_gen.go:8128:1*/
 }
 
 func quernHostExtremeFloatRunScanParts[T float32 | float64](r *host.Run) {
@@ -9587,102 +8184,102 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:80000*/ _ = counts[t2]
+						/*line :377:90000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:80000*/ _ = sums[t4]
+						/*line :377:90000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:80000*/ counts[t2] = t5
-						/*line :377:80000*/ sums[t4] = t6
+						/*line :377:90000*/ counts[t2] = t5
+						/*line :377:90000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:80000*/ if b.N == 0 {
+						/*line :295:90000*/ if b.N == 0 {
 							quernv0 := a.V
 							quernv1 := b.V
-							/*line operator.go:145*/ t1 := quernv0
+							/*line operator.go:146*/ t1 := quernv0
 							t22 := quernv1
-							/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
+							/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
 							result := result0
 							/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 						}
 						b.N += a.N
 						result2 := b
-						/*line :378:80000*/ all = result2
+						/*line :378:90000*/ all = result2
 					}
-					/*line :380:80000*/ break
+					/*line :380:90000*/ break
 				}
-				/*line :382:80000*/ at := p * part
-				/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:90000*/ at := p * part
+				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:80000
+//line :386:90000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:80000*/ if launch == 2 {
-					/*line :391:80000*/ so = struct {
+				/*line :390:90000*/ if launch == 2 {
+					/*line :391:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:80000
+//line :395:90000
 				} else {
-					/*line :396:80000*/ so = struct {
+					/*line :396:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:80000*/ at++
+					/*line :400:90000*/ at++
 				}
-				/*line :394:80000*/ for ; at < last; at += 4096 {
-					/*line :395:80000*/ if r.Halted() {
-						/*line :394:80000*/ r.Halt()
+				/*line :394:90000*/ for ; at < last; at += 4096 {
+					/*line :395:90000*/ if r.Halted() {
+						/*line :394:90000*/ r.Halt()
 					}
-					/*line :395:80000*/ t7 := min(last-at, 4096)
-					/*line :396:80000*/ for k := 0; k < t7; k++ {
-						/*line :396:80000*/ i2 := at + k
+					/*line :395:90000*/ t7 := min(last-at, 4096)
+					/*line :396:90000*/ for k := 0; k < t7; k++ {
+						/*line :396:90000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:80000*/ b2 := struct {
+						/*line :399:90000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:80000*/ if b2.N == 0 {
+						/*line :295:90000*/ if b2.N == 0 {
 							quernv02 := a2.V
 							quernv12 := b2.V
-							/*line operator.go:145*/ t12 := quernv02
+							/*line operator.go:146*/ t12 := quernv02
 							t23 := quernv12
-							/*line operator.go:145*/ result02 := extremeFloat[T](t12, t23, quernbound0)
+							/*line operator.go:146*/ result02 := extremeFloat[T](t12, t23, quernbound0)
 							result3 := result02
 							/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
 						}
 						b2.N += a2.N
 						result4 := b2
-						/*line :399:80000*/ so = result4
-						/*line :401:80000*/ if value {
-							/*line :402:80000*/ if reduce {
-								/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:90000*/ so = result4
+						/*line :401:90000*/ if value {
+							/*line :402:90000*/ if reduce {
+								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:80000
+//line :406:90000
 							} else if !exclusive {
-								/*line :407:80000*/ out[i2] = so.V
-//line :408:80000
+								/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 							} else if h != 0 {
-								/*line :409:80000*/ out[i2] = first
-//line :410:80000
+								/*line :409:90000*/ out[i2] = first
+//line :410:90000
 							} else {
-								/*line operator.go:145*/ t24 := prior
-								/*line operator.go:145*/ result03 := extremeFloat[T](first, t24, quernbound0)
+								/*line operator.go:146*/ t24 := prior
+								/*line operator.go:146*/ result03 := extremeFloat[T](first, t24, quernbound0)
 								result5 := result03
 								/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
 							}
 						}
 					}
 				}
-				/*line :415:80000*/ if launch == 0 {
+				/*line :415:90000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:80000*/ _ = row2[threadX]
+					/*line :416:90000*/ _ = row2[threadX]
 					t122 := so.N
 					t13 := so.V
 					row[threadX] = t122
@@ -9690,133 +8287,133 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 				}
 			}
 		}
-		/*line :424:80000*/ return
+		/*line :424:90000*/ return
 	}
-	/*line :426:80000*/ for threadX := range width {
+	/*line :426:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:80000*/ switch {
-//line :431:80000
+		/*line :430:90000*/ switch {
+//line :431:90000
 		default:
-			/*line :369:80000*/ if launch == 1 {
-				/*line :370:80000*/ if same || p > 0 {
+			/*line :369:90000*/ if launch == 1 {
+				/*line :370:90000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:80000*/ all := struct {
+				/*line :373:90000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:80000*/ counts[0] = 0
-				/*line :378:80000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:80000*/ own := struct {
+				/*line :377:90000*/ counts[0] = 0
+				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:90000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:80000*/ t2 := i
-					/*line :377:80000*/ _ = counts[t2]
+					/*line :383:90000*/ t2 := i
+					/*line :377:90000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:80000*/ _ = sums[t4]
+					/*line :377:90000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:80000*/ counts[t2] = t5
-					/*line :377:80000*/ sums[t4] = t6
+					/*line :377:90000*/ counts[t2] = t5
+					/*line :377:90000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:80000*/ if b.N == 0 {
+					/*line :295:90000*/ if b.N == 0 {
 						quernv0 := a.V
 						quernv1 := b.V
-						/*line operator.go:145*/ t1 := quernv0
+						/*line operator.go:146*/ t1 := quernv0
 						t22 := quernv1
-						/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
+						/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
 						result := result0
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 					}
 					b.N += a.N
 					result2 := b
-					/*line :378:80000*/ all = result2
+					/*line :378:90000*/ all = result2
 				}
-				/*line :380:80000*/ break
+				/*line :380:90000*/ break
 			}
-			/*line :382:80000*/ at := p * part
-			/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:90000*/ at := p * part
+			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:80000
+//line :386:90000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:80000*/ if launch == 2 {
-				/*line :391:80000*/ so = struct {
+			/*line :390:90000*/ if launch == 2 {
+				/*line :391:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:80000
+//line :395:90000
 			} else {
-				/*line :396:80000*/ so = struct {
+				/*line :396:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:80000*/ at++
+				/*line :400:90000*/ at++
 			}
-			/*line :394:80000*/ for ; at < last; at += 4096 {
-				/*line :395:80000*/ if r.Halted() {
-					/*line :394:80000*/ r.Halt()
+			/*line :394:90000*/ for ; at < last; at += 4096 {
+				/*line :395:90000*/ if r.Halted() {
+					/*line :394:90000*/ r.Halt()
 				}
-				/*line :395:80000*/ t7 := min(last-at, 4096)
-				/*line :396:80000*/ for k := 0; k < t7; k++ {
-					/*line :396:80000*/ i2 := at + k
+				/*line :395:90000*/ t7 := min(last-at, 4096)
+				/*line :396:90000*/ for k := 0; k < t7; k++ {
+					/*line :396:90000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:80000*/ b2 := struct {
+					/*line :399:90000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:80000*/ if b2.N == 0 {
+					/*line :295:90000*/ if b2.N == 0 {
 						quernv02 := a2.V
 						quernv12 := b2.V
-						/*line operator.go:145*/ t12 := quernv02
+						/*line operator.go:146*/ t12 := quernv02
 						t23 := quernv12
-						/*line operator.go:145*/ result02 := extremeFloat[T](t12, t23, quernbound0)
+						/*line operator.go:146*/ result02 := extremeFloat[T](t12, t23, quernbound0)
 						result3 := result02
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
 					}
 					b2.N += a2.N
 					result4 := b2
-					/*line :399:80000*/ so = result4
-					/*line :401:80000*/ if value {
-						/*line :402:80000*/ if reduce {
-							/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:90000*/ so = result4
+					/*line :401:90000*/ if value {
+						/*line :402:90000*/ if reduce {
+							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:80000
+//line :406:90000
 						} else if !exclusive {
-							/*line :407:80000*/ out[i2] = so.V
-//line :408:80000
+							/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 						} else if h != 0 {
-							/*line :409:80000*/ out[i2] = first
-//line :410:80000
+							/*line :409:90000*/ out[i2] = first
+//line :410:90000
 						} else {
-							/*line operator.go:145*/ t24 := prior
-							/*line operator.go:145*/ result03 := extremeFloat[T](first, t24, quernbound0)
+							/*line operator.go:146*/ t24 := prior
+							/*line operator.go:146*/ result03 := extremeFloat[T](first, t24, quernbound0)
 							result5 := result03
 							/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
 						}
 					}
 				}
 			}
-			/*line :415:80000*/ if launch == 0 {
+			/*line :415:90000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:80000*/ _ = sums[p]
+				/*line :416:90000*/ _ = sums[p]
 				t122 := so.N
 				t13 := so.V
-				/*line :416:80000*/ counts[p] = t122
-				/*line :416:80000*/ sums[p] = t13
+				/*line :416:90000*/ counts[p] = t122
+				/*line :416:90000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:9819:1*/
+	} /*line quern_gen.go:8416:1*/
 }
 
 func quernHostExtremeFloatTotalParts[T float32 | float64](r *host.Run) {
@@ -9857,7 +8454,7 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
 				/*line :270:100000*/ t6 := in[t4:t5]
@@ -9882,30 +8479,30 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 				/*line :272:100000*/ for i := 1; i < part; i++ {
 					quernv0 := sa
 					/*line :273:100000*/ quernv1 := a[i]
-					/*line operator.go:145*/ t1 := quernv0
+					/*line operator.go:146*/ t1 := quernv0
 					t22 := quernv1
-					/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
+					/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
 					result := result0
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t17 := result
 					quernv02 := sb
 					/*line :273:100000*/ quernv12 := b[i]
-					/*line operator.go:145*/ t18 := quernv02
+					/*line operator.go:146*/ t18 := quernv02
 					t23 := quernv12
-					/*line operator.go:145*/ result02 := extremeFloat[T](t18, t23, quernbound0)
+					/*line operator.go:146*/ result02 := extremeFloat[T](t18, t23, quernbound0)
 					result2 := result02
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t182 := result2
 					quernv03 := sc
 					/*line :273:100000*/ quernv13 := c[i]
-					/*line operator.go:145*/ t19 := quernv03
+					/*line operator.go:146*/ t19 := quernv03
 					t24 := quernv13
-					/*line operator.go:145*/ result03 := extremeFloat[T](t19, t24, quernbound0)
+					/*line operator.go:146*/ result03 := extremeFloat[T](t19, t24, quernbound0)
 					result3 := result03
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t192 := result3
 					quernv04 := sd
 					/*line :273:100000*/ quernv14 := d[i]
-					/*line operator.go:145*/ t110 := quernv04
+					/*line operator.go:146*/ t110 := quernv04
 					t25 := quernv14
-					/*line operator.go:145*/ result04 := extremeFloat[T](t110, t25, quernbound0)
+					/*line operator.go:146*/ result04 := extremeFloat[T](t110, t25, quernbound0)
 					result4 := result04
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t20 := result4
 					sa = t17
@@ -9940,16 +8537,16 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv05 := sum
 					/*line :286:100000*/ quernv15 := in[i2]
-					/*line operator.go:145*/ t111 := quernv05
+					/*line operator.go:146*/ t111 := quernv05
 					t27 := quernv15
-					/*line operator.go:145*/ result05 := extremeFloat[T](t111, t27, quernbound0)
+					/*line operator.go:146*/ result05 := extremeFloat[T](t111, t27, quernbound0)
 					result5 := result05
 					/*line quern.dev/algo/internal/template/scan.go:286*/ sum = result5
 				}
 				before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:9952:1*/
+	} /*line quern_gen.go:8549:1*/
 }
 
 func quernHostExtremeFloatPrefixParts[T float32 | float64](r *host.Run) {
@@ -9985,8 +8582,8 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 			if start {
 				before[0] = first
 				quernv1 := sum
-				/*line operator.go:145*/ t2 := quernv1
-				/*line operator.go:145*/ result0 := extremeFloat[T](first, t2, quernbound0)
+				/*line operator.go:146*/ t2 := quernv1
+				/*line operator.go:146*/ result0 := extremeFloat[T](first, t2, quernbound0)
 				result := result0
 				/*line quern.dev/algo/internal/template/scan.go:303*/ sum = result
 				before[1] = sum
@@ -9994,15 +8591,15 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 			for i := 2; i < len(before); i++ {
 				quernv0 := sum
 				/*line :307:100000*/ quernv12 := before[i]
-				/*line operator.go:145*/ t1 := quernv0
+				/*line operator.go:146*/ t1 := quernv0
 				t22 := quernv12
-				/*line operator.go:145*/ result02 := extremeFloat[T](t1, t22, quernbound0)
+				/*line operator.go:146*/ result02 := extremeFloat[T](t1, t22, quernbound0)
 				result2 := result02
 				/*line quern.dev/algo/internal/template/scan.go:307*/ sum = result2
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:10005:1*/
+	} /*line quern_gen.go:8602:1*/
 }
 
 func quernHostExtremeFloatScanParts[T float32 | float64](r *host.Run) {
@@ -10110,27 +8707,27 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 						/*line :324:100000*/ t38[t39] = t44
 						/*line :324:100000*/ t40[t41] = t45
 						quernv0 := sa
-						/*line operator.go:145*/ t1 := quernv0
+						/*line operator.go:146*/ t1 := quernv0
 						t29 := ea
-						/*line operator.go:145*/ result0 := extremeFloat[T](t1, t29, quernbound0)
+						/*line operator.go:146*/ result0 := extremeFloat[T](t1, t29, quernbound0)
 						result := result0
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t46 := result
 						quernv02 := sb
-						/*line operator.go:145*/ t13 := quernv02
+						/*line operator.go:146*/ t13 := quernv02
 						t210 := eb
-						/*line operator.go:145*/ result02 := extremeFloat[T](t13, t210, quernbound0)
+						/*line operator.go:146*/ result02 := extremeFloat[T](t13, t210, quernbound0)
 						result2 := result02
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t47 := result2
 						quernv03 := sc
-						/*line operator.go:145*/ t110 := quernv03
+						/*line operator.go:146*/ t110 := quernv03
 						t211 := ec
-						/*line operator.go:145*/ result03 := extremeFloat[T](t110, t211, quernbound0)
+						/*line operator.go:146*/ result03 := extremeFloat[T](t110, t211, quernbound0)
 						result3 := result03
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t48 := result3
 						quernv04 := sd
-						/*line operator.go:145*/ t111 := quernv04
+						/*line operator.go:146*/ t111 := quernv04
 						t212 := ed
-						/*line operator.go:145*/ result04 := extremeFloat[T](t111, t212, quernbound0)
+						/*line operator.go:146*/ result04 := extremeFloat[T](t111, t212, quernbound0)
 						result4 := result04
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t49 := result4
 						sa = t46
@@ -10143,30 +8740,30 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
 					quernv05 := sa
 					/*line :330:100000*/ quernv1 := a[i2]
-					/*line operator.go:145*/ t112 := quernv05
+					/*line operator.go:146*/ t112 := quernv05
 					t213 := quernv1
-					/*line operator.go:145*/ result05 := extremeFloat[T](t112, t213, quernbound0)
+					/*line operator.go:146*/ result05 := extremeFloat[T](t112, t213, quernbound0)
 					result5 := result05
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t51 := result5
 					quernv06 := sb
 					/*line :330:100000*/ quernv12 := b[i2]
-					/*line operator.go:145*/ t113 := quernv06
+					/*line operator.go:146*/ t113 := quernv06
 					t214 := quernv12
-					/*line operator.go:145*/ result06 := extremeFloat[T](t113, t214, quernbound0)
+					/*line operator.go:146*/ result06 := extremeFloat[T](t113, t214, quernbound0)
 					result6 := result06
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t52 := result6
 					quernv07 := sc
 					/*line :330:100000*/ quernv13 := c[i2]
-					/*line operator.go:145*/ t114 := quernv07
+					/*line operator.go:146*/ t114 := quernv07
 					t215 := quernv13
-					/*line operator.go:145*/ result07 := extremeFloat[T](t114, t215, quernbound0)
+					/*line operator.go:146*/ result07 := extremeFloat[T](t114, t215, quernbound0)
 					result7 := result07
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t53 := result7
 					quernv08 := sd
 					/*line :330:100000*/ quernv14 := d[i2]
-					/*line operator.go:145*/ t115 := quernv08
+					/*line operator.go:146*/ t115 := quernv08
 					t216 := quernv14
-					/*line operator.go:145*/ result08 := extremeFloat[T](t115, t216, quernbound0)
+					/*line operator.go:146*/ result08 := extremeFloat[T](t115, t216, quernbound0)
 					result8 := result08
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t54 := result8
 					sa = t51
@@ -10217,9 +8814,9 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 						out[i3] = sum
 					}
 					/*line :352:100000*/ quernv09 := sum
-					/*line operator.go:145*/ t116 := quernv09
+					/*line operator.go:146*/ t116 := quernv09
 					t217 := v2
-					/*line operator.go:145*/ result09 := extremeFloat[T](t116, t217, quernbound0)
+					/*line operator.go:146*/ result09 := extremeFloat[T](t116, t217, quernbound0)
 					result9 := result09
 					/*line quern.dev/algo/internal/template/scan.go:352*/ sum = result9
 					if !exclusive {
@@ -10228,7 +8825,7 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 				}
 			}
 		}
-	} /*line quern_gen.go:10231:1*/
+	} /*line quern_gen.go:8828:1*/
 }
 
 func quernHostExtremeFloatScanLines[T float32 | float64](r *host.Run) {
@@ -10284,9 +8881,9 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 					out[at] = sum
 				}
 				/*line :415:100000*/ quernv0 := sum
-				/*line operator.go:145*/ t1 := quernv0
+				/*line operator.go:146*/ t1 := quernv0
 				t2 := v
-				/*line operator.go:145*/ result0 := extremeFloat[T](t1, t2, quernbound0)
+				/*line operator.go:146*/ result0 := extremeFloat[T](t1, t2, quernbound0)
 				result := result0
 				/*line quern.dev/algo/internal/template/scan.go:415*/ sum = result
 				if !exclusive {
@@ -10295,515 +8892,213 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:10298:1*/
+	} /*line quern_gen.go:8895:1*/
 }
 
-func quernHostAddReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
+func quernHostAddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[T](r, 1)
 	out := host.Slice[T](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	size := 4 * part
-	counts := host.Scratch[int](r, 0, r.BlockDim.Count())
-	counts2 := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
-	group := 32
-	results := host.Scratch[T](r, 3, r.BlockDim.Count())
-	var d int
-	var t23 int
-	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
-	vs2 := host.Scratch[T](r, 11, r.BlockDim.Count())
-	partial := host.Shared[[8]T](r, 0)
-	counts3 := host.Scratch[int](r, 6, r.BlockDim.Count())
-	vs3 := host.Scratch[T](r, 7, r.BlockDim.Count())
-	group2 := 8
-	results2 := host.Scratch[T](r, 8, r.BlockDim.Count())
-	var d2 int
-	var t25 int
-	t1s2 := host.Scratch[T](r, 9, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 10, r.BlockDim.Count())
-	threads12 := r.BlockDim.Count()
-	for r.Next() {
+	c := int(4)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
-		first := blockX * part
-		count := min(size, len(in)-4*first)
-		vectors := count / 4
-		base := 4 * vectors
-		base2 := 4 * first
-		base3 := min(vectors, 256)
-		left := count - 4*vectors
-		base4 := 4*first + 4*vectors
-		switch {
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1AddReducePartsInTurn[T](r, in, base, out, part, size, c, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run, in []T, base int, out []T, part int, size int, c int, width int) {
+	count := width
+	if base >= 0 && count <= len(out)-base {
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			first := (base + threadX) * 4 * part
+			/*line operator.go:151*/ in2 := in
+			/*line operator.go:152:110000*/ switch {
+//line operator.go:153:110000
+			default:
+				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+					break
+				}
+				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				/*line :88:10000*/ in2 = in2[first:t2]
+				vectors := len(in2) / 4
+				active := min(vectors, 256)
+				sums := [256]T{}
+				t3 := active
+				/*line :93:10000*/ for i := 0; i < t3; i++ {
+					/*line :93:10000*/ t4 := 4 * i
+					/*line :93:10000*/ v := in2[t4:][:c]
+					t5 := v[0]
+					/*line :94:10000*/ t6 := v[1]
+					/*line :94:10000*/ result0 := add[T](t5, t6)
+					t8 := result0
+					/*line :94:10000*/ t9 := v[2]
+					/*line :94:10000*/ t10 := v[3]
+					/*line :94:10000*/ result02 := add[T](t9, t10)
+					t12 := result02
+					/*line :94:10000*/ result03 := add[T](t8, t12)
+					/*line :94:10000*/ sums[i] = result03
+				}
+				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+					/*line :97:10000*/ if r.Halted() {
+						/*line :96:10000*/ r.Halt()
+					}
+					/*line :97:10000*/ t14 := 4 * j
+					t15 := 4 * min(j+256, vectors)
+					/*line :97:10000*/ row := in2[t14:t15]
+					t16 := len(row) / 4
+					/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+						/*line :99:10000*/ t17 := 4 * i2
+						/*line :99:10000*/ v2 := row[t17:][:c]
+						t18 := sums[i2]
+						/*line :100:10000*/ t19 := v2[0]
+						/*line :100:10000*/ t20 := v2[1]
+						/*line :100:10000*/ result04 := add[T](t19, t20)
+						t22 := result04
+						/*line :100:10000*/ t23 := v2[2]
+						/*line :100:10000*/ t24 := v2[3]
+						/*line :100:10000*/ result05 := add[T](t23, t24)
+						t26 := result05
+						/*line :100:10000*/ result06 := add[T](t22, t26)
+						t28 := result06
+						/*line :100:10000*/ result07 := add[T](t18, t28)
+						/*line :100:10000*/ sums[i2] = result07
+					}
+				}
+				/*line :103:10000*/ t30 := 4 * vectors
+				/*line :103:10000*/ t31 := in2[t30:]
+				/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+					/*line :103:10000*/ v3 := t31[i3]
+					/*line :104:10000*/ if i3 < active {
+						t32 := sums[i3]
+						t33 := v3
+						/*line :105:10000*/ result08 := add[T](t32, t33)
+						/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
+					} else {
+						/*line :107:10000*/ sums[i3] = v3
+					}
+				}
+				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+					/*line :112:10000*/ if r.Halted() {
+						/*line :111:10000*/ r.Halt()
+					}
+					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+						/*line :113:10000*/ if r.Halted() {
+							/*line :112:10000*/ r.Halt()
+						}
+						/*line :113:10000*/ t35 := sums[i4]
+						/*line :113:10000*/ t36 := sums[i4+d]
+						/*line :113:10000*/ result09 := add[T](t35, t36)
+						/*line :113:10000*/ sums[i4] = result09
+					}
+				}
+				/*line :116:10000*/ row2[threadX] = sums[0]
+			}
+		}
+		/*line :119:10000*/ return
+	}
+	/*line :121:10000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		first := (base + threadX) * 4 * part
+		/*line operator.go:151*/ in2 := in
+		/*line operator.go:152:110000*/ switch {
+//line operator.go:153:110000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :48:10000*/ for threadZ := range 1 {
-				/*line :49:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow1AddReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
+			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			/*line :88:10000*/ in2 = in2[first:t2]
+			vectors := len(in2) / 4
+			active := min(vectors, 256)
+			sums := [256]T{}
+			t3 := active
+			/*line :93:10000*/ for i := 0; i < t3; i++ {
+				/*line :93:10000*/ t4 := 4 * i
+				/*line :93:10000*/ v := in2[t4:][:c]
+				t5 := v[0]
+				/*line :94:10000*/ t6 := v[1]
+				/*line :94:10000*/ result0 := add[T](t5, t6)
+				t8 := result0
+				/*line :94:10000*/ t9 := v[2]
+				/*line :94:10000*/ t10 := v[3]
+				/*line :94:10000*/ result02 := add[T](t9, t10)
+				t12 := result02
+				/*line :94:10000*/ result03 := add[T](t8, t12)
+				/*line :94:10000*/ sums[i] = result03
+			}
+			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+				/*line :97:10000*/ if r.Halted() {
+					/*line :96:10000*/ r.Halt()
+				}
+				/*line :97:10000*/ t14 := 4 * j
+				t15 := 4 * min(j+256, vectors)
+				/*line :97:10000*/ row := in2[t14:t15]
+				t16 := len(row) / 4
+				/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+					/*line :99:10000*/ t17 := 4 * i2
+					/*line :99:10000*/ v2 := row[t17:][:c]
+					t18 := sums[i2]
+					/*line :100:10000*/ t19 := v2[0]
+					/*line :100:10000*/ t20 := v2[1]
+					/*line :100:10000*/ result04 := add[T](t19, t20)
+					t22 := result04
+					/*line :100:10000*/ t23 := v2[2]
+					/*line :100:10000*/ t24 := v2[3]
+					/*line :100:10000*/ result05 := add[T](t23, t24)
+					t26 := result05
+					/*line :100:10000*/ result06 := add[T](t22, t26)
+					t28 := result06
+					/*line :100:10000*/ result07 := add[T](t18, t28)
+					/*line :100:10000*/ sums[i2] = result07
 				}
 			}
-			/*line :55:10000*/ switch {
-//line :56:10000
-			default:
-				/*line :200:10000*/ if group == 1 {
-					/*line :201:10000*/ for threadZ := range 1 {
-						/*line :202:10000*/ for threadY := range 1 {
-							first3 := (threadZ*1 + threadY) * 256
-							quernRow2AddReduceParts[T](r, vs, first3, results)
-						}
-					}
-					/*line :207:10000*/ break
-				}
-				/*line :203:10000*/ d = 1
-				/*line :204:10000*/ for ; d < 32; d *= 2 {
-					/*line :205:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ t23 = d
-					/*line :205:10000*/ for threadZ := range 1 {
-						/*line :206:10000*/ for threadY := range 1 {
-							first4 := (threadZ*1 + threadY) * 256
-							quernRow3AddReduceParts[T](r, vs, first4, t1s)
-						}
-					}
-					/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
-					start := 2*d - 1
-					/*line :213:10000*/ for threadZ := range 1 {
-						/*line :214:10000*/ for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first5 := (threadZ*1 + threadY) * 256
-							quernRow4AddReduceParts[T](r, counts2, first5, vs, shuffleDowns, d, group, start)
-						}
-					}
-				}
-				/*line :221:10000*/ for threadZ := range 1 {
-					/*line :222:10000*/ for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5AddReduceParts[T](r, vs, first6, results)
-					}
-				}
-			}
-			/*line :228:10000*/ for threadZ := range 1 {
-				/*line :229:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow6AddReduceParts[T](r, results, first7, vs2, partial)
-				}
-			}
-			/*line :235:10000*/ for first8 := 0; first8 < threads12; first8 += 32 {
-				lanes := min(32, threads12-first8)
-				/*line :190:10000*/ if first8>>5 == 0 {
-//line :191:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						threadY := 0 // no constant, by which Go would not divide
-						_ = threadY
-						threadZ := 0 // no constant, by which Go would not divide
-						_ = threadZ
-						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow7AddReduceParts[T](r, counts, at, n, counts3, vs3, partial, startX)
-					}
-					/*line :201:10000*/ switch {
-//line :202:10000
-					default:
-						/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow8AddReduceParts[T](r, vs3, at, n, results2)
-							}
-							/*line :206:10000*/ break
-						}
-						/*line :203:10000*/ d2 = 1
-						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-							/*line :205:10000*/ if r.Halted() {
-								/*line :203:10000*/ r.Halt()
-							}
-							/*line :204:10000*/ t25 = d2
-//line :205:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow9AddReduceParts[T](r, vs3, at, n, t1s2)
-							}
-							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t25)
-							start2 := 2*d2 - 1
-//line :212:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								threadY := 0 // no constant, by which Go would not divide
-								_ = threadY
-								threadZ := 0 // no constant, by which Go would not divide
-								_ = threadZ
-								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow10AddReduceParts[T](r, counts3, at, n, vs3, shuffleDowns2, d2, group2, start2, startX)
-							}
-						}
-//line :223:10000
-						{
-							at, n, startX := first8, lanes, first8
-							_, _, _ = at, n, startX
-							quernRow11AddReduceParts[T](r, vs3, at, n, results2)
-						}
-					}
-//line :229:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						quernRow12AddReduceParts[T](r, results2, at, n, vs2)
-					}
-				}
-//line :235:10000
-				{
-					at, n, startX := first8, lanes, first8
-					_, _, _ = at, n, startX
-					threadY := 0 // no constant, by which Go would not divide
-					_ = threadY
-					threadZ := 0 // no constant, by which Go would not divide
-					_ = threadZ
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow13AddReduceParts[T](r, vs2, at, n, out, blockX, startX)
-				}
-			}
-		}
-	} /*line quern_gen.go:10475:1*/
-}
-
-//go:noinline
-func quernRow1AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first2 int, counts2 []int, vs []T, vectors int, in []T, first int, base int, count int, base2 int, base3 int, left int, base4 int) {
-	countRow := (*[256]int)(counts[first2:])
-	countRow2 := (*[256]int)(counts2[first2:])
-	vRow := (*[256]T)(vs[first2:])
-	if base4 >= 0 && 256 <= len(in)-base4 {
-		row := (*[256]T)(in[base4:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			t2 := first + threadX
-			j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50
-			var sum T
-			/*line :51:10000*/ if threadX < vectors {
-				/*line :22:10000*/ v_0 := in[t2*4]
-				/*line :22:10000*/ v_1 := in[t2*4+1]
-				/*line :22:10000*/ v_2 := in[t2*4+2]
-				/*line :22:10000*/ v_3 := in[t2*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :52:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :53:10000*/ t4 := v_03
-				t5 := v_13
-				/*line :53:10000*/ result0 := add[T](t4, t5)
-				t7 := result0
-				t8 := v_23
-				t9 := v_33
-				/*line :53:10000*/ result02 := add[T](t8, t9)
-				t11 := result02
-				/*line :53:10000*/ result03 := add[T](t7, t11)
-				sum = result03
-				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line :55:10000*/ if r.Halted() {
-						/*line :54:10000*/ r.Halt()
-					}
-					/*line :55:10000*/ t14 := first + j
-					/*line :22:10000*/ v_04 := in[t14*4]
-					/*line :22:10000*/ v_14 := in[t14*4+1]
-					/*line :22:10000*/ v_24 := in[t14*4+2]
-					/*line :22:10000*/ v_34 := in[t14*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :55:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :56:10000*/ t16 := sum
-					t17 := v_06
-					t18 := v_16
-					/*line :56:10000*/ result04 := add[T](t17, t18)
-					t20 := result04
-					t21 := v_26
-					t22 := v_36
-					/*line :56:10000*/ result05 := add[T](t21, t22)
-					t24 := result05
-					/*line :56:10000*/ result06 := add[T](t20, t24)
-					t26 := result06
-					/*line :56:10000*/ result07 := add[T](t16, t26)
-					sum = result07
-				}
-			}
-			/*line :60:10000*/ if j2 < count {
-				v := row[threadX]
-				/*line :62:10000*/ if threadX < vectors {
-					/*line :62:10000*/ t28 := sum
-					t29 := v
-					/*line :62:10000*/ result08 := add[T](t28, t29)
-					sum = result08
-//line :64:10000
+			/*line :103:10000*/ t30 := 4 * vectors
+			/*line :103:10000*/ t31 := in2[t30:]
+			/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+				/*line :103:10000*/ v3 := t31[i3]
+				/*line :104:10000*/ if i3 < active {
+					t32 := sums[i3]
+					t33 := v3
+					/*line :105:10000*/ result08 := add[T](t32, t33)
+					/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
 				} else {
-					/*line :64:10000*/ sum = v
+					/*line :107:10000*/ sums[i3] = v3
 				}
 			}
-			/*line :67:10000*/ active := base3
-			/*line :68:10000*/ if vectors == 0 {
-				active = count
-//line :70:10000
-			} else {
-				/*line :70:10000*/ if left > active {
-					active = left
+			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				/*line :112:10000*/ if r.Halted() {
+					/*line :111:10000*/ r.Halt()
+				}
+				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :113:10000*/ if r.Halted() {
+						/*line :112:10000*/ r.Halt()
+					}
+					/*line :113:10000*/ t35 := sums[i4]
+					/*line :113:10000*/ t36 := sums[i4+d]
+					/*line :113:10000*/ result09 := add[T](t35, t36)
+					/*line :113:10000*/ sums[i4] = result09
 				}
 			}
-			/*line :73:10000*/ count2 := active
-			v2 := sum
-			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-			v3 := v2
-			countRow[threadX] = count2
-			countRow2[threadX] = count3
-			vRow[threadX] = v3
+			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-		/*line :191:10000*/ return
-	}
-	/*line :193:10000*/ for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		t2 := first + threadX
-		j2 := base + threadX
-//line :50:10000
-		var sum T
-		/*line :51:10000*/ if threadX < vectors {
-			/*line :22:10000*/ v_0 := in[t2*4]
-			/*line :22:10000*/ v_1 := in[t2*4+1]
-			/*line :22:10000*/ v_2 := in[t2*4+2]
-			/*line :22:10000*/ v_3 := in[t2*4+3]
-			/*line :24:10000*/ v_02 := v_0
-			v_12 := v_1
-			v_22 := v_2
-			v_32 := v_3
-			/*line :52:10000*/ v_03 := v_02
-			v_13 := v_12
-			v_23 := v_22
-			v_33 := v_32
-			/*line :53:10000*/ t4 := v_03
-			t5 := v_13
-			/*line :53:10000*/ result0 := add[T](t4, t5)
-			t7 := result0
-			t8 := v_23
-			t9 := v_33
-			/*line :53:10000*/ result02 := add[T](t8, t9)
-			t11 := result02
-			/*line :53:10000*/ result03 := add[T](t7, t11)
-			sum = result03
-			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line :55:10000*/ if r.Halted() {
-					/*line :54:10000*/ r.Halt()
-				}
-				/*line :55:10000*/ t14 := first + j
-				/*line :22:10000*/ v_04 := in[t14*4]
-				/*line :22:10000*/ v_14 := in[t14*4+1]
-				/*line :22:10000*/ v_24 := in[t14*4+2]
-				/*line :22:10000*/ v_34 := in[t14*4+3]
-				/*line :24:10000*/ v_05 := v_04
-				v_15 := v_14
-				v_25 := v_24
-				v_35 := v_34
-				/*line :55:10000*/ v_06 := v_05
-				v_16 := v_15
-				v_26 := v_25
-				v_36 := v_35
-				/*line :56:10000*/ t16 := sum
-				t17 := v_06
-				t18 := v_16
-				/*line :56:10000*/ result04 := add[T](t17, t18)
-				t20 := result04
-				t21 := v_26
-				t22 := v_36
-				/*line :56:10000*/ result05 := add[T](t21, t22)
-				t24 := result05
-				/*line :56:10000*/ result06 := add[T](t20, t24)
-				t26 := result06
-				/*line :56:10000*/ result07 := add[T](t16, t26)
-				sum = result07
-			}
-		}
-		/*line :60:10000*/ if j2 < count {
-			v := in[base2+j2]
-			/*line :62:10000*/ if threadX < vectors {
-				/*line :62:10000*/ t28 := sum
-				t29 := v
-				/*line :62:10000*/ result08 := add[T](t28, t29)
-				sum = result08
-//line :64:10000
-			} else {
-				/*line :64:10000*/ sum = v
-			}
-		}
-		/*line :67:10000*/ active := base3
-		/*line :68:10000*/ if vectors == 0 {
-			active = count
-//line :70:10000
-		} else {
-			/*line :70:10000*/ if left > active {
-				active = left
-			}
-		}
-		/*line :73:10000*/ count2 := active
-		v2 := sum
-		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-		v3 := v2
-		countRow[threadX] = count2
-		countRow2[threadX] = count3
-		vRow[threadX] = v3
-	} /*line quern_gen.go:10666:1*/
-}
-
-//go:noinline
-func quernRow2AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
-	vRow := (*[256]T)(vs[first3:])
-	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10673:1*/
-}
-
-//go:noinline
-func quernRow3AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
-	vRow := (*[256]T)(vs[first4:])
-	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10680:1*/
-}
-
-//go:noinline
-func quernRow4AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts2 []int, first5 int, vs []T, shuffleDowns []T, d int, group int, start int) {
-	countRow2 := (*[256]int)(counts2[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count3 := countRow2[threadX]
-		v3 := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
-		if d < group && lane+d < count3 && lane&start == 0 {
-			t42 := v3
-			t52 := other
-			/*line :206:10000*/ result09 := add[T](t42, t52)
-			v3 = result09
-		}
-		/*line :209:10000*/ vRow[threadX] = v3
-	} /*line quern_gen.go:10702:1*/
-}
-
-//go:noinline
-func quernRow5AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
-	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10709:1*/
-}
-
-//go:noinline
-func quernRow6AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results []T, first7 int, vs2 []T, partial *[8]T) {
-	resultRow := (*[256]T)(results[first7:])
-	vRow2 := (*[256]T)(vs2[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result
-		if threadX&31 == 0 {
-			partial[threadX/32] = v4
-		}
-		vRow2[threadX] = v4
-	} /*line quern_gen.go:10724:1*/
-}
-
-//go:noinline
-func quernRow7AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
-	countRow := counts[at:][:n]
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count2 := countRow[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
-		/*line :191:10000*/ v5 := partial[lane2%8]
-		countRow3[lane2] = count5
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:10740:1*/
-}
-
-//go:noinline
-func quernRow8AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:10747:1*/
-}
-
-//go:noinline
-func quernRow9AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
-	vRow3 := vs3[at:][:n]
-	t1Row2 := t1s2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:10754:1*/
-}
-
-//go:noinline
-func quernRow10AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts3 []int, at int, n int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, startX int) {
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	shuffleDownRow2 := shuffleDowns2[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count5 := countRow3[lane2]
-		v5 := vRow3[lane2]
-		shuffleDown2 := shuffleDownRow2[lane2]
-		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other2 := shuffleDown2
-		if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
-			t43 := v5
-			t53 := other2
-			/*line :206:10000*/ result010 := add[T](t43, t53)
-			v5 = result010
-		}
-		/*line :209:10000*/ vRow3[lane2] = v5
-	} /*line quern_gen.go:10777:1*/
-}
-
-//go:noinline
-func quernRow11AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:10784:1*/
-}
-
-//go:noinline
-func quernRow12AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
-	resultRow2 := results2[at:][:n]
-	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:10791:1*/
-}
-
-//go:noinline
-func quernRow13AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs2 []T, at int, n int, out []T, blockX int, startX int) {
-	vRow2 := vs2[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
-		/*line :73:10000*/ sum2 := result2
-		/*line :74:10000*/ if threadX == 0 {
-			out[blockX] = sum2
-		}
-	} /*line quern_gen.go:10806:1*/
+	} /*line quern_gen.go:9101:1*/
 }
 
 func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10837,63 +9132,63 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line quern.dev/algo/internal/template/reduce.go:87*/ width = c << group
-		for threadZ := range 1 {
-			/*line :89:10000*/ for threadY := range 1 {
+		/*line quern.dev/algo/internal/template/reduce.go:127*/ width = c << group
+		/*line :128:10000*/ for threadZ := range 1 {
+			/*line :129:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
 				quernRow2AddReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in)
 			}
 		}
-		/*line :95:10000*/ switch {
-//line :96:10000
+		/*line :135:10000*/ switch {
+//line :136:10000
 		default:
-			/*line :200:10000*/ if width == 1 {
-				/*line :201:10000*/ for threadZ := range 1 {
-					/*line :202:10000*/ for threadY := range 1 {
+			/*line :240:10000*/ if width == 1 {
+				/*line :241:10000*/ for threadZ := range 1 {
+					/*line :242:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3AddReduceRows[T](r, vs, first4, results)
 					}
 				}
-				/*line :207:10000*/ break
+				/*line :247:10000*/ break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t22 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t22 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4AddReduceRows[T](r, vs, first5, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5AddReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6AddReduceRows[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7AddReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:10896:1*/
+	} /*line quern_gen.go:9191:1*/
 }
 
 //go:noinline
@@ -10901,9 +9196,9 @@ func quernRow1AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 	toRow := (*[256]int)(tos[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
+		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:10906:1*/
+	} /*line quern_gen.go:9201:1*/
 }
 
 //go:noinline
@@ -10915,27 +9210,27 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:89*/ t1 := to
+		/*line quern.dev/algo/internal/template/reduce.go:129*/ t1 := to
 		row := t1
 		first3 := 0
-		/*line :90:10000*/ if parts > 1 {
+		/*line :130:10000*/ if parts > 1 {
 			row = host.Div(to, parts)
 			first3 = (to - row*parts) * part
 		}
-		/*line :94:10000*/ count := min(part, n-first3)
-		/*line :95:10000*/ if to >= len(out) {
+		/*line :134:10000*/ count := min(part, n-first3)
+		/*line :135:10000*/ if to >= len(out) {
 			count = 0
 		}
-//line :98:10000
+//line :138:10000
 		var sum T
 		active := min(count, width)
-		/*line :100:10000*/ if size == 0 && size2 == 0 {
+		/*line :140:10000*/ if size == 0 && size2 == 0 {
 			t2 := row*size3 + first3/4
 			t3 := count / 4
 			at := t2
 			vectors := t3
-			/*line :102:10000*/ active = min(vectors, width)
-			/*line :103:10000*/ if lane < vectors {
+			/*line :142:10000*/ active = min(vectors, width)
+			/*line :143:10000*/ if lane < vectors {
 				t5 := at + lane
 				/*line :22:10000*/ v_0 := in[t5*4]
 				/*line :22:10000*/ v_1 := in[t5*4+1]
@@ -10945,25 +9240,25 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 				v_12 := v_1
 				v_22 := v_2
 				v_32 := v_3
-				/*line :104:10000*/ v_03 := v_02
+				/*line :144:10000*/ v_03 := v_02
 				v_13 := v_12
 				v_23 := v_22
 				v_33 := v_32
-				/*line :105:10000*/ t7 := v_03
+				/*line :145:10000*/ t7 := v_03
 				t8 := v_13
-				/*line :105:10000*/ result0 := add[T](t7, t8)
+				/*line :145:10000*/ result0 := add[T](t7, t8)
 				t10 := result0
 				t11 := v_23
 				t12 := v_33
-				/*line :105:10000*/ result02 := add[T](t11, t12)
+				/*line :145:10000*/ result02 := add[T](t11, t12)
 				t14 := result02
-				/*line :105:10000*/ result03 := add[T](t10, t14)
+				/*line :145:10000*/ result03 := add[T](t10, t14)
 				sum = result03
-				/*line :107:10000*/ for j := lane + width; j < vectors; j += width {
-					/*line :108:10000*/ if r.Halted() {
-						/*line :107:10000*/ r.Halt()
+				/*line :147:10000*/ for j := lane + width; j < vectors; j += width {
+					/*line :148:10000*/ if r.Halted() {
+						/*line :147:10000*/ r.Halt()
 					}
-					/*line :108:10000*/ t17 := at + j
+					/*line :148:10000*/ t17 := at + j
 					/*line :22:10000*/ v_04 := in[t17*4]
 					/*line :22:10000*/ v_14 := in[t17*4+1]
 					/*line :22:10000*/ v_24 := in[t17*4+2]
@@ -10972,58 +9267,58 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 					v_15 := v_14
 					v_25 := v_24
 					v_35 := v_34
-					/*line :108:10000*/ v_06 := v_05
+					/*line :148:10000*/ v_06 := v_05
 					v_16 := v_15
 					v_26 := v_25
 					v_36 := v_35
-					/*line :109:10000*/ t19 := sum
+					/*line :149:10000*/ t19 := sum
 					t20 := v_06
 					t21 := v_16
-					/*line :109:10000*/ result04 := add[T](t20, t21)
+					/*line :149:10000*/ result04 := add[T](t20, t21)
 					t23 := result04
 					t24 := v_26
 					t25 := v_36
-					/*line :109:10000*/ result05 := add[T](t24, t25)
+					/*line :149:10000*/ result05 := add[T](t24, t25)
 					t27 := result05
-					/*line :109:10000*/ result06 := add[T](t23, t27)
+					/*line :149:10000*/ result06 := add[T](t23, t27)
 					t29 := result06
-					/*line :109:10000*/ result07 := add[T](t19, t29)
+					/*line :149:10000*/ result07 := add[T](t19, t29)
 					sum = result07
 				}
 			}
-//line :112:10000
+//line :152:10000
 		} else if lane < count {
-			/*line :113:10000*/ at2 := row*n + first3
+			/*line :153:10000*/ at2 := row*n + first3
 			sum = in[at2+lane]
-			/*line :115:10000*/ for j2 := lane + width; j2 < count; j2 += width {
-				/*line :116:10000*/ if r.Halted() {
-					/*line :115:10000*/ r.Halt()
+			/*line :155:10000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :156:10000*/ if r.Halted() {
+					/*line :155:10000*/ r.Halt()
 				}
-				/*line :116:10000*/ t31 := sum
-				/*line :116:10000*/ t32 := in[at2+j2]
-				/*line :116:10000*/ result08 := add[T](t31, t32)
+				/*line :156:10000*/ t31 := sum
+				/*line :156:10000*/ t32 := in[at2+j2]
+				/*line :156:10000*/ result08 := add[T](t31, t32)
 				sum = result08
 			}
 		}
-		/*line :119:10000*/ count2 := active
+		/*line :159:10000*/ count2 := active
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:11012:1*/
+	} /*line quern_gen.go:9307:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11019:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9314:1*/
 }
 
 //go:noinline
 func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11026:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9321:1*/
 }
 
 //go:noinline
@@ -11037,22 +9332,22 @@ func quernRow5AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, co
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < width && lane2+d < count2 && lane2&start == 0 {
 			t4 := v
 			t52 := other
-			/*line :206:10000*/ result09 := add[T](t4, t52)
+			/*line :246:10000*/ result09 := add[T](t4, t52)
 			v = result09
 		}
-		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:11048:1*/
+		/*line :249:10000*/ vRow[threadX] = v
+	} /*line quern_gen.go:9343:1*/
 }
 
 //go:noinline
 func quernRow6AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11055:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9350:1*/
 }
 
 //go:noinline
@@ -11064,11 +9359,11 @@ func quernRow7AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		to := toRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:119*/ sum2 := result
-		/*line :120:10000*/ if to < len(out) && lane == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:159*/ sum2 := result
+		if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:11071:1*/
+	} /*line quern_gen.go:9366:1*/
 }
 
 func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11105,29 +9400,29 @@ func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run,
 		t1 := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:134*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
 				break
 			}
-			/*line :139:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :140:10000*/ if r.Halted() {
-					/*line :139:10000*/ r.Halt()
+			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :180:10000*/ if r.Halted() {
+					/*line :179:10000*/ r.Halt()
 				}
-				/*line :140:10000*/ t2 := (z*n+first)*width + t1
-				/*line :140:10000*/ column := in[t2:]
+				/*line :180:10000*/ t2 := (z*n+first)*width + t1
+				/*line :180:10000*/ column := in[t2:]
 				sum := column[0]
-				/*line :143:10000*/ for y := 1; y < last-first; y++ {
-					/*line :144:10000*/ if r.Halted() {
-						/*line :143:10000*/ r.Halt()
+				/*line :183:10000*/ for y := 1; y < last-first; y++ {
+					/*line :184:10000*/ if r.Halted() {
+						/*line :183:10000*/ r.Halt()
 					}
-					/*line :144:10000*/ t3 := sum
-					/*line :144:10000*/ t4 := column[y*width]
-					/*line :144:10000*/ result0 := add[T](t3, t4)
+					/*line :184:10000*/ t3 := sum
+					/*line :184:10000*/ t4 := column[y*width]
+					/*line :184:10000*/ result0 := add[T](t3, t4)
 					sum = result0
 				}
-				/*line :146:10000*/ out[(z*gridY+blockY)*width+t1] = sum
+				/*line :186:10000*/ out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:11130:1*/
+	} /*line quern_gen.go:9425:1*/
 }
 
 func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11158,7 +9453,7 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -11167,43 +9462,43 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 				}
 				break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t22 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t22 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3AddReduceSegments[T](r, vs, first4, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4AddReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5AddReduceSegments[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6AddReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:11206:1*/
+	} /*line quern_gen.go:9501:1*/
 }
 
 //go:noinline
@@ -11216,51 +9511,51 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:157*/ segment := host.Div(base+threadX, group)
-		/*line :159:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
+		/*line :199:10000*/ first2 := 0
 		last := 0
-		/*line :160:10000*/ if segment < len(out) {
+		/*line :200:10000*/ if segment < len(out) {
 			t1 := int(ends[segment])
-			/*line :161:10000*/ t2 := int(ends[segment+1])
+			/*line :201:10000*/ t2 := int(ends[segment+1])
 			first2 = t1
 			last = t2
 		}
-//line :163:10000
+//line :203:10000
 		var sum T
-		/*line :164:10000*/ if first2+lane < last {
+		/*line :204:10000*/ if first2+lane < last {
 			sum = in[first2+lane]
-			/*line :166:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :167:10000*/ if r.Halted() {
-					/*line :166:10000*/ r.Halt()
+			/*line :206:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :207:10000*/ if r.Halted() {
+					/*line :206:10000*/ r.Halt()
 				}
-				/*line :167:10000*/ t3 := sum
-				/*line :167:10000*/ t4 := in[j]
-				/*line :167:10000*/ result0 := add[T](t3, t4)
+				/*line :207:10000*/ t3 := sum
+				/*line :207:10000*/ t4 := in[j]
+				/*line :207:10000*/ result0 := add[T](t3, t4)
 				sum = result0
 			}
 		}
-		/*line :170:10000*/ count := min(last-first2, group)
+		/*line :210:10000*/ count := min(last-first2, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first2
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:11249:1*/
+	} /*line quern_gen.go:9544:1*/
 }
 
 //go:noinline
 func quernRow2AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11256:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9551:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11263:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9558:1*/
 }
 
 //go:noinline
@@ -11274,22 +9569,22 @@ func quernRow4AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
 			t42 := v
 			t5 := other
-			/*line :206:10000*/ result02 := add[T](t42, t5)
+			/*line :246:10000*/ result02 := add[T](t42, t5)
 			v = result02
 		}
-		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:11285:1*/
+		/*line :249:10000*/ vRow[threadX] = v
+	} /*line quern_gen.go:9580:1*/
 }
 
 //go:noinline
 func quernRow5AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11292:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9587:1*/
 }
 
 //go:noinline
@@ -11305,14 +9600,14 @@ func quernRow6AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:170*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result
 		if segment < len(out) && lane == 0 {
 			if first2 >= last {
 				sum2 = empty
 			}
-			/*line :175:10000*/ out[segment] = sum2
+			out[segment] = sum2
 		}
-	} /*line quern_gen.go:11315:1*/
+	} /*line quern_gen.go:9610:1*/
 }
 
 func quernHostAddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11370,95 +9665,95 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:80000*/ _ = counts[t2]
+						/*line :377:90000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:80000*/ _ = sums[t4]
+						/*line :377:90000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:80000*/ counts[t2] = t5
-						/*line :377:80000*/ sums[t4] = t6
+						/*line :377:90000*/ counts[t2] = t5
+						/*line :377:90000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:80000*/ if b.N == 0 {
+						/*line :295:90000*/ if b.N == 0 {
 							t1 := a.V
 							t22 := b.V
-							/*line :296:80000*/ result0 := add[T](t1, t22)
+							/*line :296:90000*/ result0 := add[T](t1, t22)
 							b.V = result0
 						}
-						/*line :298:80000*/ b.N += a.N
+						/*line :298:90000*/ b.N += a.N
 						result := b
-						/*line :378:80000*/ all = result
+						/*line :378:90000*/ all = result
 					}
-					/*line :380:80000*/ break
+					/*line :380:90000*/ break
 				}
-				/*line :382:80000*/ at := p * part
-				/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:90000*/ at := p * part
+				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:80000
+//line :386:90000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:80000*/ if launch == 2 {
-					/*line :391:80000*/ so = struct {
+				/*line :390:90000*/ if launch == 2 {
+					/*line :391:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:80000
+//line :395:90000
 				} else {
-					/*line :396:80000*/ so = struct {
+					/*line :396:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:80000*/ at++
+					/*line :400:90000*/ at++
 				}
-				/*line :394:80000*/ for ; at < last; at += 4096 {
-					/*line :395:80000*/ if r.Halted() {
-						/*line :394:80000*/ r.Halt()
+				/*line :394:90000*/ for ; at < last; at += 4096 {
+					/*line :395:90000*/ if r.Halted() {
+						/*line :394:90000*/ r.Halt()
 					}
-					/*line :395:80000*/ t7 := min(last-at, 4096)
-					/*line :396:80000*/ for k := 0; k < t7; k++ {
-						/*line :396:80000*/ i2 := at + k
+					/*line :395:90000*/ t7 := min(last-at, 4096)
+					/*line :396:90000*/ for k := 0; k < t7; k++ {
+						/*line :396:90000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:80000*/ b2 := struct {
+						/*line :399:90000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:80000*/ if b2.N == 0 {
+						/*line :295:90000*/ if b2.N == 0 {
 							t12 := a2.V
 							t23 := b2.V
-							/*line :296:80000*/ result02 := add[T](t12, t23)
+							/*line :296:90000*/ result02 := add[T](t12, t23)
 							b2.V = result02
 						}
-						/*line :298:80000*/ b2.N += a2.N
+						/*line :298:90000*/ b2.N += a2.N
 						result2 := b2
-						/*line :399:80000*/ so = result2
-						/*line :401:80000*/ if value {
-							/*line :402:80000*/ if reduce {
-								/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:90000*/ so = result2
+						/*line :401:90000*/ if value {
+							/*line :402:90000*/ if reduce {
+								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:80000
+//line :406:90000
 							} else if !exclusive {
-								/*line :407:80000*/ out[i2] = so.V
-//line :408:80000
+								/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 							} else if h != 0 {
-								/*line :409:80000*/ out[i2] = first
-//line :410:80000
+								/*line :409:90000*/ out[i2] = first
+//line :410:90000
 							} else {
-								/*line :411:80000*/ t9 := prior
-								/*line :411:80000*/ result03 := add[T](first, t9)
-								/*line :411:80000*/ out[i2] = result03
+								/*line :411:90000*/ t9 := prior
+								/*line :411:90000*/ result03 := add[T](first, t9)
+								/*line :411:90000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line :415:80000*/ if launch == 0 {
+				/*line :415:90000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:80000*/ _ = row2[threadX]
+					/*line :416:90000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -11466,126 +9761,126 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 				}
 			}
 		}
-		/*line :424:80000*/ return
+		/*line :424:90000*/ return
 	}
-	/*line :426:80000*/ for threadX := range width {
+	/*line :426:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:80000*/ switch {
-//line :431:80000
+		/*line :430:90000*/ switch {
+//line :431:90000
 		default:
-			/*line :369:80000*/ if launch == 1 {
-				/*line :370:80000*/ if same || p > 0 {
+			/*line :369:90000*/ if launch == 1 {
+				/*line :370:90000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:80000*/ all := struct {
+				/*line :373:90000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:80000*/ counts[0] = 0
-				/*line :378:80000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:80000*/ own := struct {
+				/*line :377:90000*/ counts[0] = 0
+				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:90000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:80000*/ t2 := i
-					/*line :377:80000*/ _ = counts[t2]
+					/*line :383:90000*/ t2 := i
+					/*line :377:90000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:80000*/ _ = sums[t4]
+					/*line :377:90000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:80000*/ counts[t2] = t5
-					/*line :377:80000*/ sums[t4] = t6
+					/*line :377:90000*/ counts[t2] = t5
+					/*line :377:90000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:80000*/ if b.N == 0 {
+					/*line :295:90000*/ if b.N == 0 {
 						t1 := a.V
 						t22 := b.V
-						/*line :296:80000*/ result0 := add[T](t1, t22)
+						/*line :296:90000*/ result0 := add[T](t1, t22)
 						b.V = result0
 					}
-					/*line :298:80000*/ b.N += a.N
+					/*line :298:90000*/ b.N += a.N
 					result := b
-					/*line :378:80000*/ all = result
+					/*line :378:90000*/ all = result
 				}
-				/*line :380:80000*/ break
+				/*line :380:90000*/ break
 			}
-			/*line :382:80000*/ at := p * part
-			/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:90000*/ at := p * part
+			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:80000
+//line :386:90000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:80000*/ if launch == 2 {
-				/*line :391:80000*/ so = struct {
+			/*line :390:90000*/ if launch == 2 {
+				/*line :391:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:80000
+//line :395:90000
 			} else {
-				/*line :396:80000*/ so = struct {
+				/*line :396:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:80000*/ at++
+				/*line :400:90000*/ at++
 			}
-			/*line :394:80000*/ for ; at < last; at += 4096 {
-				/*line :395:80000*/ if r.Halted() {
-					/*line :394:80000*/ r.Halt()
+			/*line :394:90000*/ for ; at < last; at += 4096 {
+				/*line :395:90000*/ if r.Halted() {
+					/*line :394:90000*/ r.Halt()
 				}
-				/*line :395:80000*/ t7 := min(last-at, 4096)
-				/*line :396:80000*/ for k := 0; k < t7; k++ {
-					/*line :396:80000*/ i2 := at + k
+				/*line :395:90000*/ t7 := min(last-at, 4096)
+				/*line :396:90000*/ for k := 0; k < t7; k++ {
+					/*line :396:90000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:80000*/ b2 := struct {
+					/*line :399:90000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:80000*/ if b2.N == 0 {
+					/*line :295:90000*/ if b2.N == 0 {
 						t12 := a2.V
 						t23 := b2.V
-						/*line :296:80000*/ result02 := add[T](t12, t23)
+						/*line :296:90000*/ result02 := add[T](t12, t23)
 						b2.V = result02
 					}
-					/*line :298:80000*/ b2.N += a2.N
+					/*line :298:90000*/ b2.N += a2.N
 					result2 := b2
-					/*line :399:80000*/ so = result2
-					/*line :401:80000*/ if value {
-						/*line :402:80000*/ if reduce {
-							/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:90000*/ so = result2
+					/*line :401:90000*/ if value {
+						/*line :402:90000*/ if reduce {
+							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:80000
+//line :406:90000
 						} else if !exclusive {
-							/*line :407:80000*/ out[i2] = so.V
-//line :408:80000
+							/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 						} else if h != 0 {
-							/*line :409:80000*/ out[i2] = first
-//line :410:80000
+							/*line :409:90000*/ out[i2] = first
+//line :410:90000
 						} else {
-							/*line :411:80000*/ t9 := prior
-							/*line :411:80000*/ result03 := add[T](first, t9)
-							/*line :411:80000*/ out[i2] = result03
+							/*line :411:90000*/ t9 := prior
+							/*line :411:90000*/ result03 := add[T](first, t9)
+							/*line :411:90000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:80000*/ if launch == 0 {
+			/*line :415:90000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:80000*/ _ = sums[p]
+				/*line :416:90000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:80000*/ counts[p] = t15
-				/*line :416:80000*/ sums[p] = t16
+				/*line :416:90000*/ counts[p] = t15
+				/*line :416:90000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:11588:1*/
+	} /*line quern_gen.go:9883:1*/
 }
 
 func quernHostAddTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11625,7 +9920,7 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
 				/*line :270:100000*/ t6 := in[t4:t5]
@@ -11702,7 +9997,7 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 				/*line :288:100000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:11705:1*/
+	} /*line quern_gen.go:10000:1*/
 }
 
 func quernHostAddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11749,7 +10044,7 @@ func quernRow1AddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run, b
 				/*line :308:100000*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:11752:1*/
+	} /*line quern_gen.go:10047:1*/
 }
 
 func quernHostAddScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11952,7 +10247,7 @@ func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, bas
 				}
 			}
 		}
-	} /*line quern_gen.go:11955:1*/
+	} /*line quern_gen.go:10250:1*/
 }
 
 func quernHostAddScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12016,515 +10311,211 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 				/*line :419:100000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:12019:1*/
+	} /*line quern_gen.go:10314:1*/
 }
 
-func quernHostMultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
+func quernHostMultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[T](r, 1)
 	out := host.Slice[T](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	size := 4 * part
-	counts := host.Scratch[int](r, 0, r.BlockDim.Count())
-	counts2 := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
-	group := 32
-	results := host.Scratch[T](r, 3, r.BlockDim.Count())
-	var d int
-	var t23 int
-	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
-	vs2 := host.Scratch[T](r, 11, r.BlockDim.Count())
-	partial := host.Shared[[8]T](r, 0)
-	counts3 := host.Scratch[int](r, 6, r.BlockDim.Count())
-	vs3 := host.Scratch[T](r, 7, r.BlockDim.Count())
-	group2 := 8
-	results2 := host.Scratch[T](r, 8, r.BlockDim.Count())
-	var d2 int
-	var t25 int
-	t1s2 := host.Scratch[T](r, 9, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 10, r.BlockDim.Count())
-	threads12 := r.BlockDim.Count()
-	for r.Next() {
+	c := int(4)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
-		first := blockX * part
-		count := min(size, len(in)-4*first)
-		vectors := count / 4
-		base := 4 * vectors
-		base2 := 4 * first
-		base3 := min(vectors, 256)
-		left := count - 4*vectors
-		base4 := 4*first + 4*vectors
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1MultiplyReducePartsInTurn[T](r, in, base, out, part, size, c, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run, in []T, base int, out []T, part int, size int, c int, width int) {
+	count := width
+	if base >= 0 && count <= len(out)-base {
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			first := (base + threadX) * 4 * part
+			/*line operator.go:156*/ in2 := in
+			switch {
+			default:
+				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+					break
+				}
+				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				/*line :88:10000*/ in2 = in2[first:t2]
+				vectors := len(in2) / 4
+				active := min(vectors, 256)
+				sums := [256]T{}
+				t3 := active
+				/*line :93:10000*/ for i := 0; i < t3; i++ {
+					/*line :93:10000*/ t4 := 4 * i
+					/*line :93:10000*/ v := in2[t4:][:c]
+					t5 := v[0]
+					/*line :94:10000*/ t6 := v[1]
+					/*line :94:10000*/ result0 := multiply[T](t5, t6)
+					t8 := result0
+					/*line :94:10000*/ t9 := v[2]
+					/*line :94:10000*/ t10 := v[3]
+					/*line :94:10000*/ result02 := multiply[T](t9, t10)
+					t12 := result02
+					/*line :94:10000*/ result03 := multiply[T](t8, t12)
+					/*line :94:10000*/ sums[i] = result03
+				}
+				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+					/*line :97:10000*/ if r.Halted() {
+						/*line :96:10000*/ r.Halt()
+					}
+					/*line :97:10000*/ t14 := 4 * j
+					t15 := 4 * min(j+256, vectors)
+					/*line :97:10000*/ row := in2[t14:t15]
+					t16 := len(row) / 4
+					/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+						/*line :99:10000*/ t17 := 4 * i2
+						/*line :99:10000*/ v2 := row[t17:][:c]
+						t18 := sums[i2]
+						/*line :100:10000*/ t19 := v2[0]
+						/*line :100:10000*/ t20 := v2[1]
+						/*line :100:10000*/ result04 := multiply[T](t19, t20)
+						t22 := result04
+						/*line :100:10000*/ t23 := v2[2]
+						/*line :100:10000*/ t24 := v2[3]
+						/*line :100:10000*/ result05 := multiply[T](t23, t24)
+						t26 := result05
+						/*line :100:10000*/ result06 := multiply[T](t22, t26)
+						t28 := result06
+						/*line :100:10000*/ result07 := multiply[T](t18, t28)
+						/*line :100:10000*/ sums[i2] = result07
+					}
+				}
+				/*line :103:10000*/ t30 := 4 * vectors
+				/*line :103:10000*/ t31 := in2[t30:]
+				/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+					/*line :103:10000*/ v3 := t31[i3]
+					/*line :104:10000*/ if i3 < active {
+						t32 := sums[i3]
+						t33 := v3
+						/*line :105:10000*/ result08 := multiply[T](t32, t33)
+						/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
+					} else {
+						/*line :107:10000*/ sums[i3] = v3
+					}
+				}
+				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+					/*line :112:10000*/ if r.Halted() {
+						/*line :111:10000*/ r.Halt()
+					}
+					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+						/*line :113:10000*/ if r.Halted() {
+							/*line :112:10000*/ r.Halt()
+						}
+						/*line :113:10000*/ t35 := sums[i4]
+						/*line :113:10000*/ t36 := sums[i4+d]
+						/*line :113:10000*/ result09 := multiply[T](t35, t36)
+						/*line :113:10000*/ sums[i4] = result09
+					}
+				}
+				/*line :116:10000*/ row2[threadX] = sums[0]
+			}
+		}
+		/*line :119:10000*/ return
+	}
+	/*line :121:10000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		first := (base + threadX) * 4 * part
+		/*line operator.go:156*/ in2 := in
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :48:10000*/ for threadZ := range 1 {
-				/*line :49:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow1MultiplyReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
+			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			/*line :88:10000*/ in2 = in2[first:t2]
+			vectors := len(in2) / 4
+			active := min(vectors, 256)
+			sums := [256]T{}
+			t3 := active
+			/*line :93:10000*/ for i := 0; i < t3; i++ {
+				/*line :93:10000*/ t4 := 4 * i
+				/*line :93:10000*/ v := in2[t4:][:c]
+				t5 := v[0]
+				/*line :94:10000*/ t6 := v[1]
+				/*line :94:10000*/ result0 := multiply[T](t5, t6)
+				t8 := result0
+				/*line :94:10000*/ t9 := v[2]
+				/*line :94:10000*/ t10 := v[3]
+				/*line :94:10000*/ result02 := multiply[T](t9, t10)
+				t12 := result02
+				/*line :94:10000*/ result03 := multiply[T](t8, t12)
+				/*line :94:10000*/ sums[i] = result03
+			}
+			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+				/*line :97:10000*/ if r.Halted() {
+					/*line :96:10000*/ r.Halt()
+				}
+				/*line :97:10000*/ t14 := 4 * j
+				t15 := 4 * min(j+256, vectors)
+				/*line :97:10000*/ row := in2[t14:t15]
+				t16 := len(row) / 4
+				/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+					/*line :99:10000*/ t17 := 4 * i2
+					/*line :99:10000*/ v2 := row[t17:][:c]
+					t18 := sums[i2]
+					/*line :100:10000*/ t19 := v2[0]
+					/*line :100:10000*/ t20 := v2[1]
+					/*line :100:10000*/ result04 := multiply[T](t19, t20)
+					t22 := result04
+					/*line :100:10000*/ t23 := v2[2]
+					/*line :100:10000*/ t24 := v2[3]
+					/*line :100:10000*/ result05 := multiply[T](t23, t24)
+					t26 := result05
+					/*line :100:10000*/ result06 := multiply[T](t22, t26)
+					t28 := result06
+					/*line :100:10000*/ result07 := multiply[T](t18, t28)
+					/*line :100:10000*/ sums[i2] = result07
 				}
 			}
-			/*line :55:10000*/ switch {
-//line :56:10000
-			default:
-				/*line :200:10000*/ if group == 1 {
-					/*line :201:10000*/ for threadZ := range 1 {
-						/*line :202:10000*/ for threadY := range 1 {
-							first3 := (threadZ*1 + threadY) * 256
-							quernRow2MultiplyReduceParts[T](r, vs, first3, results)
-						}
-					}
-					/*line :207:10000*/ break
-				}
-				/*line :203:10000*/ d = 1
-				/*line :204:10000*/ for ; d < 32; d *= 2 {
-					/*line :205:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ t23 = d
-					/*line :205:10000*/ for threadZ := range 1 {
-						/*line :206:10000*/ for threadY := range 1 {
-							first4 := (threadZ*1 + threadY) * 256
-							quernRow3MultiplyReduceParts[T](r, vs, first4, t1s)
-						}
-					}
-					/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
-					start := 2*d - 1
-					/*line :213:10000*/ for threadZ := range 1 {
-						/*line :214:10000*/ for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first5 := (threadZ*1 + threadY) * 256
-							quernRow4MultiplyReduceParts[T](r, counts2, first5, vs, shuffleDowns, d, group, start)
-						}
-					}
-				}
-				/*line :221:10000*/ for threadZ := range 1 {
-					/*line :222:10000*/ for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5MultiplyReduceParts[T](r, vs, first6, results)
-					}
-				}
-			}
-			/*line :228:10000*/ for threadZ := range 1 {
-				/*line :229:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow6MultiplyReduceParts[T](r, results, first7, vs2, partial)
-				}
-			}
-			/*line :235:10000*/ for first8 := 0; first8 < threads12; first8 += 32 {
-				lanes := min(32, threads12-first8)
-				/*line :190:10000*/ if first8>>5 == 0 {
-//line :191:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						threadY := 0 // no constant, by which Go would not divide
-						_ = threadY
-						threadZ := 0 // no constant, by which Go would not divide
-						_ = threadZ
-						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow7MultiplyReduceParts[T](r, counts, at, n, counts3, vs3, partial, startX)
-					}
-					/*line :201:10000*/ switch {
-//line :202:10000
-					default:
-						/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow8MultiplyReduceParts[T](r, vs3, at, n, results2)
-							}
-							/*line :206:10000*/ break
-						}
-						/*line :203:10000*/ d2 = 1
-						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-							/*line :205:10000*/ if r.Halted() {
-								/*line :203:10000*/ r.Halt()
-							}
-							/*line :204:10000*/ t25 = d2
-//line :205:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow9MultiplyReduceParts[T](r, vs3, at, n, t1s2)
-							}
-							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t25)
-							start2 := 2*d2 - 1
-//line :212:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								threadY := 0 // no constant, by which Go would not divide
-								_ = threadY
-								threadZ := 0 // no constant, by which Go would not divide
-								_ = threadZ
-								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow10MultiplyReduceParts[T](r, counts3, at, n, vs3, shuffleDowns2, d2, group2, start2, startX)
-							}
-						}
-//line :223:10000
-						{
-							at, n, startX := first8, lanes, first8
-							_, _, _ = at, n, startX
-							quernRow11MultiplyReduceParts[T](r, vs3, at, n, results2)
-						}
-					}
-//line :229:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						quernRow12MultiplyReduceParts[T](r, results2, at, n, vs2)
-					}
-				}
-//line :235:10000
-				{
-					at, n, startX := first8, lanes, first8
-					_, _, _ = at, n, startX
-					threadY := 0 // no constant, by which Go would not divide
-					_ = threadY
-					threadZ := 0 // no constant, by which Go would not divide
-					_ = threadZ
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow13MultiplyReduceParts[T](r, vs2, at, n, out, blockX, startX)
-				}
-			}
-		}
-	} /*line quern_gen.go:12196:1*/
-}
-
-//go:noinline
-func quernRow1MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first2 int, counts2 []int, vs []T, vectors int, in []T, first int, base int, count int, base2 int, base3 int, left int, base4 int) {
-	countRow := (*[256]int)(counts[first2:])
-	countRow2 := (*[256]int)(counts2[first2:])
-	vRow := (*[256]T)(vs[first2:])
-	if base4 >= 0 && 256 <= len(in)-base4 {
-		row := (*[256]T)(in[base4:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			t2 := first + threadX
-			j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50
-			var sum T
-			/*line :51:10000*/ if threadX < vectors {
-				/*line :22:10000*/ v_0 := in[t2*4]
-				/*line :22:10000*/ v_1 := in[t2*4+1]
-				/*line :22:10000*/ v_2 := in[t2*4+2]
-				/*line :22:10000*/ v_3 := in[t2*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :52:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :53:10000*/ t4 := v_03
-				t5 := v_13
-				/*line :53:10000*/ result0 := multiply[T](t4, t5)
-				t7 := result0
-				t8 := v_23
-				t9 := v_33
-				/*line :53:10000*/ result02 := multiply[T](t8, t9)
-				t11 := result02
-				/*line :53:10000*/ result03 := multiply[T](t7, t11)
-				sum = result03
-				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line :55:10000*/ if r.Halted() {
-						/*line :54:10000*/ r.Halt()
-					}
-					/*line :55:10000*/ t14 := first + j
-					/*line :22:10000*/ v_04 := in[t14*4]
-					/*line :22:10000*/ v_14 := in[t14*4+1]
-					/*line :22:10000*/ v_24 := in[t14*4+2]
-					/*line :22:10000*/ v_34 := in[t14*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :55:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :56:10000*/ t16 := sum
-					t17 := v_06
-					t18 := v_16
-					/*line :56:10000*/ result04 := multiply[T](t17, t18)
-					t20 := result04
-					t21 := v_26
-					t22 := v_36
-					/*line :56:10000*/ result05 := multiply[T](t21, t22)
-					t24 := result05
-					/*line :56:10000*/ result06 := multiply[T](t20, t24)
-					t26 := result06
-					/*line :56:10000*/ result07 := multiply[T](t16, t26)
-					sum = result07
-				}
-			}
-			/*line :60:10000*/ if j2 < count {
-				v := row[threadX]
-				/*line :62:10000*/ if threadX < vectors {
-					/*line :62:10000*/ t28 := sum
-					t29 := v
-					/*line :62:10000*/ result08 := multiply[T](t28, t29)
-					sum = result08
-//line :64:10000
+			/*line :103:10000*/ t30 := 4 * vectors
+			/*line :103:10000*/ t31 := in2[t30:]
+			/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+				/*line :103:10000*/ v3 := t31[i3]
+				/*line :104:10000*/ if i3 < active {
+					t32 := sums[i3]
+					t33 := v3
+					/*line :105:10000*/ result08 := multiply[T](t32, t33)
+					/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
 				} else {
-					/*line :64:10000*/ sum = v
+					/*line :107:10000*/ sums[i3] = v3
 				}
 			}
-			/*line :67:10000*/ active := base3
-			/*line :68:10000*/ if vectors == 0 {
-				active = count
-//line :70:10000
-			} else {
-				/*line :70:10000*/ if left > active {
-					active = left
+			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				/*line :112:10000*/ if r.Halted() {
+					/*line :111:10000*/ r.Halt()
+				}
+				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :113:10000*/ if r.Halted() {
+						/*line :112:10000*/ r.Halt()
+					}
+					/*line :113:10000*/ t35 := sums[i4]
+					/*line :113:10000*/ t36 := sums[i4+d]
+					/*line :113:10000*/ result09 := multiply[T](t35, t36)
+					/*line :113:10000*/ sums[i4] = result09
 				}
 			}
-			/*line :73:10000*/ count2 := active
-			v2 := sum
-			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-			v3 := v2
-			countRow[threadX] = count2
-			countRow2[threadX] = count3
-			vRow[threadX] = v3
+			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-		/*line :191:10000*/ return
-	}
-	/*line :193:10000*/ for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		t2 := first + threadX
-		j2 := base + threadX
-//line :50:10000
-		var sum T
-		/*line :51:10000*/ if threadX < vectors {
-			/*line :22:10000*/ v_0 := in[t2*4]
-			/*line :22:10000*/ v_1 := in[t2*4+1]
-			/*line :22:10000*/ v_2 := in[t2*4+2]
-			/*line :22:10000*/ v_3 := in[t2*4+3]
-			/*line :24:10000*/ v_02 := v_0
-			v_12 := v_1
-			v_22 := v_2
-			v_32 := v_3
-			/*line :52:10000*/ v_03 := v_02
-			v_13 := v_12
-			v_23 := v_22
-			v_33 := v_32
-			/*line :53:10000*/ t4 := v_03
-			t5 := v_13
-			/*line :53:10000*/ result0 := multiply[T](t4, t5)
-			t7 := result0
-			t8 := v_23
-			t9 := v_33
-			/*line :53:10000*/ result02 := multiply[T](t8, t9)
-			t11 := result02
-			/*line :53:10000*/ result03 := multiply[T](t7, t11)
-			sum = result03
-			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line :55:10000*/ if r.Halted() {
-					/*line :54:10000*/ r.Halt()
-				}
-				/*line :55:10000*/ t14 := first + j
-				/*line :22:10000*/ v_04 := in[t14*4]
-				/*line :22:10000*/ v_14 := in[t14*4+1]
-				/*line :22:10000*/ v_24 := in[t14*4+2]
-				/*line :22:10000*/ v_34 := in[t14*4+3]
-				/*line :24:10000*/ v_05 := v_04
-				v_15 := v_14
-				v_25 := v_24
-				v_35 := v_34
-				/*line :55:10000*/ v_06 := v_05
-				v_16 := v_15
-				v_26 := v_25
-				v_36 := v_35
-				/*line :56:10000*/ t16 := sum
-				t17 := v_06
-				t18 := v_16
-				/*line :56:10000*/ result04 := multiply[T](t17, t18)
-				t20 := result04
-				t21 := v_26
-				t22 := v_36
-				/*line :56:10000*/ result05 := multiply[T](t21, t22)
-				t24 := result05
-				/*line :56:10000*/ result06 := multiply[T](t20, t24)
-				t26 := result06
-				/*line :56:10000*/ result07 := multiply[T](t16, t26)
-				sum = result07
-			}
-		}
-		/*line :60:10000*/ if j2 < count {
-			v := in[base2+j2]
-			/*line :62:10000*/ if threadX < vectors {
-				/*line :62:10000*/ t28 := sum
-				t29 := v
-				/*line :62:10000*/ result08 := multiply[T](t28, t29)
-				sum = result08
-//line :64:10000
-			} else {
-				/*line :64:10000*/ sum = v
-			}
-		}
-		/*line :67:10000*/ active := base3
-		/*line :68:10000*/ if vectors == 0 {
-			active = count
-//line :70:10000
-		} else {
-			/*line :70:10000*/ if left > active {
-				active = left
-			}
-		}
-		/*line :73:10000*/ count2 := active
-		v2 := sum
-		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-		v3 := v2
-		countRow[threadX] = count2
-		countRow2[threadX] = count3
-		vRow[threadX] = v3
-	} /*line quern_gen.go:12387:1*/
-}
-
-//go:noinline
-func quernRow2MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
-	vRow := (*[256]T)(vs[first3:])
-	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12394:1*/
-}
-
-//go:noinline
-func quernRow3MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
-	vRow := (*[256]T)(vs[first4:])
-	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12401:1*/
-}
-
-//go:noinline
-func quernRow4MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts2 []int, first5 int, vs []T, shuffleDowns []T, d int, group int, start int) {
-	countRow2 := (*[256]int)(counts2[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count3 := countRow2[threadX]
-		v3 := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
-		if d < group && lane+d < count3 && lane&start == 0 {
-			t42 := v3
-			t52 := other
-			/*line :206:10000*/ result09 := multiply[T](t42, t52)
-			v3 = result09
-		}
-		/*line :209:10000*/ vRow[threadX] = v3
-	} /*line quern_gen.go:12423:1*/
-}
-
-//go:noinline
-func quernRow5MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
-	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12430:1*/
-}
-
-//go:noinline
-func quernRow6MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results []T, first7 int, vs2 []T, partial *[8]T) {
-	resultRow := (*[256]T)(results[first7:])
-	vRow2 := (*[256]T)(vs2[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result
-		if threadX&31 == 0 {
-			partial[threadX/32] = v4
-		}
-		vRow2[threadX] = v4
-	} /*line quern_gen.go:12445:1*/
-}
-
-//go:noinline
-func quernRow7MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, at int, n int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
-	countRow := counts[at:][:n]
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count2 := countRow[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
-		/*line :191:10000*/ v5 := partial[lane2%8]
-		countRow3[lane2] = count5
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:12461:1*/
-}
-
-//go:noinline
-func quernRow8MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2, vRow3) /*line quern_gen.go:12468:1*/
-}
-
-//go:noinline
-func quernRow9MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, t1s2 []T) {
-	vRow3 := vs3[at:][:n]
-	t1Row2 := t1s2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2, vRow3) /*line quern_gen.go:12475:1*/
-}
-
-//go:noinline
-func quernRow10MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts3 []int, at int, n int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, startX int) {
-	countRow3 := counts3[at:][:n]
-	vRow3 := vs3[at:][:n]
-	shuffleDownRow2 := shuffleDowns2[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count5 := countRow3[lane2]
-		v5 := vRow3[lane2]
-		shuffleDown2 := shuffleDownRow2[lane2]
-		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other2 := shuffleDown2
-		if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
-			t43 := v5
-			t53 := other2
-			/*line :206:10000*/ result010 := multiply[T](t43, t53)
-			v5 = result010
-		}
-		/*line :209:10000*/ vRow3[lane2] = v5
-	} /*line quern_gen.go:12498:1*/
-}
-
-//go:noinline
-func quernRow11MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, n int, results2 []T) {
-	vRow3 := vs3[at:][:n]
-	resultRow2 := results2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2, vRow3) /*line quern_gen.go:12505:1*/
-}
-
-//go:noinline
-func quernRow12MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results2 []T, at int, n int, vs2 []T) {
-	resultRow2 := results2[at:][:n]
-	vRow2 := vs2[at:][:n]
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2, resultRow2) /*line quern_gen.go:12512:1*/
-}
-
-//go:noinline
-func quernRow13MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs2 []T, at int, n int, out []T, blockX int, startX int) {
-	vRow2 := vs2[at:][:n]
-	for lane2 := range n {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
-		/*line :73:10000*/ sum2 := result2
-		/*line :74:10000*/ if threadX == 0 {
-			out[blockX] = sum2
-		}
-	} /*line quern_gen.go:12527:1*/
+	} /*line quern_gen.go:10518:1*/
 }
 
 func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12558,63 +10549,63 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line quern.dev/algo/internal/template/reduce.go:87*/ width = c << group
-		for threadZ := range 1 {
-			/*line :89:10000*/ for threadY := range 1 {
+		/*line quern.dev/algo/internal/template/reduce.go:127*/ width = c << group
+		/*line :128:10000*/ for threadZ := range 1 {
+			/*line :129:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
 				quernRow2MultiplyReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in)
 			}
 		}
-		/*line :95:10000*/ switch {
-//line :96:10000
+		/*line :135:10000*/ switch {
+//line :136:10000
 		default:
-			/*line :200:10000*/ if width == 1 {
-				/*line :201:10000*/ for threadZ := range 1 {
-					/*line :202:10000*/ for threadY := range 1 {
+			/*line :240:10000*/ if width == 1 {
+				/*line :241:10000*/ for threadZ := range 1 {
+					/*line :242:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3MultiplyReduceRows[T](r, vs, first4, results)
 					}
 				}
-				/*line :207:10000*/ break
+				/*line :247:10000*/ break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t22 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t22 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4MultiplyReduceRows[T](r, vs, first5, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5MultiplyReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6MultiplyReduceRows[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7MultiplyReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:12617:1*/
+	} /*line quern_gen.go:10608:1*/
 }
 
 //go:noinline
@@ -12622,9 +10613,9 @@ func quernRow1MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 	toRow := (*[256]int)(tos[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
+		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:12627:1*/
+	} /*line quern_gen.go:10618:1*/
 }
 
 //go:noinline
@@ -12636,27 +10627,27 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:89*/ t1 := to
+		/*line quern.dev/algo/internal/template/reduce.go:129*/ t1 := to
 		row := t1
 		first3 := 0
-		/*line :90:10000*/ if parts > 1 {
+		/*line :130:10000*/ if parts > 1 {
 			row = host.Div(to, parts)
 			first3 = (to - row*parts) * part
 		}
-		/*line :94:10000*/ count := min(part, n-first3)
-		/*line :95:10000*/ if to >= len(out) {
+		/*line :134:10000*/ count := min(part, n-first3)
+		/*line :135:10000*/ if to >= len(out) {
 			count = 0
 		}
-//line :98:10000
+//line :138:10000
 		var sum T
 		active := min(count, width)
-		/*line :100:10000*/ if size == 0 && size2 == 0 {
+		/*line :140:10000*/ if size == 0 && size2 == 0 {
 			t2 := row*size3 + first3/4
 			t3 := count / 4
 			at := t2
 			vectors := t3
-			/*line :102:10000*/ active = min(vectors, width)
-			/*line :103:10000*/ if lane < vectors {
+			/*line :142:10000*/ active = min(vectors, width)
+			/*line :143:10000*/ if lane < vectors {
 				t5 := at + lane
 				/*line :22:10000*/ v_0 := in[t5*4]
 				/*line :22:10000*/ v_1 := in[t5*4+1]
@@ -12666,25 +10657,25 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 				v_12 := v_1
 				v_22 := v_2
 				v_32 := v_3
-				/*line :104:10000*/ v_03 := v_02
+				/*line :144:10000*/ v_03 := v_02
 				v_13 := v_12
 				v_23 := v_22
 				v_33 := v_32
-				/*line :105:10000*/ t7 := v_03
+				/*line :145:10000*/ t7 := v_03
 				t8 := v_13
-				/*line :105:10000*/ result0 := multiply[T](t7, t8)
+				/*line :145:10000*/ result0 := multiply[T](t7, t8)
 				t10 := result0
 				t11 := v_23
 				t12 := v_33
-				/*line :105:10000*/ result02 := multiply[T](t11, t12)
+				/*line :145:10000*/ result02 := multiply[T](t11, t12)
 				t14 := result02
-				/*line :105:10000*/ result03 := multiply[T](t10, t14)
+				/*line :145:10000*/ result03 := multiply[T](t10, t14)
 				sum = result03
-				/*line :107:10000*/ for j := lane + width; j < vectors; j += width {
-					/*line :108:10000*/ if r.Halted() {
-						/*line :107:10000*/ r.Halt()
+				/*line :147:10000*/ for j := lane + width; j < vectors; j += width {
+					/*line :148:10000*/ if r.Halted() {
+						/*line :147:10000*/ r.Halt()
 					}
-					/*line :108:10000*/ t17 := at + j
+					/*line :148:10000*/ t17 := at + j
 					/*line :22:10000*/ v_04 := in[t17*4]
 					/*line :22:10000*/ v_14 := in[t17*4+1]
 					/*line :22:10000*/ v_24 := in[t17*4+2]
@@ -12693,58 +10684,58 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 					v_15 := v_14
 					v_25 := v_24
 					v_35 := v_34
-					/*line :108:10000*/ v_06 := v_05
+					/*line :148:10000*/ v_06 := v_05
 					v_16 := v_15
 					v_26 := v_25
 					v_36 := v_35
-					/*line :109:10000*/ t19 := sum
+					/*line :149:10000*/ t19 := sum
 					t20 := v_06
 					t21 := v_16
-					/*line :109:10000*/ result04 := multiply[T](t20, t21)
+					/*line :149:10000*/ result04 := multiply[T](t20, t21)
 					t23 := result04
 					t24 := v_26
 					t25 := v_36
-					/*line :109:10000*/ result05 := multiply[T](t24, t25)
+					/*line :149:10000*/ result05 := multiply[T](t24, t25)
 					t27 := result05
-					/*line :109:10000*/ result06 := multiply[T](t23, t27)
+					/*line :149:10000*/ result06 := multiply[T](t23, t27)
 					t29 := result06
-					/*line :109:10000*/ result07 := multiply[T](t19, t29)
+					/*line :149:10000*/ result07 := multiply[T](t19, t29)
 					sum = result07
 				}
 			}
-//line :112:10000
+//line :152:10000
 		} else if lane < count {
-			/*line :113:10000*/ at2 := row*n + first3
+			/*line :153:10000*/ at2 := row*n + first3
 			sum = in[at2+lane]
-			/*line :115:10000*/ for j2 := lane + width; j2 < count; j2 += width {
-				/*line :116:10000*/ if r.Halted() {
-					/*line :115:10000*/ r.Halt()
+			/*line :155:10000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :156:10000*/ if r.Halted() {
+					/*line :155:10000*/ r.Halt()
 				}
-				/*line :116:10000*/ t31 := sum
-				/*line :116:10000*/ t32 := in[at2+j2]
-				/*line :116:10000*/ result08 := multiply[T](t31, t32)
+				/*line :156:10000*/ t31 := sum
+				/*line :156:10000*/ t32 := in[at2+j2]
+				/*line :156:10000*/ result08 := multiply[T](t31, t32)
 				sum = result08
 			}
 		}
-		/*line :119:10000*/ count2 := active
+		/*line :159:10000*/ count2 := active
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:12733:1*/
+	} /*line quern_gen.go:10724:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12740:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10731:1*/
 }
 
 //go:noinline
 func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12747:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10738:1*/
 }
 
 //go:noinline
@@ -12758,22 +10749,22 @@ func quernRow5MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < width && lane2+d < count2 && lane2&start == 0 {
 			t4 := v
 			t52 := other
-			/*line :206:10000*/ result09 := multiply[T](t4, t52)
+			/*line :246:10000*/ result09 := multiply[T](t4, t52)
 			v = result09
 		}
-		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:12769:1*/
+		/*line :249:10000*/ vRow[threadX] = v
+	} /*line quern_gen.go:10760:1*/
 }
 
 //go:noinline
 func quernRow6MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12776:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10767:1*/
 }
 
 //go:noinline
@@ -12785,11 +10776,11 @@ func quernRow7MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		to := toRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:119*/ sum2 := result
-		/*line :120:10000*/ if to < len(out) && lane == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:159*/ sum2 := result
+		if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:12792:1*/
+	} /*line quern_gen.go:10783:1*/
 }
 
 func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12826,29 +10817,29 @@ func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 		t1 := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:134*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
 				break
 			}
-			/*line :139:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :140:10000*/ if r.Halted() {
-					/*line :139:10000*/ r.Halt()
+			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :180:10000*/ if r.Halted() {
+					/*line :179:10000*/ r.Halt()
 				}
-				/*line :140:10000*/ t2 := (z*n+first)*width + t1
-				/*line :140:10000*/ column := in[t2:]
+				/*line :180:10000*/ t2 := (z*n+first)*width + t1
+				/*line :180:10000*/ column := in[t2:]
 				sum := column[0]
-				/*line :143:10000*/ for y := 1; y < last-first; y++ {
-					/*line :144:10000*/ if r.Halted() {
-						/*line :143:10000*/ r.Halt()
+				/*line :183:10000*/ for y := 1; y < last-first; y++ {
+					/*line :184:10000*/ if r.Halted() {
+						/*line :183:10000*/ r.Halt()
 					}
-					/*line :144:10000*/ t3 := sum
-					/*line :144:10000*/ t4 := column[y*width]
-					/*line :144:10000*/ result0 := multiply[T](t3, t4)
+					/*line :184:10000*/ t3 := sum
+					/*line :184:10000*/ t4 := column[y*width]
+					/*line :184:10000*/ result0 := multiply[T](t3, t4)
 					sum = result0
 				}
-				/*line :146:10000*/ out[(z*gridY+blockY)*width+t1] = sum
+				/*line :186:10000*/ out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:12851:1*/
+	} /*line quern_gen.go:10842:1*/
 }
 
 func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12879,7 +10870,7 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -12888,43 +10879,43 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 				}
 				break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t22 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t22 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3MultiplyReduceSegments[T](r, vs, first4, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4MultiplyReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5MultiplyReduceSegments[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6MultiplyReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:12927:1*/
+	} /*line quern_gen.go:10918:1*/
 }
 
 //go:noinline
@@ -12937,51 +10928,51 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:157*/ segment := host.Div(base+threadX, group)
-		/*line :159:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
+		/*line :199:10000*/ first2 := 0
 		last := 0
-		/*line :160:10000*/ if segment < len(out) {
+		/*line :200:10000*/ if segment < len(out) {
 			t1 := int(ends[segment])
-			/*line :161:10000*/ t2 := int(ends[segment+1])
+			/*line :201:10000*/ t2 := int(ends[segment+1])
 			first2 = t1
 			last = t2
 		}
-//line :163:10000
+//line :203:10000
 		var sum T
-		/*line :164:10000*/ if first2+lane < last {
+		/*line :204:10000*/ if first2+lane < last {
 			sum = in[first2+lane]
-			/*line :166:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :167:10000*/ if r.Halted() {
-					/*line :166:10000*/ r.Halt()
+			/*line :206:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :207:10000*/ if r.Halted() {
+					/*line :206:10000*/ r.Halt()
 				}
-				/*line :167:10000*/ t3 := sum
-				/*line :167:10000*/ t4 := in[j]
-				/*line :167:10000*/ result0 := multiply[T](t3, t4)
+				/*line :207:10000*/ t3 := sum
+				/*line :207:10000*/ t4 := in[j]
+				/*line :207:10000*/ result0 := multiply[T](t3, t4)
 				sum = result0
 			}
 		}
-		/*line :170:10000*/ count := min(last-first2, group)
+		/*line :210:10000*/ count := min(last-first2, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first2
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:12970:1*/
+	} /*line quern_gen.go:10961:1*/
 }
 
 //go:noinline
 func quernRow2MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12977:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10968:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12984:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10975:1*/
 }
 
 //go:noinline
@@ -12995,22 +10986,22 @@ func quernRow4MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
 			t42 := v
 			t5 := other
-			/*line :206:10000*/ result02 := multiply[T](t42, t5)
+			/*line :246:10000*/ result02 := multiply[T](t42, t5)
 			v = result02
 		}
-		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:13006:1*/
+		/*line :249:10000*/ vRow[threadX] = v
+	} /*line quern_gen.go:10997:1*/
 }
 
 //go:noinline
 func quernRow5MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13013:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11004:1*/
 }
 
 //go:noinline
@@ -13026,14 +11017,14 @@ func quernRow6MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:170*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result
 		if segment < len(out) && lane == 0 {
 			if first2 >= last {
 				sum2 = empty
 			}
-			/*line :175:10000*/ out[segment] = sum2
+			out[segment] = sum2
 		}
-	} /*line quern_gen.go:13036:1*/
+	} /*line quern_gen.go:11027:1*/
 }
 
 func quernHostMultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -13091,95 +11082,95 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:80000*/ _ = counts[t2]
+						/*line :377:90000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:80000*/ _ = sums[t4]
+						/*line :377:90000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:80000*/ counts[t2] = t5
-						/*line :377:80000*/ sums[t4] = t6
+						/*line :377:90000*/ counts[t2] = t5
+						/*line :377:90000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:80000*/ if b.N == 0 {
+						/*line :295:90000*/ if b.N == 0 {
 							t1 := a.V
 							t22 := b.V
-							/*line :296:80000*/ result0 := multiply[T](t1, t22)
+							/*line :296:90000*/ result0 := multiply[T](t1, t22)
 							b.V = result0
 						}
-						/*line :298:80000*/ b.N += a.N
+						/*line :298:90000*/ b.N += a.N
 						result := b
-						/*line :378:80000*/ all = result
+						/*line :378:90000*/ all = result
 					}
-					/*line :380:80000*/ break
+					/*line :380:90000*/ break
 				}
-				/*line :382:80000*/ at := p * part
-				/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:90000*/ at := p * part
+				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:80000
+//line :386:90000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:80000*/ if launch == 2 {
-					/*line :391:80000*/ so = struct {
+				/*line :390:90000*/ if launch == 2 {
+					/*line :391:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:80000
+//line :395:90000
 				} else {
-					/*line :396:80000*/ so = struct {
+					/*line :396:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:80000*/ at++
+					/*line :400:90000*/ at++
 				}
-				/*line :394:80000*/ for ; at < last; at += 4096 {
-					/*line :395:80000*/ if r.Halted() {
-						/*line :394:80000*/ r.Halt()
+				/*line :394:90000*/ for ; at < last; at += 4096 {
+					/*line :395:90000*/ if r.Halted() {
+						/*line :394:90000*/ r.Halt()
 					}
-					/*line :395:80000*/ t7 := min(last-at, 4096)
-					/*line :396:80000*/ for k := 0; k < t7; k++ {
-						/*line :396:80000*/ i2 := at + k
+					/*line :395:90000*/ t7 := min(last-at, 4096)
+					/*line :396:90000*/ for k := 0; k < t7; k++ {
+						/*line :396:90000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:80000*/ b2 := struct {
+						/*line :399:90000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:80000*/ if b2.N == 0 {
+						/*line :295:90000*/ if b2.N == 0 {
 							t12 := a2.V
 							t23 := b2.V
-							/*line :296:80000*/ result02 := multiply[T](t12, t23)
+							/*line :296:90000*/ result02 := multiply[T](t12, t23)
 							b2.V = result02
 						}
-						/*line :298:80000*/ b2.N += a2.N
+						/*line :298:90000*/ b2.N += a2.N
 						result2 := b2
-						/*line :399:80000*/ so = result2
-						/*line :401:80000*/ if value {
-							/*line :402:80000*/ if reduce {
-								/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:90000*/ so = result2
+						/*line :401:90000*/ if value {
+							/*line :402:90000*/ if reduce {
+								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:80000
+//line :406:90000
 							} else if !exclusive {
-								/*line :407:80000*/ out[i2] = so.V
-//line :408:80000
+								/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 							} else if h != 0 {
-								/*line :409:80000*/ out[i2] = first
-//line :410:80000
+								/*line :409:90000*/ out[i2] = first
+//line :410:90000
 							} else {
-								/*line :411:80000*/ t9 := prior
-								/*line :411:80000*/ result03 := multiply[T](first, t9)
-								/*line :411:80000*/ out[i2] = result03
+								/*line :411:90000*/ t9 := prior
+								/*line :411:90000*/ result03 := multiply[T](first, t9)
+								/*line :411:90000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line :415:80000*/ if launch == 0 {
+				/*line :415:90000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:80000*/ _ = row2[threadX]
+					/*line :416:90000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -13187,126 +11178,126 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 				}
 			}
 		}
-		/*line :424:80000*/ return
+		/*line :424:90000*/ return
 	}
-	/*line :426:80000*/ for threadX := range width {
+	/*line :426:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:80000*/ switch {
-//line :431:80000
+		/*line :430:90000*/ switch {
+//line :431:90000
 		default:
-			/*line :369:80000*/ if launch == 1 {
-				/*line :370:80000*/ if same || p > 0 {
+			/*line :369:90000*/ if launch == 1 {
+				/*line :370:90000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:80000*/ all := struct {
+				/*line :373:90000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:80000*/ counts[0] = 0
-				/*line :378:80000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:80000*/ own := struct {
+				/*line :377:90000*/ counts[0] = 0
+				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:90000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:80000*/ t2 := i
-					/*line :377:80000*/ _ = counts[t2]
+					/*line :383:90000*/ t2 := i
+					/*line :377:90000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:80000*/ _ = sums[t4]
+					/*line :377:90000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:80000*/ counts[t2] = t5
-					/*line :377:80000*/ sums[t4] = t6
+					/*line :377:90000*/ counts[t2] = t5
+					/*line :377:90000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:80000*/ if b.N == 0 {
+					/*line :295:90000*/ if b.N == 0 {
 						t1 := a.V
 						t22 := b.V
-						/*line :296:80000*/ result0 := multiply[T](t1, t22)
+						/*line :296:90000*/ result0 := multiply[T](t1, t22)
 						b.V = result0
 					}
-					/*line :298:80000*/ b.N += a.N
+					/*line :298:90000*/ b.N += a.N
 					result := b
-					/*line :378:80000*/ all = result
+					/*line :378:90000*/ all = result
 				}
-				/*line :380:80000*/ break
+				/*line :380:90000*/ break
 			}
-			/*line :382:80000*/ at := p * part
-			/*line :383:80000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:90000*/ at := p * part
+			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:80000
+//line :386:90000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:80000*/ if launch == 2 {
-				/*line :391:80000*/ so = struct {
+			/*line :390:90000*/ if launch == 2 {
+				/*line :391:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:80000
+//line :395:90000
 			} else {
-				/*line :396:80000*/ so = struct {
+				/*line :396:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:80000*/ at++
+				/*line :400:90000*/ at++
 			}
-			/*line :394:80000*/ for ; at < last; at += 4096 {
-				/*line :395:80000*/ if r.Halted() {
-					/*line :394:80000*/ r.Halt()
+			/*line :394:90000*/ for ; at < last; at += 4096 {
+				/*line :395:90000*/ if r.Halted() {
+					/*line :394:90000*/ r.Halt()
 				}
-				/*line :395:80000*/ t7 := min(last-at, 4096)
-				/*line :396:80000*/ for k := 0; k < t7; k++ {
-					/*line :396:80000*/ i2 := at + k
+				/*line :395:90000*/ t7 := min(last-at, 4096)
+				/*line :396:90000*/ for k := 0; k < t7; k++ {
+					/*line :396:90000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:80000*/ b2 := struct {
+					/*line :399:90000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:80000*/ if b2.N == 0 {
+					/*line :295:90000*/ if b2.N == 0 {
 						t12 := a2.V
 						t23 := b2.V
-						/*line :296:80000*/ result02 := multiply[T](t12, t23)
+						/*line :296:90000*/ result02 := multiply[T](t12, t23)
 						b2.V = result02
 					}
-					/*line :298:80000*/ b2.N += a2.N
+					/*line :298:90000*/ b2.N += a2.N
 					result2 := b2
-					/*line :399:80000*/ so = result2
-					/*line :401:80000*/ if value {
-						/*line :402:80000*/ if reduce {
-							/*line :403:80000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:90000*/ so = result2
+					/*line :401:90000*/ if value {
+						/*line :402:90000*/ if reduce {
+							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:80000
+//line :406:90000
 						} else if !exclusive {
-							/*line :407:80000*/ out[i2] = so.V
-//line :408:80000
+							/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 						} else if h != 0 {
-							/*line :409:80000*/ out[i2] = first
-//line :410:80000
+							/*line :409:90000*/ out[i2] = first
+//line :410:90000
 						} else {
-							/*line :411:80000*/ t9 := prior
-							/*line :411:80000*/ result03 := multiply[T](first, t9)
-							/*line :411:80000*/ out[i2] = result03
+							/*line :411:90000*/ t9 := prior
+							/*line :411:90000*/ result03 := multiply[T](first, t9)
+							/*line :411:90000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:80000*/ if launch == 0 {
+			/*line :415:90000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:80000*/ _ = sums[p]
+				/*line :416:90000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:80000*/ counts[p] = t15
-				/*line :416:80000*/ sums[p] = t16
+				/*line :416:90000*/ counts[p] = t15
+				/*line :416:90000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:13309:1*/
+	} /*line quern_gen.go:11300:1*/
 }
 
 func quernHostMultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -13346,7 +11337,7 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
 				/*line :270:100000*/ t6 := in[t4:t5]
@@ -13423,7 +11414,7 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 				/*line :288:100000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:13426:1*/
+	} /*line quern_gen.go:11417:1*/
 }
 
 func quernHostMultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -13470,7 +11461,7 @@ func quernRow1MultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.R
 				/*line :308:100000*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:13473:1*/
+	} /*line quern_gen.go:11464:1*/
 }
 
 func quernHostMultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -13673,7 +11664,7 @@ func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:13676:1*/
+	} /*line quern_gen.go:11667:1*/
 }
 
 func quernHostMultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -13737,7 +11728,7 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 				/*line :419:100000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:13740:1*/
+	} /*line quern_gen.go:11731:1*/
 }
 
 func quernHostOrderedIntegersExtremeParts[T int32 | int64](r *host.Run) {
@@ -13778,44 +11769,41 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 		at2 := stride + last
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/extremes.go:213:110000*/ if first >= len(in) {
+			/*line quern.dev/algo/internal/template/extremes.go:213*/ if first >= len(in) {
 				break
 			}
-//line :216:110000
 			var lo2 struct {
 				V  T
 				At int
 			}
-//line :220:110000
 			var hi2 struct {
 				V  T
 				At int
 			}
-			/*line :224:110000*/ switch {
-//line :225:110000
+			switch {
 			default:
-				/*line :32:110000*/ p2 := min(first, last-1)
-				/*line :33:110000*/ if len(at) > 0 {
-					/*line :34:110000*/ lo2 = struct {
+				/*line :32:120000*/ p2 := min(first, last-1)
+				/*line :33:120000*/ if len(at) > 0 {
+					/*line :34:120000*/ lo2 = struct {
 						V  T
 						At int
 					}{V: in[p2], At: at[p2]}
-					/*line :38:110000*/ hi2 = lo2
-					/*line :39:110000*/ for i := first; i < last; i += stride {
-						/*line :40:110000*/ e := struct {
+					/*line :38:120000*/ hi2 = lo2
+					/*line :39:120000*/ for i := first; i < last; i += stride {
+						/*line :40:120000*/ e := struct {
 							V  T
 							At int
 						}{V: in[i], At: at[i]}
-						/*line :44:110000*/ a := lo2
-//line :45:110000
+						/*line :44:120000*/ a := lo2
+//line :45:120000
 						var result struct {
 							V  T
 							At int
 						}
-						/*line :49:110000*/ switch {
-//line :50:110000
+						/*line :49:120000*/ switch {
+//line :50:120000
 						default:
-							/*line :13:110000*/ quernv0 := e.V
+							/*line :13:120000*/ quernv0 := e.V
 							quernv1 := a.V
 							/*line order.go:111*/ t1 := quernv0
 							t2 := quernv1
@@ -13824,7 +11812,7 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 							/*line quern.dev/algo/internal/template/extremes.go:13*/ t22 := result2
 							if !t22 {
 								t12 := e.At < a.At
-								/*line :16:110000*/ if t12 {
+								/*line :16:120000*/ if t12 {
 									quernv02 := a.V
 									quernv12 := e.V
 									/*line order.go:111*/ t13 := quernv02
@@ -13833,34 +11821,34 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 									result3 := result02
 									/*line quern.dev/algo/internal/template/extremes.go:13*/ t12 = !result3
 								}
-								/*line :15:110000*/ t22 = t12
+								/*line :15:120000*/ t22 = t12
 							}
-							/*line :17:110000*/ if t22 {
-								/*line :14:110000*/ result = e
+							/*line :17:120000*/ if t22 {
+								/*line :14:120000*/ result = e
 								break
 							}
-							/*line :16:110000*/ result = a
+							/*line :16:120000*/ result = a
 						}
-						/*line :38:110000*/ t14 := result
+						/*line :38:120000*/ t14 := result
 						a2 := hi2
-//line :40:110000
+//line :40:120000
 						var result4 struct {
 							V  T
 							At int
 						}
-						/*line :44:110000*/ switch {
-//line :45:110000
+						/*line :44:120000*/ switch {
+//line :45:120000
 						default:
-							/*line :21:110000*/ quernv03 := a2.V
+							/*line :21:120000*/ quernv03 := a2.V
 							quernv13 := e.V
 							/*line order.go:111*/ t15 := quernv03
 							t24 := quernv13
 							/*line order.go:111*/ result03 := orderedIntegers[T](t15, t24, quernbound0)
 							result5 := result03
 							/*line quern.dev/algo/internal/template/extremes.go:21*/ t25 := result5
-							/*line :22:110000*/ if !t25 {
+							/*line :22:120000*/ if !t25 {
 								t16 := e.At < a2.At
-								/*line :24:110000*/ if t16 {
+								/*line :24:120000*/ if t16 {
 									quernv04 := e.V
 									quernv14 := a2.V
 									/*line order.go:111*/ t17 := quernv04
@@ -13869,97 +11857,97 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 									result6 := result04
 									/*line quern.dev/algo/internal/template/extremes.go:21*/ t16 = !result6
 								}
-								/*line :23:110000*/ t25 = t16
+								/*line :23:120000*/ t25 = t16
 							}
-							/*line :25:110000*/ if t25 {
-								/*line :22:110000*/ result4 = e
+							/*line :25:120000*/ if t25 {
+								/*line :22:120000*/ result4 = e
 								break
 							}
-							/*line :24:110000*/ result4 = a2
+							/*line :24:120000*/ result4 = a2
 						}
-						/*line :38:110000*/ t27 := result4
+						/*line :38:120000*/ t27 := result4
 						lo2 = t14
 						hi2 = t27
 					}
-					/*line :40:110000*/ t3 := lo2
+					/*line :40:120000*/ t3 := lo2
 					t4 := hi2
 					lo2 = t3
 					hi2 = t4
 					break
 				}
-				/*line :42:110000*/ lo2 = struct {
+				/*line :42:120000*/ lo2 = struct {
 					V  T
 					At int
 				}{V: in[p2], At: p2}
-				/*line :46:110000*/ hi2 = lo2
-				/*line :47:110000*/ for from := first; from < last; from += size {
-					/*line :48:110000*/ if r.Halted() {
-						/*line :44:110000*/ r.Halt()
+				/*line :46:120000*/ hi2 = lo2
+				/*line :47:120000*/ for from := first; from < last; from += size {
+					/*line :48:120000*/ if r.Halted() {
+						/*line :44:120000*/ r.Halt()
 					}
-					/*line :45:110000*/ i2 := from
+					/*line :45:120000*/ i2 := from
 					t5 := min(host.Div(at2-from-1, stride), 4096)
-					/*line :47:110000*/ for i3 := 0; i3 < t5; i3++ {
-						/*line :47:110000*/ v := in[i2]
+					/*line :47:120000*/ for i3 := 0; i3 < t5; i3++ {
+						/*line :47:120000*/ v := in[i2]
 						quernv15 := lo2.V
 						/*line order.go:111*/ t18 := v
 						t28 := quernv15
 						/*line order.go:111*/ result05 := orderedIntegers[T](t18, t28, quernbound0)
 						result7 := result05
-						/*line quern.dev/algo/internal/template/extremes.go:48:110000*/ if result7 {
-							/*line :49:110000*/ lo2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:48:120000*/ if result7 {
+							/*line :49:120000*/ lo2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :54:110000*/ quernv05 := hi2.V
+						/*line :54:120000*/ quernv05 := hi2.V
 						/*line order.go:111*/ t19 := quernv05
 						t29 := v
 						/*line order.go:111*/ result06 := orderedIntegers[T](t19, t29, quernbound0)
 						result8 := result06
-						/*line quern.dev/algo/internal/template/extremes.go:51:110000*/ if result8 {
-							/*line :52:110000*/ hi2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:51:120000*/ if result8 {
+							/*line :52:120000*/ hi2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :57:110000*/ i2 += stride
+						/*line :57:120000*/ i2 += stride
 					}
 				}
-				/*line :60:110000*/ t6 := lo2
+				/*line :60:120000*/ t6 := lo2
 				t7 := hi2
 				lo2 = t6
 				hi2 = t7
 			}
-			/*line :216:110000*/ l := lo2
+			/*line :216:120000*/ l := lo2
 			h := hi2
-			/*line :217:110000*/ t110 := l
+			/*line :217:120000*/ t110 := l
 			t210 := h
-			/*line :186:110000*/ step := 1
-			/*line :187:110000*/ if lo >= 0 && hi >= 0 {
+			/*line :186:120000*/ step := 1
+			/*line :187:120000*/ if lo >= 0 && hi >= 0 {
 				step = 2
 			}
-			/*line :190:110000*/ t111 := t110
+			/*line :190:120000*/ t111 := t110
 			t211 := lo + step*p
-			/*line :196:110000*/ if value {
-				/*line :199:110000*/ if len(out) > 0 {
+			/*line :196:120000*/ if value {
+				/*line :199:120000*/ if len(out) > 0 {
 					out[t211] = t111.V
 				}
-				/*line :202:110000*/ if len(outAt) > 0 {
+				/*line :202:120000*/ if len(outAt) > 0 {
 					outAt[t211] = t111.At
 				}
 			}
-			/*line :191:110000*/ t62 := t210
+			/*line :191:120000*/ t62 := t210
 			t72 := hi + step*p
-			/*line :196:110000*/ if value2 {
-				/*line :199:110000*/ if len(out) > 0 {
+			/*line :196:120000*/ if value2 {
+				/*line :199:120000*/ if len(out) > 0 {
 					out[t72] = t62.V
 				}
-				/*line :202:110000*/ if len(outAt) > 0 {
+				/*line :202:120000*/ if len(outAt) > 0 {
 					outAt[t72] = t62.At
 				}
 			}
 		}
-	} /*line quern_gen.go:13962:1*/
+	} /*line quern_gen.go:11950:1*/
 }
 
 func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
@@ -14029,14 +12017,14 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 		/*line quern.dev/algo/internal/template/lines.go:60*/ count = host.Div(len(out), l.Parts)
 		t2 = count
 		start := t2 * l.Parts
-		/*line :63:30000*/ for threadZ := range 1 {
-			/*line :64:30000*/ for threadY := range 1 {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
 				quernRow1OrderedIntegersExtremeLines[T](r, ps, first, vs, base, l, start, t2, ends, t22, c, at, part, in, most, quernbound0)
 			}
 		}
-		/*line :70:30000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line :47:30000*/ group2 = c << l.Group
 		/*line :48:30000*/ for threadZ := range 1 {
 			/*line :49:30000*/ for threadY := range 1 {
@@ -14048,7 +12036,7 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 		/*line :55:30000*/ switch {
 //line :56:30000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group2 == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group2 == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -14057,37 +12045,37 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 				}
 				break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t24 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t24 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow4OrderedIntegersExtremeLines[T](r, vs2, first4, t3s, shuffleDowns, givens)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t24)
-				/*line :212:10000*/ for threadZ := range 1 {
-					/*line :213:10000*/ for threadY := range 1 {
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns2, givens, t24)
+				/*line :252:10000*/ for threadZ := range 1 {
+					/*line :253:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow5OrderedIntegersExtremeLines[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t24)
+				/*line :258:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t24)
 				start2 := 2*d - 1
-				/*line :220:10000*/ for threadZ := range 1 {
-					/*line :221:10000*/ for threadY := range 1 {
+				/*line :260:10000*/ for threadZ := range 1 {
+					/*line :261:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow6OrderedIntegersExtremeLines[T](r, counts, first6, vs2, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
 					}
 				}
 			}
-			/*line :228:10000*/ for threadZ := range 1 {
-				/*line :229:10000*/ for threadY := range 1 {
+			/*line :268:10000*/ for threadZ := range 1 {
+				/*line :269:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow7OrderedIntegersExtremeLines[T](r, vs2, first7, results)
 				}
@@ -14102,7 +12090,7 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 				quernRow8OrderedIntegersExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:14105:1*/
+	} /*line quern_gen.go:12093:1*/
 }
 
 //go:noinline
@@ -14222,7 +12210,7 @@ func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 		}
 		/*line :83:30000*/ v2 := best
 		vRow[threadX] = v2
-	} /*line quern_gen.go:14225:1*/
+	} /*line quern_gen.go:12213:1*/
 }
 
 //go:noinline
@@ -14271,7 +12259,7 @@ func quernRow2OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 		v3 := v2
 		countRow[threadX] = count2
 		vRow2[threadX] = v3
-	} /*line quern_gen.go:14274:1*/
+	} /*line quern_gen.go:12262:1*/
 }
 
 //go:noinline
@@ -14290,7 +12278,7 @@ func quernRow3OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []st
 		V  T
 		At int
 	})(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:14293:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:12281:1*/
 }
 
 //go:noinline
@@ -14319,7 +12307,7 @@ func quernRow4OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []st
 	givenRow := (*[256]T)(givens[first4:])
 	for threadX := range 256 {
 		v3 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t13 := v3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t13 := v3
 		t3 := t13
 		shuffleDown := struct {
 			V  T
@@ -14329,7 +12317,7 @@ func quernRow4OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []st
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:14332:1*/
+	} /*line quern_gen.go:12320:1*/
 }
 
 //go:noinline
@@ -14354,11 +12342,11 @@ func quernRow5OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, t3s []st
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.V = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.V = shuffleDown2
 		given2 := t3.At
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:14361:1*/
+	} /*line quern_gen.go:12349:1*/
 }
 
 //go:noinline
@@ -14386,17 +12374,17 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.At = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.At = shuffleDown3
 		other := shuffleDown
-		/*line :205:10000*/ if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
+		/*line :245:10000*/ if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
 			a2 := v3
-//line :207:10000
+//line :247:10000
 			var result2 struct {
 				V  T
 				At int
 			}
-			/*line :211:10000*/ switch {
-//line :212:10000
+			/*line :251:10000*/ switch {
+//line :252:10000
 			default:
 				/*line quern.dev/algo/internal/template/lines.go:79:30000*/ if most {
 //line :80:30000
@@ -14407,16 +12395,16 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 					/*line :84:30000*/ switch {
 //line :85:30000
 					default:
-						/*line quern.dev/algo/internal/template/extremes.go:21*/ quernv02 := a2.V
+						/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ quernv02 := a2.V
 						quernv12 := other.V
 						/*line order.go:111*/ t14 := quernv02
 						t25 := quernv12
 						/*line order.go:111*/ result02 := orderedIntegers[T](t14, t25, quernbound0)
 						result4 := result02
 						/*line quern.dev/algo/internal/template/extremes.go:21*/ t26 := result4
-						/*line :22:110000*/ if !t26 {
+						/*line :22:120000*/ if !t26 {
 							t15 := other.At < a2.At
-							/*line :24:110000*/ if t15 {
+							/*line :24:120000*/ if t15 {
 								quernv03 := other.V
 								quernv13 := a2.V
 								/*line order.go:111*/ t16 := quernv03
@@ -14425,13 +12413,13 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 								result5 := result03
 								/*line quern.dev/algo/internal/template/extremes.go:21*/ t15 = !result5
 							}
-							/*line :23:110000*/ t26 = t15
+							/*line :23:120000*/ t26 = t15
 						}
-						/*line :25:110000*/ if t26 {
-							/*line :22:110000*/ result3 = other
+						/*line :25:120000*/ if t26 {
+							/*line :22:120000*/ result3 = other
 							break
 						}
-						/*line :24:110000*/ result3 = a2
+						/*line :24:120000*/ result3 = a2
 					}
 					/*line quern.dev/algo/internal/template/lines.go:80:30000*/ result2 = result3
 					break
@@ -14444,7 +12432,7 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 				/*line :87:30000*/ switch {
 //line :88:30000
 				default:
-					/*line quern.dev/algo/internal/template/extremes.go:13:110000*/ quernv04 := other.V
+					/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ quernv04 := other.V
 					quernv14 := a2.V
 					/*line order.go:111*/ t17 := quernv04
 					t28 := quernv14
@@ -14453,7 +12441,7 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 					/*line quern.dev/algo/internal/template/extremes.go:13*/ t29 := result7
 					if !t29 {
 						t18 := other.At < a2.At
-						/*line :16:110000*/ if t18 {
+						/*line :16:120000*/ if t18 {
 							quernv05 := a2.V
 							quernv15 := other.V
 							/*line order.go:111*/ t19 := quernv05
@@ -14462,21 +12450,21 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 							result8 := result05
 							/*line quern.dev/algo/internal/template/extremes.go:13*/ t18 = !result8
 						}
-						/*line :15:110000*/ t29 = t18
+						/*line :15:120000*/ t29 = t18
 					}
-					/*line :17:110000*/ if t29 {
-						/*line :14:110000*/ result6 = other
+					/*line :17:120000*/ if t29 {
+						/*line :14:120000*/ result6 = other
 						break
 					}
-					/*line :16:110000*/ result6 = a2
+					/*line :16:120000*/ result6 = a2
 				}
 				/*line quern.dev/algo/internal/template/lines.go:82:30000*/ result2 = result6
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v3 = result2
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v3 = result2
 		}
 		vRow2[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:14479:1*/
+	} /*line quern_gen.go:12467:1*/
 }
 
 //go:noinline
@@ -14495,7 +12483,7 @@ func quernRow7OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []st
 		V  T
 		At int
 	})(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:14498:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:12486:1*/
 }
 
 //go:noinline
@@ -14538,7 +12526,7 @@ func quernRow8OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 		/*line :84:30000*/ if result06 {
 			out[p3.Line*l.Parts+p3.Part] = best2.At
 		}
-	} /*line quern_gen.go:14541:1*/
+	} /*line quern_gen.go:12529:1*/
 }
 
 func quernHostOrderedIntegersSortParts[T int32 | int64](r *host.Run) {
@@ -14572,139 +12560,139 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 		/*line quern.dev/algo/internal/template/merge.go:337*/ swapped2 := swapped
 		switch {
 		default:
-			/*line :356:120000*/ if base >= len(a_) {
+			/*line :356:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:120000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:120000*/ if r.Halted() {
-					/*line :360:120000*/ r.Halt()
+			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:130000*/ if r.Halted() {
+					/*line :360:130000*/ r.Halt()
 				}
-				/*line :361:120000*/ swapped2 = !swapped2
+				/*line :361:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:120000*/ for first := base; first < last; first += 16 {
-				/*line :364:120000*/ if r.Halted() {
-					/*line :363:120000*/ r.Halt()
+			/*line :363:130000*/ for first := base; first < last; first += 16 {
+				/*line :364:130000*/ if r.Halted() {
+					/*line :363:130000*/ r.Halt()
 				}
-				/*line :364:120000*/ end := min(first+16, last)
-				/*line :365:120000*/ if swapped2 {
+				/*line :364:130000*/ end := min(first+16, last)
+				/*line :365:130000*/ if swapped2 {
 					first2 := first
-					/*line :389:120000*/ from := [16]int32{}
+					/*line :389:130000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:120000*/ t3 := a_[t1:t2]
+					/*line :390:130000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:120000*/ t6 := b_[t4:t5]
+					/*line :390:130000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:120000*/ for i := 0; i < 16; i++ {
-						/*line :392:120000*/ if i >= len(x) {
+					/*line :391:130000*/ for i := 0; i < 16; i++ {
+						/*line :392:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:120000*/ v := x[i]
+						/*line :395:130000*/ v := x[i]
 						j := i
-						/*line :397:120000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:120000*/ if !t7 {
-								/*line :398:120000*/ quernv1 := y[j-1]
+							/*line :399:130000*/ if !t7 {
+								/*line :398:130000*/ quernv1 := y[j-1]
 								/*line order.go:111*/ t12 := v
 								t22 := quernv1
 								/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 								result := result0
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line :400:120000*/ if t7 {
+							/*line :400:130000*/ if t7 {
 								break
 							}
-							/*line :401:120000*/ y[j] = y[j-1]
-							/*line :402:120000*/ if pairs {
+							/*line :401:130000*/ y[j] = y[j-1]
+							/*line :402:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:120000*/ j--
+							/*line :405:130000*/ j--
 						}
-						/*line :407:120000*/ y[j] = v
-						/*line :408:120000*/ if pairs {
+						/*line :407:130000*/ y[j] = v
+						/*line :408:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:120000*/ if pairs {
-						/*line :413:120000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							_ = first2 + int(from[j2])
 						}
 					}
-//line :417:120000
+//line :417:130000
 				} else {
-					/*line :368:120000*/ first3 := first
-					/*line :389:120000*/ from2 := [16]int32{}
+					/*line :368:130000*/ first3 := first
+					/*line :389:130000*/ from2 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:120000*/ t32 := a_[t13:t23]
+					/*line :390:130000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:120000*/ t62 := a_[t42:t52]
+					/*line :390:130000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:120000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:120000*/ if i3 >= len(x2) {
+					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:120000*/ v2 := x2[i3]
+						/*line :395:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:120000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:120000*/ if !t72 {
-								/*line :398:120000*/ quernv12 := y2[j3-1]
+							/*line :399:130000*/ if !t72 {
+								/*line :398:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:111*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
 								result2 := result02
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line :400:120000*/ if t72 {
+							/*line :400:130000*/ if t72 {
 								break
 							}
-							/*line :401:120000*/ y2[j3] = y2[j3-1]
-							/*line :402:120000*/ if pairs {
+							/*line :401:130000*/ y2[j3] = y2[j3-1]
+							/*line :402:130000*/ if pairs {
 								from2[j3] = from2[j3-1]
 							}
-							/*line :405:120000*/ j3--
+							/*line :405:130000*/ j3--
 						}
-						/*line :407:120000*/ y2[j3] = v2
-						/*line :408:120000*/ if pairs {
+						/*line :407:130000*/ y2[j3] = v2
+						/*line :408:130000*/ if pairs {
 							from2[j3] = int32(i3)
 						}
 					}
-					/*line :412:120000*/ if pairs {
-						/*line :413:120000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							_ = first3 + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line :371:120000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:120000*/ if r.Halted() {
-					/*line :371:120000*/ r.Halt()
+			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:130000*/ if r.Halted() {
+					/*line :371:130000*/ r.Halt()
 				}
-				/*line :372:120000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:120000*/ if r.Halted() {
-						/*line :372:120000*/ r.Halt()
+				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:130000*/ if r.Halted() {
+						/*line :372:130000*/ r.Halt()
 					}
-					/*line :373:120000*/ t15 := min(first4+width2, last)
+					/*line :373:130000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:120000*/ if swapped2 {
+					/*line :374:130000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:120000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:120000*/ if r.Halted() {
-								/*line :423:120000*/ r.Halt()
+						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:120000*/ t16 := min(steps, 4096)
-							/*line :425:120000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:120000*/ t26 := b_[i5]
-								/*line :425:120000*/ t33 := b_[j5]
+							/*line :424:130000*/ t16 := min(steps, 4096)
+							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:130000*/ t26 := b_[i5]
+								/*line :425:130000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:111*/ t17 := y3
@@ -14713,36 +12701,36 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 								result3 := result03
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 									a_[at] = y3
-									/*line :428:120000*/ j5++
-//line :429:120000
+									/*line :428:130000*/ j5++
+//line :429:130000
 								} else {
-									/*line :430:120000*/ a_[at] = x3
-									/*line :432:120000*/ i5++
+									/*line :430:130000*/ a_[at] = x3
+									/*line :432:130000*/ i5++
 								}
-								/*line :434:120000*/ at++
+								/*line :434:130000*/ at++
 							}
 						}
-						/*line :437:120000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :440:120000*/ at++
+							/*line :440:130000*/ at++
 						}
-						/*line :442:120000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :445:120000*/ at++
+							/*line :445:130000*/ at++
 						}
-//line :447:120000
+//line :447:130000
 					} else {
-						/*line :377:120000*/ i7 := first4
+						/*line :377:130000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:120000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:120000*/ if r.Halted() {
-								/*line :423:120000*/ r.Halt()
+						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:120000*/ t18 := min(steps2, 4096)
-							/*line :425:120000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:120000*/ t28 := a_[i7]
-								/*line :425:120000*/ t34 := a_[j6]
+							/*line :424:130000*/ t18 := min(steps2, 4096)
+							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:130000*/ t28 := a_[i7]
+								/*line :425:130000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:111*/ t19 := y4
@@ -14751,29 +12739,29 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 								result4 := result04
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
 									b_[at2] = y4
-									/*line :428:120000*/ j6++
-//line :429:120000
+									/*line :428:130000*/ j6++
+//line :429:130000
 								} else {
-									/*line :430:120000*/ b_[at2] = x4
-									/*line :432:120000*/ i7++
+									/*line :430:130000*/ b_[at2] = x4
+									/*line :432:130000*/ i7++
 								}
-								/*line :434:120000*/ at2++
+								/*line :434:130000*/ at2++
 							}
 						}
-						/*line :437:120000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :440:120000*/ at2++
+							/*line :440:130000*/ at2++
 						}
-						/*line :442:120000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :445:120000*/ at2++
+							/*line :445:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:120000*/ swapped2 = !swapped2
+				/*line :380:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:14776:1*/
+	} /*line quern_gen.go:12764:1*/
 }
 
 func quernHostOrderedIntegersSortPairParts[T int32 | int64](r *host.Run) {
@@ -14808,145 +12796,145 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 		last := min(base+part, len(a_))
 		/*line quern.dev/algo/internal/template/merge.go:345*/ swapped2 := swapped
 		switch {
-//line :347:120000
+//line :347:130000
 		default:
-			/*line :356:120000*/ if base >= len(a_) {
+			/*line :356:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:120000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:120000*/ if r.Halted() {
-					/*line :360:120000*/ r.Halt()
+			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:130000*/ if r.Halted() {
+					/*line :360:130000*/ r.Halt()
 				}
-				/*line :361:120000*/ swapped2 = !swapped2
+				/*line :361:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:120000*/ for first := base; first < last; first += 16 {
-				/*line :364:120000*/ if r.Halted() {
-					/*line :363:120000*/ r.Halt()
+			/*line :363:130000*/ for first := base; first < last; first += 16 {
+				/*line :364:130000*/ if r.Halted() {
+					/*line :363:130000*/ r.Halt()
 				}
-				/*line :364:120000*/ end := min(first+16, last)
-				/*line :365:120000*/ if swapped2 {
+				/*line :364:130000*/ end := min(first+16, last)
+				/*line :365:130000*/ if swapped2 {
 					first2 := first
-					/*line :389:120000*/ from := [16]int32{}
+					/*line :389:130000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:120000*/ t3 := a_[t1:t2]
+					/*line :390:130000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:120000*/ t6 := b_[t4:t5]
+					/*line :390:130000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:120000*/ for i := 0; i < 16; i++ {
-						/*line :392:120000*/ if i >= len(x) {
+					/*line :391:130000*/ for i := 0; i < 16; i++ {
+						/*line :392:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:120000*/ v := x[i]
+						/*line :395:130000*/ v := x[i]
 						j := i
-						/*line :397:120000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:120000*/ if !t7 {
-								/*line :398:120000*/ quernv1 := y[j-1]
+							/*line :399:130000*/ if !t7 {
+								/*line :398:130000*/ quernv1 := y[j-1]
 								/*line order.go:111*/ t12 := v
 								t22 := quernv1
 								/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 								result := result0
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line :400:120000*/ if t7 {
+							/*line :400:130000*/ if t7 {
 								break
 							}
-							/*line :401:120000*/ y[j] = y[j-1]
-							/*line :402:120000*/ if pairs {
+							/*line :401:130000*/ y[j] = y[j-1]
+							/*line :402:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:120000*/ j--
+							/*line :405:130000*/ j--
 						}
-						/*line :407:120000*/ y[j] = v
-						/*line :408:120000*/ if pairs {
+						/*line :407:130000*/ y[j] = v
+						/*line :408:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:120000*/ if pairs {
-						/*line :413:120000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							to := first2 + j2
-							/*line :414:120000*/ from2 := first2 + int(from[j2])
-							/*line :347:120000*/ other[to] = uint32(from2)
+							/*line :414:130000*/ from2 := first2 + int(from[j2])
+							/*line :347:130000*/ other[to] = uint32(from2)
 						}
 					}
-//line :350:120000
+//line :350:130000
 				} else {
-					/*line :368:120000*/ first3 := first
-					/*line :389:120000*/ from3 := [16]int32{}
+					/*line :368:130000*/ first3 := first
+					/*line :389:130000*/ from3 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:120000*/ t32 := a_[t13:t23]
+					/*line :390:130000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:120000*/ t62 := a_[t42:t52]
+					/*line :390:130000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:120000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:120000*/ if i3 >= len(x2) {
+					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:120000*/ v2 := x2[i3]
+						/*line :395:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:120000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:120000*/ if !t72 {
-								/*line :398:120000*/ quernv12 := y2[j3-1]
+							/*line :399:130000*/ if !t72 {
+								/*line :398:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:111*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
 								result2 := result02
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line :400:120000*/ if t72 {
+							/*line :400:130000*/ if t72 {
 								break
 							}
-							/*line :401:120000*/ y2[j3] = y2[j3-1]
-							/*line :402:120000*/ if pairs {
+							/*line :401:130000*/ y2[j3] = y2[j3-1]
+							/*line :402:130000*/ if pairs {
 								from3[j3] = from3[j3-1]
 							}
-							/*line :405:120000*/ j3--
+							/*line :405:130000*/ j3--
 						}
-						/*line :407:120000*/ y2[j3] = v2
-						/*line :408:120000*/ if pairs {
+						/*line :407:130000*/ y2[j3] = v2
+						/*line :408:130000*/ if pairs {
 							from3[j3] = int32(i3)
 						}
 					}
-					/*line :412:120000*/ if pairs {
-						/*line :413:120000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							to2 := first3 + j4
-							/*line :414:120000*/ from4 := first3 + int(from3[j4])
-							/*line :346:120000*/ index[to2] = uint32(from4)
+							/*line :414:130000*/ from4 := first3 + int(from3[j4])
+							/*line :346:130000*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line :371:120000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:120000*/ if r.Halted() {
-					/*line :371:120000*/ r.Halt()
+			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:130000*/ if r.Halted() {
+					/*line :371:130000*/ r.Halt()
 				}
-				/*line :372:120000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:120000*/ if r.Halted() {
-						/*line :372:120000*/ r.Halt()
+				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:130000*/ if r.Halted() {
+						/*line :372:130000*/ r.Halt()
 					}
-					/*line :373:120000*/ t15 := min(first4+width2, last)
+					/*line :373:130000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:120000*/ if swapped2 {
+					/*line :374:130000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:120000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:120000*/ if r.Halted() {
-								/*line :423:120000*/ r.Halt()
+						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:120000*/ t16 := min(steps, 4096)
-							/*line :425:120000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:120000*/ t26 := b_[i5]
-								/*line :425:120000*/ t33 := b_[j5]
+							/*line :424:130000*/ t16 := min(steps, 4096)
+							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:130000*/ t26 := b_[i5]
+								/*line :425:130000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:111*/ t17 := y3
@@ -14957,46 +12945,46 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 									a_[at] = y3
 									to3 := at
 									from5 := j5
-									/*line :349:120000*/ index[to3] = other[from5]
-									/*line :428:120000*/ j5++
-//line :429:120000
+									/*line :349:130000*/ index[to3] = other[from5]
+									/*line :428:130000*/ j5++
+//line :429:130000
 								} else {
-									/*line :430:120000*/ a_[at] = x3
+									/*line :430:130000*/ a_[at] = x3
 									to4 := at
 									from6 := i5
-									/*line :349:120000*/ index[to4] = other[from6]
-									/*line :432:120000*/ i5++
+									/*line :349:130000*/ index[to4] = other[from6]
+									/*line :432:130000*/ i5++
 								}
-								/*line :434:120000*/ at++
+								/*line :434:130000*/ at++
 							}
 						}
-						/*line :437:120000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
 							to5 := at
 							from7 := i5
-							/*line :349:120000*/ index[to5] = other[from7]
-							/*line :440:120000*/ at++
+							/*line :349:130000*/ index[to5] = other[from7]
+							/*line :440:130000*/ at++
 						}
-						/*line :442:120000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
 							to6 := at
 							from8 := j5
-							/*line :349:120000*/ index[to6] = other[from8]
-							/*line :445:120000*/ at++
+							/*line :349:130000*/ index[to6] = other[from8]
+							/*line :445:130000*/ at++
 						}
-//line :447:120000
+//line :447:130000
 					} else {
-						/*line :377:120000*/ i7 := first4
+						/*line :377:130000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:120000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:120000*/ if r.Halted() {
-								/*line :423:120000*/ r.Halt()
+						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:120000*/ t18 := min(steps2, 4096)
-							/*line :425:120000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:120000*/ t28 := a_[i7]
-								/*line :425:120000*/ t34 := a_[j6]
+							/*line :424:130000*/ t18 := min(steps2, 4096)
+							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:130000*/ t28 := a_[i7]
+								/*line :425:130000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:111*/ t19 := y4
@@ -15007,39 +12995,39 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 									b_[at2] = y4
 									to7 := at2
 									from9 := j6
-									/*line :348:120000*/ other[to7] = index[from9]
-									/*line :428:120000*/ j6++
-//line :429:120000
+									/*line :348:130000*/ other[to7] = index[from9]
+									/*line :428:130000*/ j6++
+//line :429:130000
 								} else {
-									/*line :430:120000*/ b_[at2] = x4
+									/*line :430:130000*/ b_[at2] = x4
 									to8 := at2
 									from10 := i7
-									/*line :348:120000*/ other[to8] = index[from10]
-									/*line :432:120000*/ i7++
+									/*line :348:130000*/ other[to8] = index[from10]
+									/*line :432:130000*/ i7++
 								}
-								/*line :434:120000*/ at2++
+								/*line :434:130000*/ at2++
 							}
 						}
-						/*line :437:120000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
 							to9 := at2
 							from11 := i7
-							/*line :348:120000*/ other[to9] = index[from11]
-							/*line :440:120000*/ at2++
+							/*line :348:130000*/ other[to9] = index[from11]
+							/*line :440:130000*/ at2++
 						}
-						/*line :442:120000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
 							to10 := at2
 							from12 := j6
-							/*line :348:120000*/ other[to10] = index[from12]
-							/*line :445:120000*/ at2++
+							/*line :348:130000*/ other[to10] = index[from12]
+							/*line :445:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:120000*/ swapped2 = !swapped2
+				/*line :380:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:15042:1*/
+	} /*line quern_gen.go:13030:1*/
 }
 
 func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
@@ -15081,39 +13069,39 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line :470:120000*/ if width == 0 {
-				/*line :29:120000*/ lo := t1
-				/*line :30:120000*/ for hi := t2; lo < hi; {
-					/*line :31:120000*/ if r.Halted() {
-						/*line :30:120000*/ r.Halt()
+			/*line :470:130000*/ if width == 0 {
+				/*line :29:130000*/ lo := t1
+				/*line :30:130000*/ for hi := t2; lo < hi; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:120000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[at-1-m]
-					/*line :32:120000*/ quernv1 := a_[m]
+					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:111*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
 						hi = m
-//line :34:120000
+//line :34:130000
 					} else {
-						/*line :35:120000*/ lo = m + 1
+						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:120000*/ result2 := lo
-				/*line :471:120000*/ i := result2
+				/*line :38:130000*/ result2 := lo
+				/*line :471:130000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:120000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:120000*/ if r.Halted() {
-						/*line :423:120000*/ r.Halt()
+				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:130000*/ if r.Halted() {
+						/*line :423:130000*/ r.Halt()
 					}
-					/*line :424:120000*/ t13 := min(steps, 4096)
-					/*line :425:120000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:120000*/ t23 := a_[i2]
-						/*line :425:120000*/ t3 := b_[j]
+					/*line :424:130000*/ t13 := min(steps, 4096)
+					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:130000*/ t23 := a_[i2]
+						/*line :425:130000*/ t3 := b_[j]
 						x := t23
 						y := t3
 						/*line order.go:111*/ t14 := y
@@ -15122,86 +13110,86 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 						result3 := result02
 						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 							out[at2] = y
-							/*line :428:120000*/ j++
-//line :429:120000
+							/*line :428:130000*/ j++
+//line :429:130000
 						} else {
-							/*line :430:120000*/ out[at2] = x
-							/*line :432:120000*/ i2++
+							/*line :430:130000*/ out[at2] = x
+							/*line :432:130000*/ i2++
 						}
-						/*line :434:120000*/ at2++
+						/*line :434:130000*/ at2++
 					}
 				}
-				/*line :437:120000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
-					/*line :440:120000*/ at2++
+					/*line :440:130000*/ at2++
 				}
-				/*line :442:120000*/ for ; j < n && at2 < end; j++ {
+				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :445:120000*/ at2++
+					/*line :445:130000*/ at2++
 				}
-				/*line :447:120000*/ break
+				/*line :447:130000*/ break
 			}
-//line :449:120000
+//line :449:130000
 			var first int
 			var second int
 			var last int
-			/*line :77:120000*/ if width == 0 {
+			/*line :77:130000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t32
-//line :81:120000
+//line :81:130000
 			} else {
-				/*line :80:120000*/ first2 := at - host.Rem(at, size)
+				/*line :80:130000*/ first2 := at - host.Rem(at, size)
 				t15 := first2
 				t25 := min(first2+width, t32)
 				first = t15
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:120000*/ first3 := first
+			/*line :475:130000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:120000*/ t7 := first3
+			/*line :476:130000*/ t7 := first3
 			t8 := second2
-			/*line :476:120000*/ a := a_[t7:t8]
+			/*line :476:130000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:120000*/ b := a_[t9:t10]
+			/*line :476:130000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line :29:120000*/ t16 := max(d-len(b), 0)
+			/*line :29:130000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
 			lo2 := t16
-			/*line :30:120000*/ for hi2 := t26; lo2 < hi2; {
-				/*line :31:120000*/ if r.Halted() {
-					/*line :30:120000*/ r.Halt()
+			/*line :30:130000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:130000*/ if r.Halted() {
+					/*line :30:130000*/ r.Halt()
 				}
-				/*line :31:120000*/ m3 := int(uint(lo2+hi2) / 2)
+				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:120000*/ quernv12 := a[m3]
+				/*line :32:130000*/ quernv12 := a[m3]
 				/*line order.go:111*/ t17 := quernv02
 				t27 := quernv12
 				/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
 				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result4 {
+				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result4 {
 					hi2 = m3
-//line :34:120000
+//line :34:130000
 				} else {
-					/*line :35:120000*/ lo2 = m3 + 1
+					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:120000*/ result5 := lo2
-			/*line :476:120000*/ i4 := result5
+			/*line :38:130000*/ result5 := lo2
+			/*line :476:130000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:120000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:120000*/ if r.Halted() {
-					/*line :423:120000*/ r.Halt()
+			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:130000*/ if r.Halted() {
+					/*line :423:130000*/ r.Halt()
 				}
-				/*line :424:120000*/ t18 := min(steps2, 4096)
-				/*line :425:120000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:120000*/ t28 := a_[i5]
-					/*line :425:120000*/ t33 := a_[j2]
+				/*line :424:130000*/ t18 := min(steps2, 4096)
+				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:130000*/ t28 := a_[i5]
+					/*line :425:130000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:111*/ t19 := y2
@@ -15210,25 +13198,25 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 					result6 := result04
 					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
 						out[at3] = y2
-						/*line :428:120000*/ j2++
-//line :429:120000
+						/*line :428:130000*/ j2++
+//line :429:130000
 					} else {
-						/*line :430:120000*/ out[at3] = x2
-						/*line :432:120000*/ i5++
+						/*line :430:130000*/ out[at3] = x2
+						/*line :432:130000*/ i5++
 					}
-					/*line :434:120000*/ at3++
+					/*line :434:130000*/ at3++
 				}
 			}
-			/*line :437:120000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
-				/*line :440:120000*/ at3++
+				/*line :440:130000*/ at3++
 			}
-			/*line :442:120000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :445:120000*/ at3++
+				/*line :445:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:15231:1*/
+	} /*line quern_gen.go:13219:1*/
 }
 
 func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
@@ -15271,39 +13259,39 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line :470:120000*/ if width == 0 {
-				/*line :29:120000*/ lo := t1
-				/*line :30:120000*/ for hi := t2; lo < hi; {
-					/*line :31:120000*/ if r.Halted() {
-						/*line :30:120000*/ r.Halt()
+			/*line :470:130000*/ if width == 0 {
+				/*line :29:130000*/ lo := t1
+				/*line :30:130000*/ for hi := t2; lo < hi; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:120000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := a_[at-1-m]
-					/*line :32:120000*/ quernv1 := a_[m]
+					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:111*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
 						hi = m
-//line :34:120000
+//line :34:130000
 					} else {
-						/*line :35:120000*/ lo = m + 1
+						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:120000*/ result2 := lo
-				/*line :471:120000*/ i := result2
+				/*line :38:130000*/ result2 := lo
+				/*line :471:130000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:120000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:120000*/ if r.Halted() {
-						/*line :423:120000*/ r.Halt()
+				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:130000*/ if r.Halted() {
+						/*line :423:130000*/ r.Halt()
 					}
-					/*line :424:120000*/ t13 := min(steps, 4096)
-					/*line :425:120000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:120000*/ t23 := a_[i2]
-						/*line :425:120000*/ t3 := a_[j]
+					/*line :424:130000*/ t13 := min(steps, 4096)
+					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:130000*/ t23 := a_[i2]
+						/*line :425:130000*/ t3 := a_[j]
 						x := t23
 						y := t3
 						/*line order.go:111*/ t14 := y
@@ -15314,96 +13302,96 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 							out[at2] = y
 							to := at2
 							from := j
-							/*line :461:120000*/ outIndex[to] = index[from]
-							/*line :428:120000*/ j++
-//line :429:120000
+							/*line :461:130000*/ outIndex[to] = index[from]
+							/*line :428:130000*/ j++
+//line :429:130000
 						} else {
-							/*line :430:120000*/ out[at2] = x
+							/*line :430:130000*/ out[at2] = x
 							to2 := at2
 							from2 := i2
-							/*line :461:120000*/ outIndex[to2] = index[from2]
-							/*line :432:120000*/ i2++
+							/*line :461:130000*/ outIndex[to2] = index[from2]
+							/*line :432:130000*/ i2++
 						}
-						/*line :434:120000*/ at2++
+						/*line :434:130000*/ at2++
 					}
 				}
-				/*line :437:120000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
 					to3 := at2
 					from3 := i2
-					/*line :461:120000*/ outIndex[to3] = index[from3]
-					/*line :440:120000*/ at2++
+					/*line :461:130000*/ outIndex[to3] = index[from3]
+					/*line :440:130000*/ at2++
 				}
-				/*line :442:120000*/ for ; j < n && at2 < end; j++ {
+				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = a_[j]
 					to4 := at2
 					from4 := j
-					/*line :461:120000*/ outIndex[to4] = index[from4]
-					/*line :445:120000*/ at2++
+					/*line :461:130000*/ outIndex[to4] = index[from4]
+					/*line :445:130000*/ at2++
 				}
-				/*line :447:120000*/ break
+				/*line :447:130000*/ break
 			}
-//line :449:120000
+//line :449:130000
 			var first int
 			var second int
 			var last int
-			/*line :77:120000*/ if width == 0 {
+			/*line :77:130000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t32
-//line :81:120000
+//line :81:130000
 			} else {
-				/*line :80:120000*/ first2 := at - host.Rem(at, size)
+				/*line :80:130000*/ first2 := at - host.Rem(at, size)
 				t15 := first2
 				t25 := min(first2+width, t32)
 				first = t15
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:120000*/ first3 := first
+			/*line :475:130000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:120000*/ t7 := first3
+			/*line :476:130000*/ t7 := first3
 			t8 := second2
-			/*line :476:120000*/ a := a_[t7:t8]
+			/*line :476:130000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:120000*/ b := a_[t9:t10]
+			/*line :476:130000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line :29:120000*/ t16 := max(d-len(b), 0)
+			/*line :29:130000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
 			lo2 := t16
-			/*line :30:120000*/ for hi2 := t26; lo2 < hi2; {
-				/*line :31:120000*/ if r.Halted() {
-					/*line :30:120000*/ r.Halt()
+			/*line :30:130000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:130000*/ if r.Halted() {
+					/*line :30:130000*/ r.Halt()
 				}
-				/*line :31:120000*/ m3 := int(uint(lo2+hi2) / 2)
+				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:120000*/ quernv12 := a[m3]
+				/*line :32:130000*/ quernv12 := a[m3]
 				/*line order.go:111*/ t17 := quernv02
 				t27 := quernv12
 				/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
 				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result4 {
+				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result4 {
 					hi2 = m3
-//line :34:120000
+//line :34:130000
 				} else {
-					/*line :35:120000*/ lo2 = m3 + 1
+					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:120000*/ result5 := lo2
-			/*line :476:120000*/ i4 := result5
+			/*line :38:130000*/ result5 := lo2
+			/*line :476:130000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:120000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:120000*/ if r.Halted() {
-					/*line :423:120000*/ r.Halt()
+			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:130000*/ if r.Halted() {
+					/*line :423:130000*/ r.Halt()
 				}
-				/*line :424:120000*/ t18 := min(steps2, 4096)
-				/*line :425:120000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:120000*/ t28 := a_[i5]
-					/*line :425:120000*/ t33 := a_[j2]
+				/*line :424:130000*/ t18 := min(steps2, 4096)
+				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:130000*/ t28 := a_[i5]
+					/*line :425:130000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:111*/ t19 := y2
@@ -15414,35 +13402,35 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 						out[at3] = y2
 						to5 := at3
 						from5 := j2
-						/*line :461:120000*/ outIndex[to5] = index[from5]
-						/*line :428:120000*/ j2++
-//line :429:120000
+						/*line :461:130000*/ outIndex[to5] = index[from5]
+						/*line :428:130000*/ j2++
+//line :429:130000
 					} else {
-						/*line :430:120000*/ out[at3] = x2
+						/*line :430:130000*/ out[at3] = x2
 						to6 := at3
 						from6 := i5
-						/*line :461:120000*/ outIndex[to6] = index[from6]
-						/*line :432:120000*/ i5++
+						/*line :461:130000*/ outIndex[to6] = index[from6]
+						/*line :432:130000*/ i5++
 					}
-					/*line :434:120000*/ at3++
+					/*line :434:130000*/ at3++
 				}
 			}
-			/*line :437:120000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
 				to7 := at3
 				from7 := i5
-				/*line :461:120000*/ outIndex[to7] = index[from7]
-				/*line :440:120000*/ at3++
+				/*line :461:130000*/ outIndex[to7] = index[from7]
+				/*line :440:130000*/ at3++
 			}
-			/*line :442:120000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
 				to8 := at3
 				from8 := j2
-				/*line :461:120000*/ outIndex[to8] = index[from8]
-				/*line :445:120000*/ at3++
+				/*line :461:130000*/ outIndex[to8] = index[from8]
+				/*line :445:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:15445:1*/
+	} /*line quern_gen.go:13433:1*/
 }
 
 func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
@@ -15484,111 +13472,111 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 				}
 				if upper {
 					v := row[threadX]
-					/*line :61:120000*/ lo := 0
-					/*line :62:120000*/ for hi := t1; lo < hi; {
-						/*line :63:120000*/ if r.Halted() {
-							/*line :62:120000*/ r.Halt()
+					/*line :61:130000*/ lo := 0
+					/*line :62:130000*/ for hi := t1; lo < hi; {
+						/*line :63:130000*/ if r.Halted() {
+							/*line :62:130000*/ r.Halt()
 						}
-						/*line :63:120000*/ m := int(uint(lo+hi) / 2)
+						/*line :63:130000*/ m := int(uint(lo+hi) / 2)
 						quernv1 := sorted[m]
 						/*line order.go:111*/ t12 := v
 						t2 := quernv1
 						/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
 						result := result0
-						/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result {
+						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result {
 							hi = m
-//line :66:120000
+//line :66:130000
 						} else {
-							/*line :67:120000*/ lo = m + 1
+							/*line :67:130000*/ lo = m + 1
 						}
 					}
-					/*line :70:120000*/ result2 := lo
-					/*line :491:120000*/ row2[threadX] = result2
-//line :492:120000
+					/*line :70:130000*/ result2 := lo
+					/*line :491:130000*/ row2[threadX] = result2
+//line :492:130000
 				} else {
-					/*line :493:120000*/ v2 := row[threadX]
-					/*line :45:120000*/ lo2 := 0
-					/*line :46:120000*/ for hi2 := t13; lo2 < hi2; {
-						/*line :47:120000*/ if r.Halted() {
-							/*line :46:120000*/ r.Halt()
+					/*line :493:130000*/ v2 := row[threadX]
+					/*line :45:130000*/ lo2 := 0
+					/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
+						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv0 := sorted[m2]
 						/*line order.go:111*/ t14 := quernv0
 						t22 := v2
 						/*line order.go:111*/ result02 := orderedIntegers[T](t14, t22, quernbound0)
 						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result3 {
 							lo2 = m2 + 1
-//line :50:120000
+//line :50:130000
 						} else {
-							/*line :51:120000*/ hi2 = m2
+							/*line :51:130000*/ hi2 = m2
 						}
 					}
-					/*line :54:120000*/ result4 := lo2
-					/*line :493:120000*/ row2[threadX] = result4
+					/*line :54:130000*/ result4 := lo2
+					/*line :493:130000*/ row2[threadX] = result4
 				}
 			}
 		}
-		/*line :497:120000*/ return
+		/*line :497:130000*/ return
 	}
-	/*line :499:120000*/ for threadX := range width {
+	/*line :499:130000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :502:120000*/ switch {
-//line :503:120000
+		/*line :502:130000*/ switch {
+//line :503:130000
 		default:
-			/*line :487:120000*/ if i >= len(at) {
+			/*line :487:130000*/ if i >= len(at) {
 				break
 			}
-			/*line :490:120000*/ if upper {
+			/*line :490:130000*/ if upper {
 				v := values[i]
-				/*line :61:120000*/ lo := 0
-				/*line :62:120000*/ for hi := t1; lo < hi; {
-					/*line :63:120000*/ if r.Halted() {
-						/*line :62:120000*/ r.Halt()
+				/*line :61:130000*/ lo := 0
+				/*line :62:130000*/ for hi := t1; lo < hi; {
+					/*line :63:130000*/ if r.Halted() {
+						/*line :62:130000*/ r.Halt()
 					}
-					/*line :63:120000*/ m := int(uint(lo+hi) / 2)
+					/*line :63:130000*/ m := int(uint(lo+hi) / 2)
 					quernv1 := sorted[m]
 					/*line order.go:111*/ t12 := v
 					t2 := quernv1
 					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result {
 						hi = m
-//line :66:120000
+//line :66:130000
 					} else {
-						/*line :67:120000*/ lo = m + 1
+						/*line :67:130000*/ lo = m + 1
 					}
 				}
-				/*line :70:120000*/ result2 := lo
-				/*line :491:120000*/ at[i] = result2
-//line :492:120000
+				/*line :70:130000*/ result2 := lo
+				/*line :491:130000*/ at[i] = result2
+//line :492:130000
 			} else {
-				/*line :493:120000*/ v2 := values[i]
-				/*line :45:120000*/ lo2 := 0
-				/*line :46:120000*/ for hi2 := t13; lo2 < hi2; {
-					/*line :47:120000*/ if r.Halted() {
-						/*line :46:120000*/ r.Halt()
+				/*line :493:130000*/ v2 := values[i]
+				/*line :45:130000*/ lo2 := 0
+				/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
+					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv0 := sorted[m2]
 					/*line order.go:111*/ t14 := quernv0
 					t22 := v2
 					/*line order.go:111*/ result02 := orderedIntegers[T](t14, t22, quernbound0)
 					result3 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result3 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result3 {
 						lo2 = m2 + 1
-//line :50:120000
+//line :50:130000
 					} else {
-						/*line :51:120000*/ hi2 = m2
+						/*line :51:130000*/ hi2 = m2
 					}
 				}
-				/*line :54:120000*/ result4 := lo2
-				/*line :493:120000*/ at[i] = result4
+				/*line :54:130000*/ result4 := lo2
+				/*line :493:130000*/ at[i] = result4
 			}
 		}
-	} /*line quern_gen.go:15591:1*/
+	} /*line quern_gen.go:13579:1*/
 }
 
 func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
@@ -15633,18 +13621,18 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 				/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 			}
 			if t1 {
-				/*line :503:120000*/ kernel.StoreRelaxed(&sorted[0], 0)
+				/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
 			}
 		}
-		/*line :506:120000*/ return
+		/*line :506:130000*/ return
 	}
-	/*line :508:120000*/ for threadX := range dimX {
+	/*line :508:130000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line :502:120000*/ t1 := i < len(x)
-		/*line :503:120000*/ if i < len(x) {
-			/*line :502:120000*/ quernv0 := x[i]
-			/*line :502:120000*/ quernv1 := x[i-1]
+		/*line :502:130000*/ t1 := i < len(x)
+		/*line :503:130000*/ if i < len(x) {
+			/*line :502:130000*/ quernv0 := x[i]
+			/*line :502:130000*/ quernv1 := x[i-1]
 			/*line order.go:111*/ t12 := quernv0
 			t2 := quernv1
 			/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
@@ -15652,9 +13640,9 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 		}
 		if t1 {
-			/*line :503:120000*/ kernel.StoreRelaxed(&sorted[0], 0)
+			/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:15657:1*/
+	} /*line quern_gen.go:13645:1*/
 }
 
 func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
@@ -15704,746 +13692,746 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 					if p > 0 || len(count) == 0 {
 						break
 					}
-					/*line :201:130000*/ all := 0
-					/*line :202:130000*/ for i := 0; i < len(sums); i++ {
-						/*line :202:130000*/ n := sums[i]
+					all := 0
+					/*line :202:140000*/ for i := 0; i < len(sums); i++ {
+						/*line :202:140000*/ n := sums[i]
 						sums[i] = all
 						all += n
 					}
-					/*line :206:130000*/ count[0] = all
+					/*line :206:140000*/ count[0] = all
 					break
 				}
-				/*line :209:130000*/ if p >= len(sums) {
+				/*line :209:140000*/ if p >= len(sums) {
 					break
 				}
-//line :212:130000
+//line :212:140000
 				var result int
 				var result2 int
-				/*line :214:130000*/ switch {
-//line :215:130000
+				/*line :214:140000*/ switch {
+//line :215:140000
 				default:
 					/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-					/*line :30:120000*/ for hi := t2; lo < hi; {
-						/*line :31:120000*/ if r.Halted() {
-							/*line :30:120000*/ r.Halt()
+					/*line :30:130000*/ for hi := t2; lo < hi; {
+						/*line :31:130000*/ if r.Halted() {
+							/*line :30:130000*/ r.Halt()
 						}
-						/*line :31:120000*/ m := int(uint(lo+hi) / 2)
+						/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 						quernv0 := b_[d-1-m]
-						/*line :32:120000*/ quernv1 := a_[m]
+						/*line :32:130000*/ quernv1 := a_[m]
 						/*line order.go:111*/ t12 := quernv0
 						t22 := quernv1
 						/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 						result3 := result0
-						/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 							hi = m
-//line :34:120000
+//line :34:130000
 						} else {
-							/*line :35:120000*/ lo = m + 1
+							/*line :35:130000*/ lo = m + 1
 						}
 					}
-					/*line :38:120000*/ result4 := lo
+					/*line :38:130000*/ result4 := lo
 					/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
 					j := d - i2
-					/*line :27:130000*/ if j >= len(b_) {
+					/*line :27:140000*/ if j >= len(b_) {
 						t13 := i2
 						t23 := j
 						result = t13
 						result2 = t23
 						break
 					}
-					/*line :31:130000*/ x := b_[j]
+					/*line :31:140000*/ x := b_[j]
 					t3 := i2
-					/*line :32:130000*/ sorted := a_[:t3]
+					/*line :32:140000*/ sorted := a_[:t3]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
 					lo2 := 0
-					/*line :46:120000*/ for hi2 := t14; lo2 < hi2; {
-						/*line :47:120000*/ if r.Halted() {
-							/*line :46:120000*/ r.Halt()
+					/*line :46:130000*/ for hi2 := t14; lo2 < hi2; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
+						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv02 := sorted[m2]
 						/*line order.go:111*/ t15 := quernv02
 						t24 := x
 						/*line order.go:111*/ result02 := orderedIntegers[T](t15, t24, quernbound0)
 						result5 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result5 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
 							lo2 = m2 + 1
-//line :50:120000
+//line :50:130000
 						} else {
-							/*line :51:120000*/ hi2 = m2
+							/*line :51:130000*/ hi2 = m2
 						}
 					}
-					/*line :54:120000*/ result6 := lo2
+					/*line :54:130000*/ result6 := lo2
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
 					t5 := j
-					/*line :32:130000*/ sorted2 := b_[:t5]
+					/*line :32:140000*/ sorted2 := b_[:t5]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
 					lo3 := 0
-					/*line :46:120000*/ for hi3 := t16; lo3 < hi3; {
-						/*line :47:120000*/ if r.Halted() {
-							/*line :46:120000*/ r.Halt()
+					/*line :46:130000*/ for hi3 := t16; lo3 < hi3; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:120000*/ m3 := int(uint(lo3+hi3) / 2)
+						/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
 						quernv03 := sorted2[m3]
 						/*line order.go:111*/ t17 := quernv03
 						t25 := x
 						/*line order.go:111*/ result03 := orderedIntegers[T](t17, t25, quernbound0)
 						result7 := result03
-						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result7 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result7 {
 							lo3 = m3 + 1
-//line :50:120000
+//line :50:130000
 						} else {
-							/*line :51:120000*/ hi3 = m3
+							/*line :51:130000*/ hi3 = m3
 						}
 					}
-					/*line :54:120000*/ result8 := lo3
+					/*line :54:130000*/ result8 := lo3
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
 					firstA := t4
 					firstB := t6
-					/*line :33:130000*/ equal := i2 - firstA + j - firstB
+					/*line :33:140000*/ equal := i2 - firstA + j - firstB
 					fromA := min((equal+1)/2, i2-firstA)
 					fromB := equal - fromA
 					t7 := firstB
 					t8 := min(firstB+fromB+1, len(b_))
-					/*line :36:130000*/ sorted3 := b_[t7:t8]
+					/*line :36:140000*/ sorted3 := b_[t7:t8]
 					/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
 					lo4 := 0
-					/*line :62:120000*/ for hi4 := t18; lo4 < hi4; {
-						/*line :63:120000*/ if r.Halted() {
-							/*line :62:120000*/ r.Halt()
+					/*line :62:130000*/ for hi4 := t18; lo4 < hi4; {
+						/*line :63:130000*/ if r.Halted() {
+							/*line :62:130000*/ r.Halt()
 						}
-						/*line :63:120000*/ m4 := int(uint(lo4+hi4) / 2)
+						/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
 						quernv12 := sorted3[m4]
 						/*line order.go:111*/ t19 := x
 						t26 := quernv12
 						/*line order.go:111*/ result04 := orderedIntegers[T](t19, t26, quernbound0)
 						result9 := result04
-						/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result9 {
+						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result9 {
 							hi4 = m4
-//line :66:120000
+//line :66:130000
 						} else {
-							/*line :67:120000*/ lo4 = m4 + 1
+							/*line :67:130000*/ lo4 = m4 + 1
 						}
 					}
-					/*line :70:120000*/ result10 := lo4
+					/*line :70:130000*/ result10 := lo4
 					/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-					/*line :37:130000*/ if fromB > most {
+					/*line :37:140000*/ if fromB > most {
 						fromB = most
 						fromA = equal - most
 					}
-					/*line :41:130000*/ if fromA == fromB+1 && most > fromB {
+					/*line :41:140000*/ if fromA == fromB+1 && most > fromB {
 						fromB++
 					}
-					/*line :44:130000*/ t9 := firstA + fromA
+					/*line :44:140000*/ t9 := firstA + fromA
 					t10 := firstB + fromB
 					result = t9
 					result2 = t10
 				}
-				/*line :212:130000*/ i3 := result
+				/*line :212:140000*/ i3 := result
 				j2 := result2
 				var result11 int
 				var result12 int
-				/*line :216:130000*/ switch {
-//line :217:130000
+				/*line :216:140000*/ switch {
+//line :217:140000
 				default:
 					/*line quern.dev/algo/internal/template/merge.go:29*/ lo5 := t110
-					/*line :30:120000*/ for hi5 := t27; lo5 < hi5; {
-						/*line :31:120000*/ if r.Halted() {
-							/*line :30:120000*/ r.Halt()
+					/*line :30:130000*/ for hi5 := t27; lo5 < hi5; {
+						/*line :31:130000*/ if r.Halted() {
+							/*line :30:130000*/ r.Halt()
 						}
-						/*line :31:120000*/ m5 := int(uint(lo5+hi5) / 2)
+						/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
 						quernv04 := b_[d2-1-m5]
-						/*line :32:120000*/ quernv13 := a_[m5]
+						/*line :32:130000*/ quernv13 := a_[m5]
 						/*line order.go:111*/ t111 := quernv04
 						t28 := quernv13
 						/*line order.go:111*/ result05 := orderedIntegers[T](t111, t28, quernbound0)
 						result13 := result05
-						/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result13 {
+						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result13 {
 							hi5 = m5
-//line :34:120000
+//line :34:130000
 						} else {
-							/*line :35:120000*/ lo5 = m5 + 1
+							/*line :35:130000*/ lo5 = m5 + 1
 						}
 					}
-					/*line :38:120000*/ result14 := lo5
+					/*line :38:130000*/ result14 := lo5
 					/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
 					j3 := d2 - i4
-					/*line :27:130000*/ if j3 >= len(b_) {
+					/*line :27:140000*/ if j3 >= len(b_) {
 						t112 := i4
 						t29 := j3
 						result11 = t112
 						result12 = t29
 						break
 					}
-					/*line :31:130000*/ x2 := b_[j3]
+					/*line :31:140000*/ x2 := b_[j3]
 					t32 := i4
-					/*line :32:130000*/ sorted4 := a_[:t32]
+					/*line :32:140000*/ sorted4 := a_[:t32]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
 					lo6 := 0
-					/*line :46:120000*/ for hi6 := t113; lo6 < hi6; {
-						/*line :47:120000*/ if r.Halted() {
-							/*line :46:120000*/ r.Halt()
+					/*line :46:130000*/ for hi6 := t113; lo6 < hi6; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:120000*/ m6 := int(uint(lo6+hi6) / 2)
+						/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
 						quernv05 := sorted4[m6]
 						/*line order.go:111*/ t114 := quernv05
 						t210 := x2
 						/*line order.go:111*/ result06 := orderedIntegers[T](t114, t210, quernbound0)
 						result15 := result06
-						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result15 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result15 {
 							lo6 = m6 + 1
-//line :50:120000
+//line :50:130000
 						} else {
-							/*line :51:120000*/ hi6 = m6
+							/*line :51:130000*/ hi6 = m6
 						}
 					}
-					/*line :54:120000*/ result16 := lo6
+					/*line :54:130000*/ result16 := lo6
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
 					t52 := j3
-					/*line :32:130000*/ sorted5 := b_[:t52]
+					/*line :32:140000*/ sorted5 := b_[:t52]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
 					lo7 := 0
-					/*line :46:120000*/ for hi7 := t115; lo7 < hi7; {
-						/*line :47:120000*/ if r.Halted() {
-							/*line :46:120000*/ r.Halt()
+					/*line :46:130000*/ for hi7 := t115; lo7 < hi7; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:120000*/ m7 := int(uint(lo7+hi7) / 2)
+						/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
 						quernv06 := sorted5[m7]
 						/*line order.go:111*/ t116 := quernv06
 						t211 := x2
 						/*line order.go:111*/ result07 := orderedIntegers[T](t116, t211, quernbound0)
 						result17 := result07
-						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result17 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result17 {
 							lo7 = m7 + 1
-//line :50:120000
+//line :50:130000
 						} else {
-							/*line :51:120000*/ hi7 = m7
+							/*line :51:130000*/ hi7 = m7
 						}
 					}
-					/*line :54:120000*/ result18 := lo7
+					/*line :54:130000*/ result18 := lo7
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
 					firstA2 := t42
 					firstB2 := t62
-					/*line :33:130000*/ equal2 := i4 - firstA2 + j3 - firstB2
+					/*line :33:140000*/ equal2 := i4 - firstA2 + j3 - firstB2
 					fromA2 := min((equal2+1)/2, i4-firstA2)
 					fromB2 := equal2 - fromA2
 					t72 := firstB2
 					t82 := min(firstB2+fromB2+1, len(b_))
-					/*line :36:130000*/ sorted6 := b_[t72:t82]
+					/*line :36:140000*/ sorted6 := b_[t72:t82]
 					/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
 					lo8 := 0
-					/*line :62:120000*/ for hi8 := t117; lo8 < hi8; {
-						/*line :63:120000*/ if r.Halted() {
-							/*line :62:120000*/ r.Halt()
+					/*line :62:130000*/ for hi8 := t117; lo8 < hi8; {
+						/*line :63:130000*/ if r.Halted() {
+							/*line :62:130000*/ r.Halt()
 						}
-						/*line :63:120000*/ m8 := int(uint(lo8+hi8) / 2)
+						/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
 						quernv14 := sorted6[m8]
 						/*line order.go:111*/ t118 := x2
 						t212 := quernv14
 						/*line order.go:111*/ result08 := orderedIntegers[T](t118, t212, quernbound0)
 						result19 := result08
-						/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result19 {
+						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result19 {
 							hi8 = m8
-//line :66:120000
+//line :66:130000
 						} else {
-							/*line :67:120000*/ lo8 = m8 + 1
+							/*line :67:130000*/ lo8 = m8 + 1
 						}
 					}
-					/*line :70:120000*/ result20 := lo8
+					/*line :70:130000*/ result20 := lo8
 					/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-					/*line :37:130000*/ if fromB2 > most2 {
+					/*line :37:140000*/ if fromB2 > most2 {
 						fromB2 = most2
 						fromA2 = equal2 - most2
 					}
-					/*line :41:130000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+					/*line :41:140000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
 						fromB2++
 					}
-					/*line :44:130000*/ t92 := firstA2 + fromA2
+					/*line :44:140000*/ t92 := firstA2 + fromA2
 					t102 := firstB2 + fromB2
 					result11 = t92
 					result12 = t102
 				}
-				/*line :213:130000*/ endA := result11
+				/*line :213:140000*/ endA := result11
 				endB := result12
-				/*line :214:130000*/ n2 := 0
-				/*line :215:130000*/ if launch == 2 {
+				/*line :214:140000*/ n2 := 0
+				/*line :215:140000*/ if launch == 2 {
 					n2 = row[threadX]
 				}
-				/*line :218:130000*/ for i3 < endA && j2 < endB {
-					/*line :219:130000*/ if r.Halted() {
-						/*line :218:130000*/ r.Halt()
+				/*line :218:140000*/ for i3 < endA && j2 < endB {
+					/*line :219:140000*/ if r.Halted() {
+						/*line :218:140000*/ r.Halt()
 					}
-					/*line :219:130000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-					/*line :220:130000*/ for i5 := 0; i5 < t119; i5++ {
-						/*line :220:130000*/ t213 := a_[i3]
-						/*line :220:130000*/ t33 := b_[j2]
+					/*line :219:140000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+					/*line :220:140000*/ for i5 := 0; i5 < t119; i5++ {
+						/*line :220:140000*/ t213 := a_[i3]
+						/*line :220:140000*/ t33 := b_[j2]
 						x3 := t213
 						y := t33
-						/*line :221:130000*/ y2 := y
-						/*line :50:130000*/ t214 := endB2
-						/*line :51:130000*/ if !t214 {
+						/*line :221:140000*/ y2 := y
+						/*line :50:140000*/ t214 := endB2
+						/*line :51:140000*/ if !t214 {
 							t120 := !endA2
-							/*line :53:130000*/ if t120 {
+							/*line :53:140000*/ if t120 {
 								/*line order.go:111*/ t121 := y2
 								t215 := x3
 								/*line order.go:111*/ result09 := orderedIntegers[T](t121, t215, quernbound0)
 								result21 := result09
 								/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 							}
-							/*line :52:130000*/ t214 = t120
+							/*line :52:140000*/ t214 = t120
 						}
-						/*line :54:130000*/ fromA3 := t214
-						/*line :51:130000*/ t43 := endA2
-						/*line :52:130000*/ if !t43 {
+						/*line :54:140000*/ fromA3 := t214
+						/*line :51:140000*/ t43 := endA2
+						/*line :52:140000*/ if !t43 {
 							t34 := !endB2
-							/*line :54:130000*/ if t34 {
+							/*line :54:140000*/ if t34 {
 								/*line order.go:111*/ t122 := x3
 								t216 := y2
 								/*line order.go:111*/ result010 := orderedIntegers[T](t122, t216, quernbound0)
 								result22 := result010
 								/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 							}
-							/*line :53:130000*/ t43 = t34
+							/*line :53:140000*/ t43 = t34
 						}
-						/*line :55:130000*/ fromB3 := t43
-//line :52:130000
+						/*line :55:140000*/ fromB3 := t43
+//line :52:140000
 						var set uint32 = 1
-						/*line :53:130000*/ if fromB3 {
+						/*line :53:140000*/ if fromB3 {
 							set = 2
-							/*line :55:130000*/ if fromA3 {
+							/*line :55:140000*/ if fromA3 {
 								set = 4
 							}
 						}
-						/*line :59:130000*/ t53 := fromA3
+						/*line :59:140000*/ t53 := fromA3
 						t63 := fromB3
 						t73 := operation&set != 0
 						fromA3 = t53
 						fromB3 = t63
 						keep := t73
-						/*line :221:130000*/ fromA4 := fromA3
+						/*line :221:140000*/ fromA4 := fromA3
 						fromB4 := fromB3
 						keep2 := keep
-						/*line :222:130000*/ if fromA4 {
+						/*line :222:140000*/ if fromA4 {
 							i3++
 							y = x3
 						}
-						/*line :226:130000*/ if fromB4 {
+						/*line :226:140000*/ if fromB4 {
 							j2++
 						}
-						/*line :229:130000*/ if keep2 {
-							/*line :230:130000*/ if launch == 2 {
+						/*line :229:140000*/ if keep2 {
+							/*line :230:140000*/ if launch == 2 {
 								out[n2] = y
 							}
-							/*line :233:130000*/ n2++
+							/*line :233:140000*/ n2++
 						}
 					}
 				}
-				/*line :237:130000*/ if operation&1 != 0 {
-					/*line :238:130000*/ for ; i3 < endA; i3++ {
-						/*line :239:130000*/ if r.Halted() {
-							/*line :238:130000*/ r.Halt()
+				/*line :237:140000*/ if operation&1 != 0 {
+					/*line :238:140000*/ for ; i3 < endA; i3++ {
+						/*line :239:140000*/ if r.Halted() {
+							/*line :238:140000*/ r.Halt()
 						}
-						/*line :239:130000*/ if launch == 2 {
+						/*line :239:140000*/ if launch == 2 {
 							out[n2] = a_[i3]
 						}
-						/*line :242:130000*/ n2++
+						/*line :242:140000*/ n2++
 					}
 				}
-				/*line :245:130000*/ if operation&2 != 0 {
-					/*line :246:130000*/ for ; j2 < endB; j2++ {
-						/*line :247:130000*/ if r.Halted() {
-							/*line :246:130000*/ r.Halt()
+				/*line :245:140000*/ if operation&2 != 0 {
+					/*line :246:140000*/ for ; j2 < endB; j2++ {
+						/*line :247:140000*/ if r.Halted() {
+							/*line :246:140000*/ r.Halt()
 						}
-						/*line :247:130000*/ if launch == 2 {
+						/*line :247:140000*/ if launch == 2 {
 							out[n2] = b_[j2]
 						}
-						/*line :250:130000*/ n2++
+						/*line :250:140000*/ n2++
 					}
 				}
-				/*line :253:130000*/ if launch == 0 {
+				/*line :253:140000*/ if launch == 0 {
 					row[threadX] = n2
 				}
 			}
 		}
-		/*line :258:130000*/ return
+		/*line :258:140000*/ return
 	}
-	/*line :260:130000*/ for threadX := range width {
+	/*line :260:140000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		d := p * part
 		t1 := max(d-len(b_), 0)
 		t2 := min(d, len(a_))
-		/*line :266:130000*/ switch {
-//line :267:130000
+		/*line :266:140000*/ switch {
+//line :267:140000
 		default:
-			/*line :197:130000*/ if launch == 1 {
-				/*line :198:130000*/ if p > 0 || len(count) == 0 {
+			/*line :197:140000*/ if launch == 1 {
+				/*line :198:140000*/ if p > 0 || len(count) == 0 {
 					break
 				}
-				/*line :201:130000*/ all := 0
-				/*line :202:130000*/ for i := 0; i < len(sums); i++ {
-					/*line :202:130000*/ n := sums[i]
+				/*line :201:140000*/ all := 0
+				/*line :202:140000*/ for i := 0; i < len(sums); i++ {
+					/*line :202:140000*/ n := sums[i]
 					sums[i] = all
 					all += n
 				}
-				/*line :206:130000*/ count[0] = all
+				/*line :206:140000*/ count[0] = all
 				break
 			}
-			/*line :209:130000*/ if p >= len(sums) {
+			/*line :209:140000*/ if p >= len(sums) {
 				break
 			}
-//line :212:130000
+//line :212:140000
 			var result int
 			var result2 int
-			/*line :214:130000*/ switch {
-//line :215:130000
+			/*line :214:140000*/ switch {
+//line :215:140000
 			default:
 				/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-				/*line :30:120000*/ for hi := t2; lo < hi; {
-					/*line :31:120000*/ if r.Halted() {
-						/*line :30:120000*/ r.Halt()
+				/*line :30:130000*/ for hi := t2; lo < hi; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:120000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[d-1-m]
-					/*line :32:120000*/ quernv1 := a_[m]
+					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:111*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 					result3 := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result3 {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 						hi = m
-//line :34:120000
+//line :34:130000
 					} else {
-						/*line :35:120000*/ lo = m + 1
+						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:120000*/ result4 := lo
+				/*line :38:130000*/ result4 := lo
 				/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
 				j := d - i2
-				/*line :27:130000*/ if j >= len(b_) {
+				/*line :27:140000*/ if j >= len(b_) {
 					t13 := i2
 					t23 := j
 					result = t13
 					result2 = t23
 					break
 				}
-				/*line :31:130000*/ x := b_[j]
+				/*line :31:140000*/ x := b_[j]
 				t3 := i2
-				/*line :32:130000*/ sorted := a_[:t3]
+				/*line :32:140000*/ sorted := a_[:t3]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
 				lo2 := 0
-				/*line :46:120000*/ for hi2 := t14; lo2 < hi2; {
-					/*line :47:120000*/ if r.Halted() {
-						/*line :46:120000*/ r.Halt()
+				/*line :46:130000*/ for hi2 := t14; lo2 < hi2; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
+					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv02 := sorted[m2]
 					/*line order.go:111*/ t15 := quernv02
 					t24 := x
 					/*line order.go:111*/ result02 := orderedIntegers[T](t15, t24, quernbound0)
 					result5 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result5 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
 						lo2 = m2 + 1
-//line :50:120000
+//line :50:130000
 					} else {
-						/*line :51:120000*/ hi2 = m2
+						/*line :51:130000*/ hi2 = m2
 					}
 				}
-				/*line :54:120000*/ result6 := lo2
+				/*line :54:130000*/ result6 := lo2
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
 				t5 := j
-				/*line :32:130000*/ sorted2 := b_[:t5]
+				/*line :32:140000*/ sorted2 := b_[:t5]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
 				lo3 := 0
-				/*line :46:120000*/ for hi3 := t16; lo3 < hi3; {
-					/*line :47:120000*/ if r.Halted() {
-						/*line :46:120000*/ r.Halt()
+				/*line :46:130000*/ for hi3 := t16; lo3 < hi3; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:120000*/ m3 := int(uint(lo3+hi3) / 2)
+					/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
 					quernv03 := sorted2[m3]
 					/*line order.go:111*/ t17 := quernv03
 					t25 := x
 					/*line order.go:111*/ result03 := orderedIntegers[T](t17, t25, quernbound0)
 					result7 := result03
-					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result7 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result7 {
 						lo3 = m3 + 1
-//line :50:120000
+//line :50:130000
 					} else {
-						/*line :51:120000*/ hi3 = m3
+						/*line :51:130000*/ hi3 = m3
 					}
 				}
-				/*line :54:120000*/ result8 := lo3
+				/*line :54:130000*/ result8 := lo3
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
 				firstA := t4
 				firstB := t6
-				/*line :33:130000*/ equal := i2 - firstA + j - firstB
+				/*line :33:140000*/ equal := i2 - firstA + j - firstB
 				fromA := min((equal+1)/2, i2-firstA)
 				fromB := equal - fromA
 				t7 := firstB
 				t8 := min(firstB+fromB+1, len(b_))
-				/*line :36:130000*/ sorted3 := b_[t7:t8]
+				/*line :36:140000*/ sorted3 := b_[t7:t8]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
 				lo4 := 0
-				/*line :62:120000*/ for hi4 := t18; lo4 < hi4; {
-					/*line :63:120000*/ if r.Halted() {
-						/*line :62:120000*/ r.Halt()
+				/*line :62:130000*/ for hi4 := t18; lo4 < hi4; {
+					/*line :63:130000*/ if r.Halted() {
+						/*line :62:130000*/ r.Halt()
 					}
-					/*line :63:120000*/ m4 := int(uint(lo4+hi4) / 2)
+					/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
 					quernv12 := sorted3[m4]
 					/*line order.go:111*/ t19 := x
 					t26 := quernv12
 					/*line order.go:111*/ result04 := orderedIntegers[T](t19, t26, quernbound0)
 					result9 := result04
-					/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result9 {
+					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result9 {
 						hi4 = m4
-//line :66:120000
+//line :66:130000
 					} else {
-						/*line :67:120000*/ lo4 = m4 + 1
+						/*line :67:130000*/ lo4 = m4 + 1
 					}
 				}
-				/*line :70:120000*/ result10 := lo4
+				/*line :70:130000*/ result10 := lo4
 				/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-				/*line :37:130000*/ if fromB > most {
+				/*line :37:140000*/ if fromB > most {
 					fromB = most
 					fromA = equal - most
 				}
-				/*line :41:130000*/ if fromA == fromB+1 && most > fromB {
+				/*line :41:140000*/ if fromA == fromB+1 && most > fromB {
 					fromB++
 				}
-				/*line :44:130000*/ t9 := firstA + fromA
+				/*line :44:140000*/ t9 := firstA + fromA
 				t10 := firstB + fromB
 				result = t9
 				result2 = t10
 			}
-			/*line :212:130000*/ i3 := result
+			/*line :212:140000*/ i3 := result
 			j2 := result2
-			/*line :213:130000*/ d2 := min((p+1)*part, len(a_)+len(b_))
+			/*line :213:140000*/ d2 := min((p+1)*part, len(a_)+len(b_))
 			var result11 int
 			var result12 int
-			/*line :216:130000*/ switch {
-//line :217:130000
+			/*line :216:140000*/ switch {
+//line :217:140000
 			default:
 				/*line quern.dev/algo/internal/template/merge.go:29*/ t110 := max(d2-len(b_), 0)
 				t27 := min(d2, len(a_))
 				lo5 := t110
-				/*line :30:120000*/ for hi5 := t27; lo5 < hi5; {
-					/*line :31:120000*/ if r.Halted() {
-						/*line :30:120000*/ r.Halt()
+				/*line :30:130000*/ for hi5 := t27; lo5 < hi5; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:120000*/ m5 := int(uint(lo5+hi5) / 2)
+					/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
 					quernv04 := b_[d2-1-m5]
-					/*line :32:120000*/ quernv13 := a_[m5]
+					/*line :32:130000*/ quernv13 := a_[m5]
 					/*line order.go:111*/ t111 := quernv04
 					t28 := quernv13
 					/*line order.go:111*/ result05 := orderedIntegers[T](t111, t28, quernbound0)
 					result13 := result05
-					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result13 {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result13 {
 						hi5 = m5
-//line :34:120000
+//line :34:130000
 					} else {
-						/*line :35:120000*/ lo5 = m5 + 1
+						/*line :35:130000*/ lo5 = m5 + 1
 					}
 				}
-				/*line :38:120000*/ result14 := lo5
+				/*line :38:130000*/ result14 := lo5
 				/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
 				j3 := d2 - i4
-				/*line :27:130000*/ if j3 >= len(b_) {
+				/*line :27:140000*/ if j3 >= len(b_) {
 					t112 := i4
 					t29 := j3
 					result11 = t112
 					result12 = t29
 					break
 				}
-				/*line :31:130000*/ x2 := b_[j3]
+				/*line :31:140000*/ x2 := b_[j3]
 				t32 := i4
-				/*line :32:130000*/ sorted4 := a_[:t32]
+				/*line :32:140000*/ sorted4 := a_[:t32]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
 				lo6 := 0
-				/*line :46:120000*/ for hi6 := t113; lo6 < hi6; {
-					/*line :47:120000*/ if r.Halted() {
-						/*line :46:120000*/ r.Halt()
+				/*line :46:130000*/ for hi6 := t113; lo6 < hi6; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:120000*/ m6 := int(uint(lo6+hi6) / 2)
+					/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
 					quernv05 := sorted4[m6]
 					/*line order.go:111*/ t114 := quernv05
 					t210 := x2
 					/*line order.go:111*/ result06 := orderedIntegers[T](t114, t210, quernbound0)
 					result15 := result06
-					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result15 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result15 {
 						lo6 = m6 + 1
-//line :50:120000
+//line :50:130000
 					} else {
-						/*line :51:120000*/ hi6 = m6
+						/*line :51:130000*/ hi6 = m6
 					}
 				}
-				/*line :54:120000*/ result16 := lo6
+				/*line :54:130000*/ result16 := lo6
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
 				t52 := j3
-				/*line :32:130000*/ sorted5 := b_[:t52]
+				/*line :32:140000*/ sorted5 := b_[:t52]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
 				lo7 := 0
-				/*line :46:120000*/ for hi7 := t115; lo7 < hi7; {
-					/*line :47:120000*/ if r.Halted() {
-						/*line :46:120000*/ r.Halt()
+				/*line :46:130000*/ for hi7 := t115; lo7 < hi7; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:120000*/ m7 := int(uint(lo7+hi7) / 2)
+					/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
 					quernv06 := sorted5[m7]
 					/*line order.go:111*/ t116 := quernv06
 					t211 := x2
 					/*line order.go:111*/ result07 := orderedIntegers[T](t116, t211, quernbound0)
 					result17 := result07
-					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result17 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result17 {
 						lo7 = m7 + 1
-//line :50:120000
+//line :50:130000
 					} else {
-						/*line :51:120000*/ hi7 = m7
+						/*line :51:130000*/ hi7 = m7
 					}
 				}
-				/*line :54:120000*/ result18 := lo7
+				/*line :54:130000*/ result18 := lo7
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
 				firstA2 := t42
 				firstB2 := t62
-				/*line :33:130000*/ equal2 := i4 - firstA2 + j3 - firstB2
+				/*line :33:140000*/ equal2 := i4 - firstA2 + j3 - firstB2
 				fromA2 := min((equal2+1)/2, i4-firstA2)
 				fromB2 := equal2 - fromA2
 				t72 := firstB2
 				t82 := min(firstB2+fromB2+1, len(b_))
-				/*line :36:130000*/ sorted6 := b_[t72:t82]
+				/*line :36:140000*/ sorted6 := b_[t72:t82]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
 				lo8 := 0
-				/*line :62:120000*/ for hi8 := t117; lo8 < hi8; {
-					/*line :63:120000*/ if r.Halted() {
-						/*line :62:120000*/ r.Halt()
+				/*line :62:130000*/ for hi8 := t117; lo8 < hi8; {
+					/*line :63:130000*/ if r.Halted() {
+						/*line :62:130000*/ r.Halt()
 					}
-					/*line :63:120000*/ m8 := int(uint(lo8+hi8) / 2)
+					/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
 					quernv14 := sorted6[m8]
 					/*line order.go:111*/ t118 := x2
 					t212 := quernv14
 					/*line order.go:111*/ result08 := orderedIntegers[T](t118, t212, quernbound0)
 					result19 := result08
-					/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result19 {
+					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result19 {
 						hi8 = m8
-//line :66:120000
+//line :66:130000
 					} else {
-						/*line :67:120000*/ lo8 = m8 + 1
+						/*line :67:130000*/ lo8 = m8 + 1
 					}
 				}
-				/*line :70:120000*/ result20 := lo8
+				/*line :70:130000*/ result20 := lo8
 				/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-				/*line :37:130000*/ if fromB2 > most2 {
+				/*line :37:140000*/ if fromB2 > most2 {
 					fromB2 = most2
 					fromA2 = equal2 - most2
 				}
-				/*line :41:130000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+				/*line :41:140000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
 					fromB2++
 				}
-				/*line :44:130000*/ t92 := firstA2 + fromA2
+				/*line :44:140000*/ t92 := firstA2 + fromA2
 				t102 := firstB2 + fromB2
 				result11 = t92
 				result12 = t102
 			}
-			/*line :213:130000*/ endA := result11
+			/*line :213:140000*/ endA := result11
 			endB := result12
-			/*line :214:130000*/ n2 := 0
-			/*line :215:130000*/ if launch == 2 {
+			/*line :214:140000*/ n2 := 0
+			/*line :215:140000*/ if launch == 2 {
 				n2 = sums[p]
 			}
-			/*line :218:130000*/ for i3 < endA && j2 < endB {
-				/*line :219:130000*/ if r.Halted() {
-					/*line :218:130000*/ r.Halt()
+			/*line :218:140000*/ for i3 < endA && j2 < endB {
+				/*line :219:140000*/ if r.Halted() {
+					/*line :218:140000*/ r.Halt()
 				}
-				/*line :219:130000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-				/*line :220:130000*/ for i5 := 0; i5 < t119; i5++ {
-					/*line :220:130000*/ t213 := a_[i3]
-					/*line :220:130000*/ t33 := b_[j2]
+				/*line :219:140000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+				/*line :220:140000*/ for i5 := 0; i5 < t119; i5++ {
+					/*line :220:140000*/ t213 := a_[i3]
+					/*line :220:140000*/ t33 := b_[j2]
 					x3 := t213
 					y := t33
-					/*line :221:130000*/ y2 := y
-					/*line :50:130000*/ t214 := endB2
-					/*line :51:130000*/ if !t214 {
+					/*line :221:140000*/ y2 := y
+					/*line :50:140000*/ t214 := endB2
+					/*line :51:140000*/ if !t214 {
 						t120 := !endA2
-						/*line :53:130000*/ if t120 {
+						/*line :53:140000*/ if t120 {
 							/*line order.go:111*/ t121 := y2
 							t215 := x3
 							/*line order.go:111*/ result09 := orderedIntegers[T](t121, t215, quernbound0)
 							result21 := result09
 							/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 						}
-						/*line :52:130000*/ t214 = t120
+						/*line :52:140000*/ t214 = t120
 					}
-					/*line :54:130000*/ fromA3 := t214
-					/*line :51:130000*/ t43 := endA2
-					/*line :52:130000*/ if !t43 {
+					/*line :54:140000*/ fromA3 := t214
+					/*line :51:140000*/ t43 := endA2
+					/*line :52:140000*/ if !t43 {
 						t34 := !endB2
-						/*line :54:130000*/ if t34 {
+						/*line :54:140000*/ if t34 {
 							/*line order.go:111*/ t122 := x3
 							t216 := y2
 							/*line order.go:111*/ result010 := orderedIntegers[T](t122, t216, quernbound0)
 							result22 := result010
 							/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 						}
-						/*line :53:130000*/ t43 = t34
+						/*line :53:140000*/ t43 = t34
 					}
-					/*line :55:130000*/ fromB3 := t43
-//line :52:130000
+					/*line :55:140000*/ fromB3 := t43
+//line :52:140000
 					var set uint32 = 1
-					/*line :53:130000*/ if fromB3 {
+					/*line :53:140000*/ if fromB3 {
 						set = 2
-						/*line :55:130000*/ if fromA3 {
+						/*line :55:140000*/ if fromA3 {
 							set = 4
 						}
 					}
-					/*line :59:130000*/ t53 := fromA3
+					/*line :59:140000*/ t53 := fromA3
 					t63 := fromB3
 					t73 := operation&set != 0
 					fromA3 = t53
 					fromB3 = t63
 					keep := t73
-					/*line :221:130000*/ fromA4 := fromA3
+					/*line :221:140000*/ fromA4 := fromA3
 					fromB4 := fromB3
 					keep2 := keep
-					/*line :222:130000*/ if fromA4 {
+					/*line :222:140000*/ if fromA4 {
 						i3++
 						y = x3
 					}
-					/*line :226:130000*/ if fromB4 {
+					/*line :226:140000*/ if fromB4 {
 						j2++
 					}
-					/*line :229:130000*/ if keep2 {
-						/*line :230:130000*/ if launch == 2 {
+					/*line :229:140000*/ if keep2 {
+						/*line :230:140000*/ if launch == 2 {
 							out[n2] = y
 						}
-						/*line :233:130000*/ n2++
+						/*line :233:140000*/ n2++
 					}
 				}
 			}
-			/*line :237:130000*/ if operation&1 != 0 {
-				/*line :238:130000*/ for ; i3 < endA; i3++ {
-					/*line :239:130000*/ if r.Halted() {
-						/*line :238:130000*/ r.Halt()
+			/*line :237:140000*/ if operation&1 != 0 {
+				/*line :238:140000*/ for ; i3 < endA; i3++ {
+					/*line :239:140000*/ if r.Halted() {
+						/*line :238:140000*/ r.Halt()
 					}
-					/*line :239:130000*/ if launch == 2 {
+					/*line :239:140000*/ if launch == 2 {
 						out[n2] = a_[i3]
 					}
-					/*line :242:130000*/ n2++
+					/*line :242:140000*/ n2++
 				}
 			}
-			/*line :245:130000*/ if operation&2 != 0 {
-				/*line :246:130000*/ for ; j2 < endB; j2++ {
-					/*line :247:130000*/ if r.Halted() {
-						/*line :246:130000*/ r.Halt()
+			/*line :245:140000*/ if operation&2 != 0 {
+				/*line :246:140000*/ for ; j2 < endB; j2++ {
+					/*line :247:140000*/ if r.Halted() {
+						/*line :246:140000*/ r.Halt()
 					}
-					/*line :247:130000*/ if launch == 2 {
+					/*line :247:140000*/ if launch == 2 {
 						out[n2] = b_[j2]
 					}
-					/*line :250:130000*/ n2++
+					/*line :250:140000*/ n2++
 				}
 			}
-			/*line :253:130000*/ if launch == 0 {
+			/*line :253:140000*/ if launch == 0 {
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:16446:1*/
+	} /*line quern_gen.go:14434:1*/
 }
 
 func quernHostOrderedFloatsExtremeParts[T float32 | float64](r *host.Run) {
@@ -16484,44 +14472,41 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 		at2 := stride + last
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/extremes.go:213:110000*/ if first >= len(in) {
+			/*line quern.dev/algo/internal/template/extremes.go:213*/ if first >= len(in) {
 				break
 			}
-//line :216:110000
 			var lo2 struct {
 				V  T
 				At int
 			}
-//line :220:110000
 			var hi2 struct {
 				V  T
 				At int
 			}
-			/*line :224:110000*/ switch {
-//line :225:110000
+			switch {
 			default:
-				/*line :32:110000*/ p2 := min(first, last-1)
-				/*line :33:110000*/ if len(at) > 0 {
-					/*line :34:110000*/ lo2 = struct {
+				/*line :32:120000*/ p2 := min(first, last-1)
+				/*line :33:120000*/ if len(at) > 0 {
+					/*line :34:120000*/ lo2 = struct {
 						V  T
 						At int
 					}{V: in[p2], At: at[p2]}
-					/*line :38:110000*/ hi2 = lo2
-					/*line :39:110000*/ for i := first; i < last; i += stride {
-						/*line :40:110000*/ e := struct {
+					/*line :38:120000*/ hi2 = lo2
+					/*line :39:120000*/ for i := first; i < last; i += stride {
+						/*line :40:120000*/ e := struct {
 							V  T
 							At int
 						}{V: in[i], At: at[i]}
-						/*line :44:110000*/ a := lo2
-//line :45:110000
+						/*line :44:120000*/ a := lo2
+//line :45:120000
 						var result struct {
 							V  T
 							At int
 						}
-						/*line :49:110000*/ switch {
-//line :50:110000
+						/*line :49:120000*/ switch {
+//line :50:120000
 						default:
-							/*line :13:110000*/ quernv0 := e.V
+							/*line :13:120000*/ quernv0 := e.V
 							quernv1 := a.V
 							/*line order.go:123*/ t1 := quernv0
 							t2 := quernv1
@@ -16530,7 +14515,7 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 							/*line quern.dev/algo/internal/template/extremes.go:13*/ t22 := result2
 							if !t22 {
 								t12 := e.At < a.At
-								/*line :16:110000*/ if t12 {
+								/*line :16:120000*/ if t12 {
 									quernv02 := a.V
 									quernv12 := e.V
 									/*line order.go:123*/ t13 := quernv02
@@ -16539,34 +14524,34 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 									result3 := result02
 									/*line quern.dev/algo/internal/template/extremes.go:13*/ t12 = !result3
 								}
-								/*line :15:110000*/ t22 = t12
+								/*line :15:120000*/ t22 = t12
 							}
-							/*line :17:110000*/ if t22 {
-								/*line :14:110000*/ result = e
+							/*line :17:120000*/ if t22 {
+								/*line :14:120000*/ result = e
 								break
 							}
-							/*line :16:110000*/ result = a
+							/*line :16:120000*/ result = a
 						}
-						/*line :38:110000*/ t14 := result
+						/*line :38:120000*/ t14 := result
 						a2 := hi2
-//line :40:110000
+//line :40:120000
 						var result4 struct {
 							V  T
 							At int
 						}
-						/*line :44:110000*/ switch {
-//line :45:110000
+						/*line :44:120000*/ switch {
+//line :45:120000
 						default:
-							/*line :21:110000*/ quernv03 := a2.V
+							/*line :21:120000*/ quernv03 := a2.V
 							quernv13 := e.V
 							/*line order.go:123*/ t15 := quernv03
 							t24 := quernv13
 							/*line order.go:123*/ result03 := orderedFloats[T](t15, t24, quernbound0)
 							result5 := result03
 							/*line quern.dev/algo/internal/template/extremes.go:21*/ t25 := result5
-							/*line :22:110000*/ if !t25 {
+							/*line :22:120000*/ if !t25 {
 								t16 := e.At < a2.At
-								/*line :24:110000*/ if t16 {
+								/*line :24:120000*/ if t16 {
 									quernv04 := e.V
 									quernv14 := a2.V
 									/*line order.go:123*/ t17 := quernv04
@@ -16575,97 +14560,97 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 									result6 := result04
 									/*line quern.dev/algo/internal/template/extremes.go:21*/ t16 = !result6
 								}
-								/*line :23:110000*/ t25 = t16
+								/*line :23:120000*/ t25 = t16
 							}
-							/*line :25:110000*/ if t25 {
-								/*line :22:110000*/ result4 = e
+							/*line :25:120000*/ if t25 {
+								/*line :22:120000*/ result4 = e
 								break
 							}
-							/*line :24:110000*/ result4 = a2
+							/*line :24:120000*/ result4 = a2
 						}
-						/*line :38:110000*/ t27 := result4
+						/*line :38:120000*/ t27 := result4
 						lo2 = t14
 						hi2 = t27
 					}
-					/*line :40:110000*/ t3 := lo2
+					/*line :40:120000*/ t3 := lo2
 					t4 := hi2
 					lo2 = t3
 					hi2 = t4
 					break
 				}
-				/*line :42:110000*/ lo2 = struct {
+				/*line :42:120000*/ lo2 = struct {
 					V  T
 					At int
 				}{V: in[p2], At: p2}
-				/*line :46:110000*/ hi2 = lo2
-				/*line :47:110000*/ for from := first; from < last; from += size {
-					/*line :48:110000*/ if r.Halted() {
-						/*line :44:110000*/ r.Halt()
+				/*line :46:120000*/ hi2 = lo2
+				/*line :47:120000*/ for from := first; from < last; from += size {
+					/*line :48:120000*/ if r.Halted() {
+						/*line :44:120000*/ r.Halt()
 					}
-					/*line :45:110000*/ i2 := from
+					/*line :45:120000*/ i2 := from
 					t5 := min(host.Div(at2-from-1, stride), 4096)
-					/*line :47:110000*/ for i3 := 0; i3 < t5; i3++ {
-						/*line :47:110000*/ v := in[i2]
+					/*line :47:120000*/ for i3 := 0; i3 < t5; i3++ {
+						/*line :47:120000*/ v := in[i2]
 						quernv15 := lo2.V
 						/*line order.go:123*/ t18 := v
 						t28 := quernv15
 						/*line order.go:123*/ result05 := orderedFloats[T](t18, t28, quernbound0)
 						result7 := result05
-						/*line quern.dev/algo/internal/template/extremes.go:48:110000*/ if result7 {
-							/*line :49:110000*/ lo2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:48:120000*/ if result7 {
+							/*line :49:120000*/ lo2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :54:110000*/ quernv05 := hi2.V
+						/*line :54:120000*/ quernv05 := hi2.V
 						/*line order.go:123*/ t19 := quernv05
 						t29 := v
 						/*line order.go:123*/ result06 := orderedFloats[T](t19, t29, quernbound0)
 						result8 := result06
-						/*line quern.dev/algo/internal/template/extremes.go:51:110000*/ if result8 {
-							/*line :52:110000*/ hi2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:51:120000*/ if result8 {
+							/*line :52:120000*/ hi2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :57:110000*/ i2 += stride
+						/*line :57:120000*/ i2 += stride
 					}
 				}
-				/*line :60:110000*/ t6 := lo2
+				/*line :60:120000*/ t6 := lo2
 				t7 := hi2
 				lo2 = t6
 				hi2 = t7
 			}
-			/*line :216:110000*/ l := lo2
+			/*line :216:120000*/ l := lo2
 			h := hi2
-			/*line :217:110000*/ t110 := l
+			/*line :217:120000*/ t110 := l
 			t210 := h
-			/*line :186:110000*/ step := 1
-			/*line :187:110000*/ if lo >= 0 && hi >= 0 {
+			/*line :186:120000*/ step := 1
+			/*line :187:120000*/ if lo >= 0 && hi >= 0 {
 				step = 2
 			}
-			/*line :190:110000*/ t111 := t110
+			/*line :190:120000*/ t111 := t110
 			t211 := lo + step*p
-			/*line :196:110000*/ if value {
-				/*line :199:110000*/ if len(out) > 0 {
+			/*line :196:120000*/ if value {
+				/*line :199:120000*/ if len(out) > 0 {
 					out[t211] = t111.V
 				}
-				/*line :202:110000*/ if len(outAt) > 0 {
+				/*line :202:120000*/ if len(outAt) > 0 {
 					outAt[t211] = t111.At
 				}
 			}
-			/*line :191:110000*/ t62 := t210
+			/*line :191:120000*/ t62 := t210
 			t72 := hi + step*p
-			/*line :196:110000*/ if value2 {
-				/*line :199:110000*/ if len(out) > 0 {
+			/*line :196:120000*/ if value2 {
+				/*line :199:120000*/ if len(out) > 0 {
 					out[t72] = t62.V
 				}
-				/*line :202:110000*/ if len(outAt) > 0 {
+				/*line :202:120000*/ if len(outAt) > 0 {
 					outAt[t72] = t62.At
 				}
 			}
 		}
-	} /*line quern_gen.go:16668:1*/
+	} /*line quern_gen.go:14653:1*/
 }
 
 func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
@@ -16735,14 +14720,14 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 		/*line quern.dev/algo/internal/template/lines.go:60*/ count = host.Div(len(out), l.Parts)
 		t2 = count
 		start := t2 * l.Parts
-		/*line :63:30000*/ for threadZ := range 1 {
-			/*line :64:30000*/ for threadY := range 1 {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
 				quernRow1OrderedFloatsExtremeLines[T](r, ps, first, vs, base, l, start, t2, ends, t22, c, at, part, in, most, quernbound0)
 			}
 		}
-		/*line :70:30000*/ r.ThreadIdx = kernel.Dim3{}
+		r.ThreadIdx = kernel.Dim3{}
 		/*line :47:30000*/ group2 = c << l.Group
 		/*line :48:30000*/ for threadZ := range 1 {
 			/*line :49:30000*/ for threadY := range 1 {
@@ -16754,7 +14739,7 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 		/*line :55:30000*/ switch {
 //line :56:30000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group2 == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group2 == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -16763,37 +14748,37 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t24 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t24 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow4OrderedFloatsExtremeLines[T](r, vs2, first4, t3s, shuffleDowns, givens)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t24)
-				/*line :212:10000*/ for threadZ := range 1 {
-					/*line :213:10000*/ for threadY := range 1 {
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns2, givens, t24)
+				/*line :252:10000*/ for threadZ := range 1 {
+					/*line :253:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow5OrderedFloatsExtremeLines[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t24)
+				/*line :258:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t24)
 				start2 := 2*d - 1
-				/*line :220:10000*/ for threadZ := range 1 {
-					/*line :221:10000*/ for threadY := range 1 {
+				/*line :260:10000*/ for threadZ := range 1 {
+					/*line :261:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow6OrderedFloatsExtremeLines[T](r, counts, first6, vs2, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
 					}
 				}
 			}
-			/*line :228:10000*/ for threadZ := range 1 {
-				/*line :229:10000*/ for threadY := range 1 {
+			/*line :268:10000*/ for threadZ := range 1 {
+				/*line :269:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow7OrderedFloatsExtremeLines[T](r, vs2, first7, results)
 				}
@@ -16808,7 +14793,7 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 				quernRow8OrderedFloatsExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:16811:1*/
+	} /*line quern_gen.go:14796:1*/
 }
 
 //go:noinline
@@ -16928,7 +14913,7 @@ func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 		}
 		/*line :83:30000*/ v2 := best
 		vRow[threadX] = v2
-	} /*line quern_gen.go:16931:1*/
+	} /*line quern_gen.go:14916:1*/
 }
 
 //go:noinline
@@ -16977,7 +14962,7 @@ func quernRow2OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 		v3 := v2
 		countRow[threadX] = count2
 		vRow2[threadX] = v3
-	} /*line quern_gen.go:16980:1*/
+	} /*line quern_gen.go:14965:1*/
 }
 
 //go:noinline
@@ -16996,7 +14981,7 @@ func quernRow3OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []
 		V  T
 		At int
 	})(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:16999:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:14984:1*/
 }
 
 //go:noinline
@@ -17025,7 +15010,7 @@ func quernRow4OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []
 	givenRow := (*[256]T)(givens[first4:])
 	for threadX := range 256 {
 		v3 := vRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t13 := v3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t13 := v3
 		t3 := t13
 		shuffleDown := struct {
 			V  T
@@ -17035,7 +15020,7 @@ func quernRow4OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []
 		t3Row[threadX] = t3
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow[threadX] = given
-	} /*line quern_gen.go:17038:1*/
+	} /*line quern_gen.go:15023:1*/
 }
 
 //go:noinline
@@ -17060,11 +15045,11 @@ func quernRow5OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, t3s []
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.V = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.V = shuffleDown2
 		given2 := t3.At
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:17067:1*/
+	} /*line quern_gen.go:15052:1*/
 }
 
 //go:noinline
@@ -17092,17 +15077,17 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.At = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.At = shuffleDown3
 		other := shuffleDown
-		/*line :205:10000*/ if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
+		/*line :245:10000*/ if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
 			a2 := v3
-//line :207:10000
+//line :247:10000
 			var result2 struct {
 				V  T
 				At int
 			}
-			/*line :211:10000*/ switch {
-//line :212:10000
+			/*line :251:10000*/ switch {
+//line :252:10000
 			default:
 				/*line quern.dev/algo/internal/template/lines.go:79:30000*/ if most {
 //line :80:30000
@@ -17113,16 +15098,16 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 					/*line :84:30000*/ switch {
 //line :85:30000
 					default:
-						/*line quern.dev/algo/internal/template/extremes.go:21*/ quernv02 := a2.V
+						/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ quernv02 := a2.V
 						quernv12 := other.V
 						/*line order.go:123*/ t14 := quernv02
 						t25 := quernv12
 						/*line order.go:123*/ result02 := orderedFloats[T](t14, t25, quernbound0)
 						result4 := result02
 						/*line quern.dev/algo/internal/template/extremes.go:21*/ t26 := result4
-						/*line :22:110000*/ if !t26 {
+						/*line :22:120000*/ if !t26 {
 							t15 := other.At < a2.At
-							/*line :24:110000*/ if t15 {
+							/*line :24:120000*/ if t15 {
 								quernv03 := other.V
 								quernv13 := a2.V
 								/*line order.go:123*/ t16 := quernv03
@@ -17131,13 +15116,13 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 								result5 := result03
 								/*line quern.dev/algo/internal/template/extremes.go:21*/ t15 = !result5
 							}
-							/*line :23:110000*/ t26 = t15
+							/*line :23:120000*/ t26 = t15
 						}
-						/*line :25:110000*/ if t26 {
-							/*line :22:110000*/ result3 = other
+						/*line :25:120000*/ if t26 {
+							/*line :22:120000*/ result3 = other
 							break
 						}
-						/*line :24:110000*/ result3 = a2
+						/*line :24:120000*/ result3 = a2
 					}
 					/*line quern.dev/algo/internal/template/lines.go:80:30000*/ result2 = result3
 					break
@@ -17150,7 +15135,7 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 				/*line :87:30000*/ switch {
 //line :88:30000
 				default:
-					/*line quern.dev/algo/internal/template/extremes.go:13:110000*/ quernv04 := other.V
+					/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ quernv04 := other.V
 					quernv14 := a2.V
 					/*line order.go:123*/ t17 := quernv04
 					t28 := quernv14
@@ -17159,7 +15144,7 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 					/*line quern.dev/algo/internal/template/extremes.go:13*/ t29 := result7
 					if !t29 {
 						t18 := other.At < a2.At
-						/*line :16:110000*/ if t18 {
+						/*line :16:120000*/ if t18 {
 							quernv05 := a2.V
 							quernv15 := other.V
 							/*line order.go:123*/ t19 := quernv05
@@ -17168,21 +15153,21 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 							result8 := result05
 							/*line quern.dev/algo/internal/template/extremes.go:13*/ t18 = !result8
 						}
-						/*line :15:110000*/ t29 = t18
+						/*line :15:120000*/ t29 = t18
 					}
-					/*line :17:110000*/ if t29 {
-						/*line :14:110000*/ result6 = other
+					/*line :17:120000*/ if t29 {
+						/*line :14:120000*/ result6 = other
 						break
 					}
-					/*line :16:110000*/ result6 = a2
+					/*line :16:120000*/ result6 = a2
 				}
 				/*line quern.dev/algo/internal/template/lines.go:82:30000*/ result2 = result6
 			}
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v3 = result2
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v3 = result2
 		}
 		vRow2[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:17185:1*/
+	} /*line quern_gen.go:15170:1*/
 }
 
 //go:noinline
@@ -17201,7 +15186,7 @@ func quernRow7OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []
 		V  T
 		At int
 	})(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:17204:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:15189:1*/
 }
 
 //go:noinline
@@ -17244,7 +15229,7 @@ func quernRow8OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 		/*line :84:30000*/ if result06 {
 			out[p3.Line*l.Parts+p3.Part] = best2.At
 		}
-	} /*line quern_gen.go:17247:1*/
+	} /*line quern_gen.go:15232:1*/
 }
 
 func quernHostOrderedFloatsSortParts[T float32 | float64](r *host.Run) {
@@ -17278,139 +15263,139 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 		/*line quern.dev/algo/internal/template/merge.go:337*/ swapped2 := swapped
 		switch {
 		default:
-			/*line :356:120000*/ if base >= len(a_) {
+			/*line :356:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:120000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:120000*/ if r.Halted() {
-					/*line :360:120000*/ r.Halt()
+			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:130000*/ if r.Halted() {
+					/*line :360:130000*/ r.Halt()
 				}
-				/*line :361:120000*/ swapped2 = !swapped2
+				/*line :361:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:120000*/ for first := base; first < last; first += 16 {
-				/*line :364:120000*/ if r.Halted() {
-					/*line :363:120000*/ r.Halt()
+			/*line :363:130000*/ for first := base; first < last; first += 16 {
+				/*line :364:130000*/ if r.Halted() {
+					/*line :363:130000*/ r.Halt()
 				}
-				/*line :364:120000*/ end := min(first+16, last)
-				/*line :365:120000*/ if swapped2 {
+				/*line :364:130000*/ end := min(first+16, last)
+				/*line :365:130000*/ if swapped2 {
 					first2 := first
-					/*line :389:120000*/ from := [16]int32{}
+					/*line :389:130000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:120000*/ t3 := a_[t1:t2]
+					/*line :390:130000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:120000*/ t6 := b_[t4:t5]
+					/*line :390:130000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:120000*/ for i := 0; i < 16; i++ {
-						/*line :392:120000*/ if i >= len(x) {
+					/*line :391:130000*/ for i := 0; i < 16; i++ {
+						/*line :392:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:120000*/ v := x[i]
+						/*line :395:130000*/ v := x[i]
 						j := i
-						/*line :397:120000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:120000*/ if !t7 {
-								/*line :398:120000*/ quernv1 := y[j-1]
+							/*line :399:130000*/ if !t7 {
+								/*line :398:130000*/ quernv1 := y[j-1]
 								/*line order.go:123*/ t12 := v
 								t22 := quernv1
 								/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 								result := result0
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line :400:120000*/ if t7 {
+							/*line :400:130000*/ if t7 {
 								break
 							}
-							/*line :401:120000*/ y[j] = y[j-1]
-							/*line :402:120000*/ if pairs {
+							/*line :401:130000*/ y[j] = y[j-1]
+							/*line :402:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:120000*/ j--
+							/*line :405:130000*/ j--
 						}
-						/*line :407:120000*/ y[j] = v
-						/*line :408:120000*/ if pairs {
+						/*line :407:130000*/ y[j] = v
+						/*line :408:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:120000*/ if pairs {
-						/*line :413:120000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							_ = first2 + int(from[j2])
 						}
 					}
-//line :417:120000
+//line :417:130000
 				} else {
-					/*line :368:120000*/ first3 := first
-					/*line :389:120000*/ from2 := [16]int32{}
+					/*line :368:130000*/ first3 := first
+					/*line :389:130000*/ from2 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:120000*/ t32 := a_[t13:t23]
+					/*line :390:130000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:120000*/ t62 := a_[t42:t52]
+					/*line :390:130000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:120000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:120000*/ if i3 >= len(x2) {
+					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:120000*/ v2 := x2[i3]
+						/*line :395:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:120000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:120000*/ if !t72 {
-								/*line :398:120000*/ quernv12 := y2[j3-1]
+							/*line :399:130000*/ if !t72 {
+								/*line :398:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:123*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
 								result2 := result02
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line :400:120000*/ if t72 {
+							/*line :400:130000*/ if t72 {
 								break
 							}
-							/*line :401:120000*/ y2[j3] = y2[j3-1]
-							/*line :402:120000*/ if pairs {
+							/*line :401:130000*/ y2[j3] = y2[j3-1]
+							/*line :402:130000*/ if pairs {
 								from2[j3] = from2[j3-1]
 							}
-							/*line :405:120000*/ j3--
+							/*line :405:130000*/ j3--
 						}
-						/*line :407:120000*/ y2[j3] = v2
-						/*line :408:120000*/ if pairs {
+						/*line :407:130000*/ y2[j3] = v2
+						/*line :408:130000*/ if pairs {
 							from2[j3] = int32(i3)
 						}
 					}
-					/*line :412:120000*/ if pairs {
-						/*line :413:120000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							_ = first3 + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line :371:120000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:120000*/ if r.Halted() {
-					/*line :371:120000*/ r.Halt()
+			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:130000*/ if r.Halted() {
+					/*line :371:130000*/ r.Halt()
 				}
-				/*line :372:120000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:120000*/ if r.Halted() {
-						/*line :372:120000*/ r.Halt()
+				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:130000*/ if r.Halted() {
+						/*line :372:130000*/ r.Halt()
 					}
-					/*line :373:120000*/ t15 := min(first4+width2, last)
+					/*line :373:130000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:120000*/ if swapped2 {
+					/*line :374:130000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:120000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:120000*/ if r.Halted() {
-								/*line :423:120000*/ r.Halt()
+						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:120000*/ t16 := min(steps, 4096)
-							/*line :425:120000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:120000*/ t26 := b_[i5]
-								/*line :425:120000*/ t33 := b_[j5]
+							/*line :424:130000*/ t16 := min(steps, 4096)
+							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:130000*/ t26 := b_[i5]
+								/*line :425:130000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:123*/ t17 := y3
@@ -17419,36 +15404,36 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 								result3 := result03
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 									a_[at] = y3
-									/*line :428:120000*/ j5++
-//line :429:120000
+									/*line :428:130000*/ j5++
+//line :429:130000
 								} else {
-									/*line :430:120000*/ a_[at] = x3
-									/*line :432:120000*/ i5++
+									/*line :430:130000*/ a_[at] = x3
+									/*line :432:130000*/ i5++
 								}
-								/*line :434:120000*/ at++
+								/*line :434:130000*/ at++
 							}
 						}
-						/*line :437:120000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :440:120000*/ at++
+							/*line :440:130000*/ at++
 						}
-						/*line :442:120000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :445:120000*/ at++
+							/*line :445:130000*/ at++
 						}
-//line :447:120000
+//line :447:130000
 					} else {
-						/*line :377:120000*/ i7 := first4
+						/*line :377:130000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:120000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:120000*/ if r.Halted() {
-								/*line :423:120000*/ r.Halt()
+						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:120000*/ t18 := min(steps2, 4096)
-							/*line :425:120000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:120000*/ t28 := a_[i7]
-								/*line :425:120000*/ t34 := a_[j6]
+							/*line :424:130000*/ t18 := min(steps2, 4096)
+							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:130000*/ t28 := a_[i7]
+								/*line :425:130000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:123*/ t19 := y4
@@ -17457,29 +15442,29 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 								result4 := result04
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
 									b_[at2] = y4
-									/*line :428:120000*/ j6++
-//line :429:120000
+									/*line :428:130000*/ j6++
+//line :429:130000
 								} else {
-									/*line :430:120000*/ b_[at2] = x4
-									/*line :432:120000*/ i7++
+									/*line :430:130000*/ b_[at2] = x4
+									/*line :432:130000*/ i7++
 								}
-								/*line :434:120000*/ at2++
+								/*line :434:130000*/ at2++
 							}
 						}
-						/*line :437:120000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :440:120000*/ at2++
+							/*line :440:130000*/ at2++
 						}
-						/*line :442:120000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :445:120000*/ at2++
+							/*line :445:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:120000*/ swapped2 = !swapped2
+				/*line :380:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:17482:1*/
+	} /*line quern_gen.go:15467:1*/
 }
 
 func quernHostOrderedFloatsSortPairParts[T float32 | float64](r *host.Run) {
@@ -17514,145 +15499,145 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 		last := min(base+part, len(a_))
 		/*line quern.dev/algo/internal/template/merge.go:345*/ swapped2 := swapped
 		switch {
-//line :347:120000
+//line :347:130000
 		default:
-			/*line :356:120000*/ if base >= len(a_) {
+			/*line :356:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:120000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:120000*/ if r.Halted() {
-					/*line :360:120000*/ r.Halt()
+			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:130000*/ if r.Halted() {
+					/*line :360:130000*/ r.Halt()
 				}
-				/*line :361:120000*/ swapped2 = !swapped2
+				/*line :361:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:120000*/ for first := base; first < last; first += 16 {
-				/*line :364:120000*/ if r.Halted() {
-					/*line :363:120000*/ r.Halt()
+			/*line :363:130000*/ for first := base; first < last; first += 16 {
+				/*line :364:130000*/ if r.Halted() {
+					/*line :363:130000*/ r.Halt()
 				}
-				/*line :364:120000*/ end := min(first+16, last)
-				/*line :365:120000*/ if swapped2 {
+				/*line :364:130000*/ end := min(first+16, last)
+				/*line :365:130000*/ if swapped2 {
 					first2 := first
-					/*line :389:120000*/ from := [16]int32{}
+					/*line :389:130000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:120000*/ t3 := a_[t1:t2]
+					/*line :390:130000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:120000*/ t6 := b_[t4:t5]
+					/*line :390:130000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:120000*/ for i := 0; i < 16; i++ {
-						/*line :392:120000*/ if i >= len(x) {
+					/*line :391:130000*/ for i := 0; i < 16; i++ {
+						/*line :392:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:120000*/ v := x[i]
+						/*line :395:130000*/ v := x[i]
 						j := i
-						/*line :397:120000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:120000*/ if !t7 {
-								/*line :398:120000*/ quernv1 := y[j-1]
+							/*line :399:130000*/ if !t7 {
+								/*line :398:130000*/ quernv1 := y[j-1]
 								/*line order.go:123*/ t12 := v
 								t22 := quernv1
 								/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 								result := result0
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line :400:120000*/ if t7 {
+							/*line :400:130000*/ if t7 {
 								break
 							}
-							/*line :401:120000*/ y[j] = y[j-1]
-							/*line :402:120000*/ if pairs {
+							/*line :401:130000*/ y[j] = y[j-1]
+							/*line :402:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:120000*/ j--
+							/*line :405:130000*/ j--
 						}
-						/*line :407:120000*/ y[j] = v
-						/*line :408:120000*/ if pairs {
+						/*line :407:130000*/ y[j] = v
+						/*line :408:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:120000*/ if pairs {
-						/*line :413:120000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							to := first2 + j2
-							/*line :414:120000*/ from2 := first2 + int(from[j2])
-							/*line :347:120000*/ other[to] = uint32(from2)
+							/*line :414:130000*/ from2 := first2 + int(from[j2])
+							/*line :347:130000*/ other[to] = uint32(from2)
 						}
 					}
-//line :350:120000
+//line :350:130000
 				} else {
-					/*line :368:120000*/ first3 := first
-					/*line :389:120000*/ from3 := [16]int32{}
+					/*line :368:130000*/ first3 := first
+					/*line :389:130000*/ from3 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:120000*/ t32 := a_[t13:t23]
+					/*line :390:130000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:120000*/ t62 := a_[t42:t52]
+					/*line :390:130000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:120000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:120000*/ if i3 >= len(x2) {
+					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:120000*/ v2 := x2[i3]
+						/*line :395:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:120000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:120000*/ if !t72 {
-								/*line :398:120000*/ quernv12 := y2[j3-1]
+							/*line :399:130000*/ if !t72 {
+								/*line :398:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:123*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
 								result2 := result02
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line :400:120000*/ if t72 {
+							/*line :400:130000*/ if t72 {
 								break
 							}
-							/*line :401:120000*/ y2[j3] = y2[j3-1]
-							/*line :402:120000*/ if pairs {
+							/*line :401:130000*/ y2[j3] = y2[j3-1]
+							/*line :402:130000*/ if pairs {
 								from3[j3] = from3[j3-1]
 							}
-							/*line :405:120000*/ j3--
+							/*line :405:130000*/ j3--
 						}
-						/*line :407:120000*/ y2[j3] = v2
-						/*line :408:120000*/ if pairs {
+						/*line :407:130000*/ y2[j3] = v2
+						/*line :408:130000*/ if pairs {
 							from3[j3] = int32(i3)
 						}
 					}
-					/*line :412:120000*/ if pairs {
-						/*line :413:120000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							to2 := first3 + j4
-							/*line :414:120000*/ from4 := first3 + int(from3[j4])
-							/*line :346:120000*/ index[to2] = uint32(from4)
+							/*line :414:130000*/ from4 := first3 + int(from3[j4])
+							/*line :346:130000*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line :371:120000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:120000*/ if r.Halted() {
-					/*line :371:120000*/ r.Halt()
+			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:130000*/ if r.Halted() {
+					/*line :371:130000*/ r.Halt()
 				}
-				/*line :372:120000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:120000*/ if r.Halted() {
-						/*line :372:120000*/ r.Halt()
+				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:130000*/ if r.Halted() {
+						/*line :372:130000*/ r.Halt()
 					}
-					/*line :373:120000*/ t15 := min(first4+width2, last)
+					/*line :373:130000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:120000*/ if swapped2 {
+					/*line :374:130000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:120000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:120000*/ if r.Halted() {
-								/*line :423:120000*/ r.Halt()
+						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:120000*/ t16 := min(steps, 4096)
-							/*line :425:120000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:120000*/ t26 := b_[i5]
-								/*line :425:120000*/ t33 := b_[j5]
+							/*line :424:130000*/ t16 := min(steps, 4096)
+							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:130000*/ t26 := b_[i5]
+								/*line :425:130000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:123*/ t17 := y3
@@ -17663,46 +15648,46 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 									a_[at] = y3
 									to3 := at
 									from5 := j5
-									/*line :349:120000*/ index[to3] = other[from5]
-									/*line :428:120000*/ j5++
-//line :429:120000
+									/*line :349:130000*/ index[to3] = other[from5]
+									/*line :428:130000*/ j5++
+//line :429:130000
 								} else {
-									/*line :430:120000*/ a_[at] = x3
+									/*line :430:130000*/ a_[at] = x3
 									to4 := at
 									from6 := i5
-									/*line :349:120000*/ index[to4] = other[from6]
-									/*line :432:120000*/ i5++
+									/*line :349:130000*/ index[to4] = other[from6]
+									/*line :432:130000*/ i5++
 								}
-								/*line :434:120000*/ at++
+								/*line :434:130000*/ at++
 							}
 						}
-						/*line :437:120000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
 							to5 := at
 							from7 := i5
-							/*line :349:120000*/ index[to5] = other[from7]
-							/*line :440:120000*/ at++
+							/*line :349:130000*/ index[to5] = other[from7]
+							/*line :440:130000*/ at++
 						}
-						/*line :442:120000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
 							to6 := at
 							from8 := j5
-							/*line :349:120000*/ index[to6] = other[from8]
-							/*line :445:120000*/ at++
+							/*line :349:130000*/ index[to6] = other[from8]
+							/*line :445:130000*/ at++
 						}
-//line :447:120000
+//line :447:130000
 					} else {
-						/*line :377:120000*/ i7 := first4
+						/*line :377:130000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:120000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:120000*/ if r.Halted() {
-								/*line :423:120000*/ r.Halt()
+						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:120000*/ t18 := min(steps2, 4096)
-							/*line :425:120000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:120000*/ t28 := a_[i7]
-								/*line :425:120000*/ t34 := a_[j6]
+							/*line :424:130000*/ t18 := min(steps2, 4096)
+							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:130000*/ t28 := a_[i7]
+								/*line :425:130000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:123*/ t19 := y4
@@ -17713,39 +15698,39 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 									b_[at2] = y4
 									to7 := at2
 									from9 := j6
-									/*line :348:120000*/ other[to7] = index[from9]
-									/*line :428:120000*/ j6++
-//line :429:120000
+									/*line :348:130000*/ other[to7] = index[from9]
+									/*line :428:130000*/ j6++
+//line :429:130000
 								} else {
-									/*line :430:120000*/ b_[at2] = x4
+									/*line :430:130000*/ b_[at2] = x4
 									to8 := at2
 									from10 := i7
-									/*line :348:120000*/ other[to8] = index[from10]
-									/*line :432:120000*/ i7++
+									/*line :348:130000*/ other[to8] = index[from10]
+									/*line :432:130000*/ i7++
 								}
-								/*line :434:120000*/ at2++
+								/*line :434:130000*/ at2++
 							}
 						}
-						/*line :437:120000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
 							to9 := at2
 							from11 := i7
-							/*line :348:120000*/ other[to9] = index[from11]
-							/*line :440:120000*/ at2++
+							/*line :348:130000*/ other[to9] = index[from11]
+							/*line :440:130000*/ at2++
 						}
-						/*line :442:120000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
 							to10 := at2
 							from12 := j6
-							/*line :348:120000*/ other[to10] = index[from12]
-							/*line :445:120000*/ at2++
+							/*line :348:130000*/ other[to10] = index[from12]
+							/*line :445:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:120000*/ swapped2 = !swapped2
+				/*line :380:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:17748:1*/
+	} /*line quern_gen.go:15733:1*/
 }
 
 func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
@@ -17787,39 +15772,39 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line :470:120000*/ if width == 0 {
-				/*line :29:120000*/ lo := t1
-				/*line :30:120000*/ for hi := t2; lo < hi; {
-					/*line :31:120000*/ if r.Halted() {
-						/*line :30:120000*/ r.Halt()
+			/*line :470:130000*/ if width == 0 {
+				/*line :29:130000*/ lo := t1
+				/*line :30:130000*/ for hi := t2; lo < hi; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:120000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[at-1-m]
-					/*line :32:120000*/ quernv1 := a_[m]
+					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:123*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
 						hi = m
-//line :34:120000
+//line :34:130000
 					} else {
-						/*line :35:120000*/ lo = m + 1
+						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:120000*/ result2 := lo
-				/*line :471:120000*/ i := result2
+				/*line :38:130000*/ result2 := lo
+				/*line :471:130000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:120000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:120000*/ if r.Halted() {
-						/*line :423:120000*/ r.Halt()
+				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:130000*/ if r.Halted() {
+						/*line :423:130000*/ r.Halt()
 					}
-					/*line :424:120000*/ t13 := min(steps, 4096)
-					/*line :425:120000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:120000*/ t23 := a_[i2]
-						/*line :425:120000*/ t3 := b_[j]
+					/*line :424:130000*/ t13 := min(steps, 4096)
+					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:130000*/ t23 := a_[i2]
+						/*line :425:130000*/ t3 := b_[j]
 						x := t23
 						y := t3
 						/*line order.go:123*/ t14 := y
@@ -17828,86 +15813,86 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 						result3 := result02
 						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 							out[at2] = y
-							/*line :428:120000*/ j++
-//line :429:120000
+							/*line :428:130000*/ j++
+//line :429:130000
 						} else {
-							/*line :430:120000*/ out[at2] = x
-							/*line :432:120000*/ i2++
+							/*line :430:130000*/ out[at2] = x
+							/*line :432:130000*/ i2++
 						}
-						/*line :434:120000*/ at2++
+						/*line :434:130000*/ at2++
 					}
 				}
-				/*line :437:120000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
-					/*line :440:120000*/ at2++
+					/*line :440:130000*/ at2++
 				}
-				/*line :442:120000*/ for ; j < n && at2 < end; j++ {
+				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :445:120000*/ at2++
+					/*line :445:130000*/ at2++
 				}
-				/*line :447:120000*/ break
+				/*line :447:130000*/ break
 			}
-//line :449:120000
+//line :449:130000
 			var first int
 			var second int
 			var last int
-			/*line :77:120000*/ if width == 0 {
+			/*line :77:130000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t32
-//line :81:120000
+//line :81:130000
 			} else {
-				/*line :80:120000*/ first2 := at - host.Rem(at, size)
+				/*line :80:130000*/ first2 := at - host.Rem(at, size)
 				t15 := first2
 				t25 := min(first2+width, t32)
 				first = t15
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:120000*/ first3 := first
+			/*line :475:130000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:120000*/ t7 := first3
+			/*line :476:130000*/ t7 := first3
 			t8 := second2
-			/*line :476:120000*/ a := a_[t7:t8]
+			/*line :476:130000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:120000*/ b := a_[t9:t10]
+			/*line :476:130000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line :29:120000*/ t16 := max(d-len(b), 0)
+			/*line :29:130000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
 			lo2 := t16
-			/*line :30:120000*/ for hi2 := t26; lo2 < hi2; {
-				/*line :31:120000*/ if r.Halted() {
-					/*line :30:120000*/ r.Halt()
+			/*line :30:130000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:130000*/ if r.Halted() {
+					/*line :30:130000*/ r.Halt()
 				}
-				/*line :31:120000*/ m3 := int(uint(lo2+hi2) / 2)
+				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:120000*/ quernv12 := a[m3]
+				/*line :32:130000*/ quernv12 := a[m3]
 				/*line order.go:123*/ t17 := quernv02
 				t27 := quernv12
 				/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
 				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result4 {
+				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result4 {
 					hi2 = m3
-//line :34:120000
+//line :34:130000
 				} else {
-					/*line :35:120000*/ lo2 = m3 + 1
+					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:120000*/ result5 := lo2
-			/*line :476:120000*/ i4 := result5
+			/*line :38:130000*/ result5 := lo2
+			/*line :476:130000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:120000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:120000*/ if r.Halted() {
-					/*line :423:120000*/ r.Halt()
+			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:130000*/ if r.Halted() {
+					/*line :423:130000*/ r.Halt()
 				}
-				/*line :424:120000*/ t18 := min(steps2, 4096)
-				/*line :425:120000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:120000*/ t28 := a_[i5]
-					/*line :425:120000*/ t33 := a_[j2]
+				/*line :424:130000*/ t18 := min(steps2, 4096)
+				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:130000*/ t28 := a_[i5]
+					/*line :425:130000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:123*/ t19 := y2
@@ -17916,25 +15901,25 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 					result6 := result04
 					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
 						out[at3] = y2
-						/*line :428:120000*/ j2++
-//line :429:120000
+						/*line :428:130000*/ j2++
+//line :429:130000
 					} else {
-						/*line :430:120000*/ out[at3] = x2
-						/*line :432:120000*/ i5++
+						/*line :430:130000*/ out[at3] = x2
+						/*line :432:130000*/ i5++
 					}
-					/*line :434:120000*/ at3++
+					/*line :434:130000*/ at3++
 				}
 			}
-			/*line :437:120000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
-				/*line :440:120000*/ at3++
+				/*line :440:130000*/ at3++
 			}
-			/*line :442:120000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :445:120000*/ at3++
+				/*line :445:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:17937:1*/
+	} /*line quern_gen.go:15922:1*/
 }
 
 func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
@@ -17977,39 +15962,39 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line :470:120000*/ if width == 0 {
-				/*line :29:120000*/ lo := t1
-				/*line :30:120000*/ for hi := t2; lo < hi; {
-					/*line :31:120000*/ if r.Halted() {
-						/*line :30:120000*/ r.Halt()
+			/*line :470:130000*/ if width == 0 {
+				/*line :29:130000*/ lo := t1
+				/*line :30:130000*/ for hi := t2; lo < hi; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:120000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := a_[at-1-m]
-					/*line :32:120000*/ quernv1 := a_[m]
+					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:123*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
 						hi = m
-//line :34:120000
+//line :34:130000
 					} else {
-						/*line :35:120000*/ lo = m + 1
+						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:120000*/ result2 := lo
-				/*line :471:120000*/ i := result2
+				/*line :38:130000*/ result2 := lo
+				/*line :471:130000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:120000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:120000*/ if r.Halted() {
-						/*line :423:120000*/ r.Halt()
+				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:130000*/ if r.Halted() {
+						/*line :423:130000*/ r.Halt()
 					}
-					/*line :424:120000*/ t13 := min(steps, 4096)
-					/*line :425:120000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:120000*/ t23 := a_[i2]
-						/*line :425:120000*/ t3 := a_[j]
+					/*line :424:130000*/ t13 := min(steps, 4096)
+					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:130000*/ t23 := a_[i2]
+						/*line :425:130000*/ t3 := a_[j]
 						x := t23
 						y := t3
 						/*line order.go:123*/ t14 := y
@@ -18020,96 +16005,96 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 							out[at2] = y
 							to := at2
 							from := j
-							/*line :461:120000*/ outIndex[to] = index[from]
-							/*line :428:120000*/ j++
-//line :429:120000
+							/*line :461:130000*/ outIndex[to] = index[from]
+							/*line :428:130000*/ j++
+//line :429:130000
 						} else {
-							/*line :430:120000*/ out[at2] = x
+							/*line :430:130000*/ out[at2] = x
 							to2 := at2
 							from2 := i2
-							/*line :461:120000*/ outIndex[to2] = index[from2]
-							/*line :432:120000*/ i2++
+							/*line :461:130000*/ outIndex[to2] = index[from2]
+							/*line :432:130000*/ i2++
 						}
-						/*line :434:120000*/ at2++
+						/*line :434:130000*/ at2++
 					}
 				}
-				/*line :437:120000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
 					to3 := at2
 					from3 := i2
-					/*line :461:120000*/ outIndex[to3] = index[from3]
-					/*line :440:120000*/ at2++
+					/*line :461:130000*/ outIndex[to3] = index[from3]
+					/*line :440:130000*/ at2++
 				}
-				/*line :442:120000*/ for ; j < n && at2 < end; j++ {
+				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = a_[j]
 					to4 := at2
 					from4 := j
-					/*line :461:120000*/ outIndex[to4] = index[from4]
-					/*line :445:120000*/ at2++
+					/*line :461:130000*/ outIndex[to4] = index[from4]
+					/*line :445:130000*/ at2++
 				}
-				/*line :447:120000*/ break
+				/*line :447:130000*/ break
 			}
-//line :449:120000
+//line :449:130000
 			var first int
 			var second int
 			var last int
-			/*line :77:120000*/ if width == 0 {
+			/*line :77:130000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t32
-//line :81:120000
+//line :81:130000
 			} else {
-				/*line :80:120000*/ first2 := at - host.Rem(at, size)
+				/*line :80:130000*/ first2 := at - host.Rem(at, size)
 				t15 := first2
 				t25 := min(first2+width, t32)
 				first = t15
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:120000*/ first3 := first
+			/*line :475:130000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:120000*/ t7 := first3
+			/*line :476:130000*/ t7 := first3
 			t8 := second2
-			/*line :476:120000*/ a := a_[t7:t8]
+			/*line :476:130000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:120000*/ b := a_[t9:t10]
+			/*line :476:130000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line :29:120000*/ t16 := max(d-len(b), 0)
+			/*line :29:130000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
 			lo2 := t16
-			/*line :30:120000*/ for hi2 := t26; lo2 < hi2; {
-				/*line :31:120000*/ if r.Halted() {
-					/*line :30:120000*/ r.Halt()
+			/*line :30:130000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:130000*/ if r.Halted() {
+					/*line :30:130000*/ r.Halt()
 				}
-				/*line :31:120000*/ m3 := int(uint(lo2+hi2) / 2)
+				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:120000*/ quernv12 := a[m3]
+				/*line :32:130000*/ quernv12 := a[m3]
 				/*line order.go:123*/ t17 := quernv02
 				t27 := quernv12
 				/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
 				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result4 {
+				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result4 {
 					hi2 = m3
-//line :34:120000
+//line :34:130000
 				} else {
-					/*line :35:120000*/ lo2 = m3 + 1
+					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:120000*/ result5 := lo2
-			/*line :476:120000*/ i4 := result5
+			/*line :38:130000*/ result5 := lo2
+			/*line :476:130000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:120000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:120000*/ if r.Halted() {
-					/*line :423:120000*/ r.Halt()
+			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:130000*/ if r.Halted() {
+					/*line :423:130000*/ r.Halt()
 				}
-				/*line :424:120000*/ t18 := min(steps2, 4096)
-				/*line :425:120000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:120000*/ t28 := a_[i5]
-					/*line :425:120000*/ t33 := a_[j2]
+				/*line :424:130000*/ t18 := min(steps2, 4096)
+				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:130000*/ t28 := a_[i5]
+					/*line :425:130000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:123*/ t19 := y2
@@ -18120,35 +16105,35 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 						out[at3] = y2
 						to5 := at3
 						from5 := j2
-						/*line :461:120000*/ outIndex[to5] = index[from5]
-						/*line :428:120000*/ j2++
-//line :429:120000
+						/*line :461:130000*/ outIndex[to5] = index[from5]
+						/*line :428:130000*/ j2++
+//line :429:130000
 					} else {
-						/*line :430:120000*/ out[at3] = x2
+						/*line :430:130000*/ out[at3] = x2
 						to6 := at3
 						from6 := i5
-						/*line :461:120000*/ outIndex[to6] = index[from6]
-						/*line :432:120000*/ i5++
+						/*line :461:130000*/ outIndex[to6] = index[from6]
+						/*line :432:130000*/ i5++
 					}
-					/*line :434:120000*/ at3++
+					/*line :434:130000*/ at3++
 				}
 			}
-			/*line :437:120000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
 				to7 := at3
 				from7 := i5
-				/*line :461:120000*/ outIndex[to7] = index[from7]
-				/*line :440:120000*/ at3++
+				/*line :461:130000*/ outIndex[to7] = index[from7]
+				/*line :440:130000*/ at3++
 			}
-			/*line :442:120000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
 				to8 := at3
 				from8 := j2
-				/*line :461:120000*/ outIndex[to8] = index[from8]
-				/*line :445:120000*/ at3++
+				/*line :461:130000*/ outIndex[to8] = index[from8]
+				/*line :445:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:18151:1*/
+	} /*line quern_gen.go:16136:1*/
 }
 
 func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
@@ -18190,111 +16175,111 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 				}
 				if upper {
 					v := row[threadX]
-					/*line :61:120000*/ lo := 0
-					/*line :62:120000*/ for hi := t1; lo < hi; {
-						/*line :63:120000*/ if r.Halted() {
-							/*line :62:120000*/ r.Halt()
+					/*line :61:130000*/ lo := 0
+					/*line :62:130000*/ for hi := t1; lo < hi; {
+						/*line :63:130000*/ if r.Halted() {
+							/*line :62:130000*/ r.Halt()
 						}
-						/*line :63:120000*/ m := int(uint(lo+hi) / 2)
+						/*line :63:130000*/ m := int(uint(lo+hi) / 2)
 						quernv1 := sorted[m]
 						/*line order.go:123*/ t12 := v
 						t2 := quernv1
 						/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
 						result := result0
-						/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result {
+						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result {
 							hi = m
-//line :66:120000
+//line :66:130000
 						} else {
-							/*line :67:120000*/ lo = m + 1
+							/*line :67:130000*/ lo = m + 1
 						}
 					}
-					/*line :70:120000*/ result2 := lo
-					/*line :491:120000*/ row2[threadX] = result2
-//line :492:120000
+					/*line :70:130000*/ result2 := lo
+					/*line :491:130000*/ row2[threadX] = result2
+//line :492:130000
 				} else {
-					/*line :493:120000*/ v2 := row[threadX]
-					/*line :45:120000*/ lo2 := 0
-					/*line :46:120000*/ for hi2 := t13; lo2 < hi2; {
-						/*line :47:120000*/ if r.Halted() {
-							/*line :46:120000*/ r.Halt()
+					/*line :493:130000*/ v2 := row[threadX]
+					/*line :45:130000*/ lo2 := 0
+					/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
+						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv0 := sorted[m2]
 						/*line order.go:123*/ t14 := quernv0
 						t22 := v2
 						/*line order.go:123*/ result02 := orderedFloats[T](t14, t22, quernbound0)
 						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result3 {
 							lo2 = m2 + 1
-//line :50:120000
+//line :50:130000
 						} else {
-							/*line :51:120000*/ hi2 = m2
+							/*line :51:130000*/ hi2 = m2
 						}
 					}
-					/*line :54:120000*/ result4 := lo2
-					/*line :493:120000*/ row2[threadX] = result4
+					/*line :54:130000*/ result4 := lo2
+					/*line :493:130000*/ row2[threadX] = result4
 				}
 			}
 		}
-		/*line :497:120000*/ return
+		/*line :497:130000*/ return
 	}
-	/*line :499:120000*/ for threadX := range width {
+	/*line :499:130000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :502:120000*/ switch {
-//line :503:120000
+		/*line :502:130000*/ switch {
+//line :503:130000
 		default:
-			/*line :487:120000*/ if i >= len(at) {
+			/*line :487:130000*/ if i >= len(at) {
 				break
 			}
-			/*line :490:120000*/ if upper {
+			/*line :490:130000*/ if upper {
 				v := values[i]
-				/*line :61:120000*/ lo := 0
-				/*line :62:120000*/ for hi := t1; lo < hi; {
-					/*line :63:120000*/ if r.Halted() {
-						/*line :62:120000*/ r.Halt()
+				/*line :61:130000*/ lo := 0
+				/*line :62:130000*/ for hi := t1; lo < hi; {
+					/*line :63:130000*/ if r.Halted() {
+						/*line :62:130000*/ r.Halt()
 					}
-					/*line :63:120000*/ m := int(uint(lo+hi) / 2)
+					/*line :63:130000*/ m := int(uint(lo+hi) / 2)
 					quernv1 := sorted[m]
 					/*line order.go:123*/ t12 := v
 					t2 := quernv1
 					/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result {
 						hi = m
-//line :66:120000
+//line :66:130000
 					} else {
-						/*line :67:120000*/ lo = m + 1
+						/*line :67:130000*/ lo = m + 1
 					}
 				}
-				/*line :70:120000*/ result2 := lo
-				/*line :491:120000*/ at[i] = result2
-//line :492:120000
+				/*line :70:130000*/ result2 := lo
+				/*line :491:130000*/ at[i] = result2
+//line :492:130000
 			} else {
-				/*line :493:120000*/ v2 := values[i]
-				/*line :45:120000*/ lo2 := 0
-				/*line :46:120000*/ for hi2 := t13; lo2 < hi2; {
-					/*line :47:120000*/ if r.Halted() {
-						/*line :46:120000*/ r.Halt()
+				/*line :493:130000*/ v2 := values[i]
+				/*line :45:130000*/ lo2 := 0
+				/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
+					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv0 := sorted[m2]
 					/*line order.go:123*/ t14 := quernv0
 					t22 := v2
 					/*line order.go:123*/ result02 := orderedFloats[T](t14, t22, quernbound0)
 					result3 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result3 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result3 {
 						lo2 = m2 + 1
-//line :50:120000
+//line :50:130000
 					} else {
-						/*line :51:120000*/ hi2 = m2
+						/*line :51:130000*/ hi2 = m2
 					}
 				}
-				/*line :54:120000*/ result4 := lo2
-				/*line :493:120000*/ at[i] = result4
+				/*line :54:130000*/ result4 := lo2
+				/*line :493:130000*/ at[i] = result4
 			}
 		}
-	} /*line quern_gen.go:18297:1*/
+	} /*line quern_gen.go:16282:1*/
 }
 
 func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
@@ -18339,18 +16324,18 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 				/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 			}
 			if t1 {
-				/*line :503:120000*/ kernel.StoreRelaxed(&sorted[0], 0)
+				/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
 			}
 		}
-		/*line :506:120000*/ return
+		/*line :506:130000*/ return
 	}
-	/*line :508:120000*/ for threadX := range dimX {
+	/*line :508:130000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line :502:120000*/ t1 := i < len(x)
-		/*line :503:120000*/ if i < len(x) {
-			/*line :502:120000*/ quernv0 := x[i]
-			/*line :502:120000*/ quernv1 := x[i-1]
+		/*line :502:130000*/ t1 := i < len(x)
+		/*line :503:130000*/ if i < len(x) {
+			/*line :502:130000*/ quernv0 := x[i]
+			/*line :502:130000*/ quernv1 := x[i-1]
 			/*line order.go:123*/ t12 := quernv0
 			t2 := quernv1
 			/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
@@ -18358,9 +16343,9 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 		}
 		if t1 {
-			/*line :503:120000*/ kernel.StoreRelaxed(&sorted[0], 0)
+			/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:18363:1*/
+	} /*line quern_gen.go:16348:1*/
 }
 
 func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
@@ -18410,746 +16395,746 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 					if p > 0 || len(count) == 0 {
 						break
 					}
-					/*line :201:130000*/ all := 0
-					/*line :202:130000*/ for i := 0; i < len(sums); i++ {
-						/*line :202:130000*/ n := sums[i]
+					all := 0
+					/*line :202:140000*/ for i := 0; i < len(sums); i++ {
+						/*line :202:140000*/ n := sums[i]
 						sums[i] = all
 						all += n
 					}
-					/*line :206:130000*/ count[0] = all
+					/*line :206:140000*/ count[0] = all
 					break
 				}
-				/*line :209:130000*/ if p >= len(sums) {
+				/*line :209:140000*/ if p >= len(sums) {
 					break
 				}
-//line :212:130000
+//line :212:140000
 				var result int
 				var result2 int
-				/*line :214:130000*/ switch {
-//line :215:130000
+				/*line :214:140000*/ switch {
+//line :215:140000
 				default:
 					/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-					/*line :30:120000*/ for hi := t2; lo < hi; {
-						/*line :31:120000*/ if r.Halted() {
-							/*line :30:120000*/ r.Halt()
+					/*line :30:130000*/ for hi := t2; lo < hi; {
+						/*line :31:130000*/ if r.Halted() {
+							/*line :30:130000*/ r.Halt()
 						}
-						/*line :31:120000*/ m := int(uint(lo+hi) / 2)
+						/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 						quernv0 := b_[d-1-m]
-						/*line :32:120000*/ quernv1 := a_[m]
+						/*line :32:130000*/ quernv1 := a_[m]
 						/*line order.go:123*/ t12 := quernv0
 						t22 := quernv1
 						/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 						result3 := result0
-						/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 							hi = m
-//line :34:120000
+//line :34:130000
 						} else {
-							/*line :35:120000*/ lo = m + 1
+							/*line :35:130000*/ lo = m + 1
 						}
 					}
-					/*line :38:120000*/ result4 := lo
+					/*line :38:130000*/ result4 := lo
 					/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
 					j := d - i2
-					/*line :27:130000*/ if j >= len(b_) {
+					/*line :27:140000*/ if j >= len(b_) {
 						t13 := i2
 						t23 := j
 						result = t13
 						result2 = t23
 						break
 					}
-					/*line :31:130000*/ x := b_[j]
+					/*line :31:140000*/ x := b_[j]
 					t3 := i2
-					/*line :32:130000*/ sorted := a_[:t3]
+					/*line :32:140000*/ sorted := a_[:t3]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
 					lo2 := 0
-					/*line :46:120000*/ for hi2 := t14; lo2 < hi2; {
-						/*line :47:120000*/ if r.Halted() {
-							/*line :46:120000*/ r.Halt()
+					/*line :46:130000*/ for hi2 := t14; lo2 < hi2; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
+						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv02 := sorted[m2]
 						/*line order.go:123*/ t15 := quernv02
 						t24 := x
 						/*line order.go:123*/ result02 := orderedFloats[T](t15, t24, quernbound0)
 						result5 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result5 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
 							lo2 = m2 + 1
-//line :50:120000
+//line :50:130000
 						} else {
-							/*line :51:120000*/ hi2 = m2
+							/*line :51:130000*/ hi2 = m2
 						}
 					}
-					/*line :54:120000*/ result6 := lo2
+					/*line :54:130000*/ result6 := lo2
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
 					t5 := j
-					/*line :32:130000*/ sorted2 := b_[:t5]
+					/*line :32:140000*/ sorted2 := b_[:t5]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
 					lo3 := 0
-					/*line :46:120000*/ for hi3 := t16; lo3 < hi3; {
-						/*line :47:120000*/ if r.Halted() {
-							/*line :46:120000*/ r.Halt()
+					/*line :46:130000*/ for hi3 := t16; lo3 < hi3; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:120000*/ m3 := int(uint(lo3+hi3) / 2)
+						/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
 						quernv03 := sorted2[m3]
 						/*line order.go:123*/ t17 := quernv03
 						t25 := x
 						/*line order.go:123*/ result03 := orderedFloats[T](t17, t25, quernbound0)
 						result7 := result03
-						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result7 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result7 {
 							lo3 = m3 + 1
-//line :50:120000
+//line :50:130000
 						} else {
-							/*line :51:120000*/ hi3 = m3
+							/*line :51:130000*/ hi3 = m3
 						}
 					}
-					/*line :54:120000*/ result8 := lo3
+					/*line :54:130000*/ result8 := lo3
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
 					firstA := t4
 					firstB := t6
-					/*line :33:130000*/ equal := i2 - firstA + j - firstB
+					/*line :33:140000*/ equal := i2 - firstA + j - firstB
 					fromA := min((equal+1)/2, i2-firstA)
 					fromB := equal - fromA
 					t7 := firstB
 					t8 := min(firstB+fromB+1, len(b_))
-					/*line :36:130000*/ sorted3 := b_[t7:t8]
+					/*line :36:140000*/ sorted3 := b_[t7:t8]
 					/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
 					lo4 := 0
-					/*line :62:120000*/ for hi4 := t18; lo4 < hi4; {
-						/*line :63:120000*/ if r.Halted() {
-							/*line :62:120000*/ r.Halt()
+					/*line :62:130000*/ for hi4 := t18; lo4 < hi4; {
+						/*line :63:130000*/ if r.Halted() {
+							/*line :62:130000*/ r.Halt()
 						}
-						/*line :63:120000*/ m4 := int(uint(lo4+hi4) / 2)
+						/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
 						quernv12 := sorted3[m4]
 						/*line order.go:123*/ t19 := x
 						t26 := quernv12
 						/*line order.go:123*/ result04 := orderedFloats[T](t19, t26, quernbound0)
 						result9 := result04
-						/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result9 {
+						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result9 {
 							hi4 = m4
-//line :66:120000
+//line :66:130000
 						} else {
-							/*line :67:120000*/ lo4 = m4 + 1
+							/*line :67:130000*/ lo4 = m4 + 1
 						}
 					}
-					/*line :70:120000*/ result10 := lo4
+					/*line :70:130000*/ result10 := lo4
 					/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-					/*line :37:130000*/ if fromB > most {
+					/*line :37:140000*/ if fromB > most {
 						fromB = most
 						fromA = equal - most
 					}
-					/*line :41:130000*/ if fromA == fromB+1 && most > fromB {
+					/*line :41:140000*/ if fromA == fromB+1 && most > fromB {
 						fromB++
 					}
-					/*line :44:130000*/ t9 := firstA + fromA
+					/*line :44:140000*/ t9 := firstA + fromA
 					t10 := firstB + fromB
 					result = t9
 					result2 = t10
 				}
-				/*line :212:130000*/ i3 := result
+				/*line :212:140000*/ i3 := result
 				j2 := result2
 				var result11 int
 				var result12 int
-				/*line :216:130000*/ switch {
-//line :217:130000
+				/*line :216:140000*/ switch {
+//line :217:140000
 				default:
 					/*line quern.dev/algo/internal/template/merge.go:29*/ lo5 := t110
-					/*line :30:120000*/ for hi5 := t27; lo5 < hi5; {
-						/*line :31:120000*/ if r.Halted() {
-							/*line :30:120000*/ r.Halt()
+					/*line :30:130000*/ for hi5 := t27; lo5 < hi5; {
+						/*line :31:130000*/ if r.Halted() {
+							/*line :30:130000*/ r.Halt()
 						}
-						/*line :31:120000*/ m5 := int(uint(lo5+hi5) / 2)
+						/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
 						quernv04 := b_[d2-1-m5]
-						/*line :32:120000*/ quernv13 := a_[m5]
+						/*line :32:130000*/ quernv13 := a_[m5]
 						/*line order.go:123*/ t111 := quernv04
 						t28 := quernv13
 						/*line order.go:123*/ result05 := orderedFloats[T](t111, t28, quernbound0)
 						result13 := result05
-						/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result13 {
+						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result13 {
 							hi5 = m5
-//line :34:120000
+//line :34:130000
 						} else {
-							/*line :35:120000*/ lo5 = m5 + 1
+							/*line :35:130000*/ lo5 = m5 + 1
 						}
 					}
-					/*line :38:120000*/ result14 := lo5
+					/*line :38:130000*/ result14 := lo5
 					/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
 					j3 := d2 - i4
-					/*line :27:130000*/ if j3 >= len(b_) {
+					/*line :27:140000*/ if j3 >= len(b_) {
 						t112 := i4
 						t29 := j3
 						result11 = t112
 						result12 = t29
 						break
 					}
-					/*line :31:130000*/ x2 := b_[j3]
+					/*line :31:140000*/ x2 := b_[j3]
 					t32 := i4
-					/*line :32:130000*/ sorted4 := a_[:t32]
+					/*line :32:140000*/ sorted4 := a_[:t32]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
 					lo6 := 0
-					/*line :46:120000*/ for hi6 := t113; lo6 < hi6; {
-						/*line :47:120000*/ if r.Halted() {
-							/*line :46:120000*/ r.Halt()
+					/*line :46:130000*/ for hi6 := t113; lo6 < hi6; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:120000*/ m6 := int(uint(lo6+hi6) / 2)
+						/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
 						quernv05 := sorted4[m6]
 						/*line order.go:123*/ t114 := quernv05
 						t210 := x2
 						/*line order.go:123*/ result06 := orderedFloats[T](t114, t210, quernbound0)
 						result15 := result06
-						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result15 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result15 {
 							lo6 = m6 + 1
-//line :50:120000
+//line :50:130000
 						} else {
-							/*line :51:120000*/ hi6 = m6
+							/*line :51:130000*/ hi6 = m6
 						}
 					}
-					/*line :54:120000*/ result16 := lo6
+					/*line :54:130000*/ result16 := lo6
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
 					t52 := j3
-					/*line :32:130000*/ sorted5 := b_[:t52]
+					/*line :32:140000*/ sorted5 := b_[:t52]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
 					lo7 := 0
-					/*line :46:120000*/ for hi7 := t115; lo7 < hi7; {
-						/*line :47:120000*/ if r.Halted() {
-							/*line :46:120000*/ r.Halt()
+					/*line :46:130000*/ for hi7 := t115; lo7 < hi7; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:120000*/ m7 := int(uint(lo7+hi7) / 2)
+						/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
 						quernv06 := sorted5[m7]
 						/*line order.go:123*/ t116 := quernv06
 						t211 := x2
 						/*line order.go:123*/ result07 := orderedFloats[T](t116, t211, quernbound0)
 						result17 := result07
-						/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result17 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result17 {
 							lo7 = m7 + 1
-//line :50:120000
+//line :50:130000
 						} else {
-							/*line :51:120000*/ hi7 = m7
+							/*line :51:130000*/ hi7 = m7
 						}
 					}
-					/*line :54:120000*/ result18 := lo7
+					/*line :54:130000*/ result18 := lo7
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
 					firstA2 := t42
 					firstB2 := t62
-					/*line :33:130000*/ equal2 := i4 - firstA2 + j3 - firstB2
+					/*line :33:140000*/ equal2 := i4 - firstA2 + j3 - firstB2
 					fromA2 := min((equal2+1)/2, i4-firstA2)
 					fromB2 := equal2 - fromA2
 					t72 := firstB2
 					t82 := min(firstB2+fromB2+1, len(b_))
-					/*line :36:130000*/ sorted6 := b_[t72:t82]
+					/*line :36:140000*/ sorted6 := b_[t72:t82]
 					/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
 					lo8 := 0
-					/*line :62:120000*/ for hi8 := t117; lo8 < hi8; {
-						/*line :63:120000*/ if r.Halted() {
-							/*line :62:120000*/ r.Halt()
+					/*line :62:130000*/ for hi8 := t117; lo8 < hi8; {
+						/*line :63:130000*/ if r.Halted() {
+							/*line :62:130000*/ r.Halt()
 						}
-						/*line :63:120000*/ m8 := int(uint(lo8+hi8) / 2)
+						/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
 						quernv14 := sorted6[m8]
 						/*line order.go:123*/ t118 := x2
 						t212 := quernv14
 						/*line order.go:123*/ result08 := orderedFloats[T](t118, t212, quernbound0)
 						result19 := result08
-						/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result19 {
+						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result19 {
 							hi8 = m8
-//line :66:120000
+//line :66:130000
 						} else {
-							/*line :67:120000*/ lo8 = m8 + 1
+							/*line :67:130000*/ lo8 = m8 + 1
 						}
 					}
-					/*line :70:120000*/ result20 := lo8
+					/*line :70:130000*/ result20 := lo8
 					/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-					/*line :37:130000*/ if fromB2 > most2 {
+					/*line :37:140000*/ if fromB2 > most2 {
 						fromB2 = most2
 						fromA2 = equal2 - most2
 					}
-					/*line :41:130000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+					/*line :41:140000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
 						fromB2++
 					}
-					/*line :44:130000*/ t92 := firstA2 + fromA2
+					/*line :44:140000*/ t92 := firstA2 + fromA2
 					t102 := firstB2 + fromB2
 					result11 = t92
 					result12 = t102
 				}
-				/*line :213:130000*/ endA := result11
+				/*line :213:140000*/ endA := result11
 				endB := result12
-				/*line :214:130000*/ n2 := 0
-				/*line :215:130000*/ if launch == 2 {
+				/*line :214:140000*/ n2 := 0
+				/*line :215:140000*/ if launch == 2 {
 					n2 = row[threadX]
 				}
-				/*line :218:130000*/ for i3 < endA && j2 < endB {
-					/*line :219:130000*/ if r.Halted() {
-						/*line :218:130000*/ r.Halt()
+				/*line :218:140000*/ for i3 < endA && j2 < endB {
+					/*line :219:140000*/ if r.Halted() {
+						/*line :218:140000*/ r.Halt()
 					}
-					/*line :219:130000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-					/*line :220:130000*/ for i5 := 0; i5 < t119; i5++ {
-						/*line :220:130000*/ t213 := a_[i3]
-						/*line :220:130000*/ t33 := b_[j2]
+					/*line :219:140000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+					/*line :220:140000*/ for i5 := 0; i5 < t119; i5++ {
+						/*line :220:140000*/ t213 := a_[i3]
+						/*line :220:140000*/ t33 := b_[j2]
 						x3 := t213
 						y := t33
-						/*line :221:130000*/ y2 := y
-						/*line :50:130000*/ t214 := endB2
-						/*line :51:130000*/ if !t214 {
+						/*line :221:140000*/ y2 := y
+						/*line :50:140000*/ t214 := endB2
+						/*line :51:140000*/ if !t214 {
 							t120 := !endA2
-							/*line :53:130000*/ if t120 {
+							/*line :53:140000*/ if t120 {
 								/*line order.go:123*/ t121 := y2
 								t215 := x3
 								/*line order.go:123*/ result09 := orderedFloats[T](t121, t215, quernbound0)
 								result21 := result09
 								/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 							}
-							/*line :52:130000*/ t214 = t120
+							/*line :52:140000*/ t214 = t120
 						}
-						/*line :54:130000*/ fromA3 := t214
-						/*line :51:130000*/ t43 := endA2
-						/*line :52:130000*/ if !t43 {
+						/*line :54:140000*/ fromA3 := t214
+						/*line :51:140000*/ t43 := endA2
+						/*line :52:140000*/ if !t43 {
 							t34 := !endB2
-							/*line :54:130000*/ if t34 {
+							/*line :54:140000*/ if t34 {
 								/*line order.go:123*/ t122 := x3
 								t216 := y2
 								/*line order.go:123*/ result010 := orderedFloats[T](t122, t216, quernbound0)
 								result22 := result010
 								/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 							}
-							/*line :53:130000*/ t43 = t34
+							/*line :53:140000*/ t43 = t34
 						}
-						/*line :55:130000*/ fromB3 := t43
-//line :52:130000
+						/*line :55:140000*/ fromB3 := t43
+//line :52:140000
 						var set uint32 = 1
-						/*line :53:130000*/ if fromB3 {
+						/*line :53:140000*/ if fromB3 {
 							set = 2
-							/*line :55:130000*/ if fromA3 {
+							/*line :55:140000*/ if fromA3 {
 								set = 4
 							}
 						}
-						/*line :59:130000*/ t53 := fromA3
+						/*line :59:140000*/ t53 := fromA3
 						t63 := fromB3
 						t73 := operation&set != 0
 						fromA3 = t53
 						fromB3 = t63
 						keep := t73
-						/*line :221:130000*/ fromA4 := fromA3
+						/*line :221:140000*/ fromA4 := fromA3
 						fromB4 := fromB3
 						keep2 := keep
-						/*line :222:130000*/ if fromA4 {
+						/*line :222:140000*/ if fromA4 {
 							i3++
 							y = x3
 						}
-						/*line :226:130000*/ if fromB4 {
+						/*line :226:140000*/ if fromB4 {
 							j2++
 						}
-						/*line :229:130000*/ if keep2 {
-							/*line :230:130000*/ if launch == 2 {
+						/*line :229:140000*/ if keep2 {
+							/*line :230:140000*/ if launch == 2 {
 								out[n2] = y
 							}
-							/*line :233:130000*/ n2++
+							/*line :233:140000*/ n2++
 						}
 					}
 				}
-				/*line :237:130000*/ if operation&1 != 0 {
-					/*line :238:130000*/ for ; i3 < endA; i3++ {
-						/*line :239:130000*/ if r.Halted() {
-							/*line :238:130000*/ r.Halt()
+				/*line :237:140000*/ if operation&1 != 0 {
+					/*line :238:140000*/ for ; i3 < endA; i3++ {
+						/*line :239:140000*/ if r.Halted() {
+							/*line :238:140000*/ r.Halt()
 						}
-						/*line :239:130000*/ if launch == 2 {
+						/*line :239:140000*/ if launch == 2 {
 							out[n2] = a_[i3]
 						}
-						/*line :242:130000*/ n2++
+						/*line :242:140000*/ n2++
 					}
 				}
-				/*line :245:130000*/ if operation&2 != 0 {
-					/*line :246:130000*/ for ; j2 < endB; j2++ {
-						/*line :247:130000*/ if r.Halted() {
-							/*line :246:130000*/ r.Halt()
+				/*line :245:140000*/ if operation&2 != 0 {
+					/*line :246:140000*/ for ; j2 < endB; j2++ {
+						/*line :247:140000*/ if r.Halted() {
+							/*line :246:140000*/ r.Halt()
 						}
-						/*line :247:130000*/ if launch == 2 {
+						/*line :247:140000*/ if launch == 2 {
 							out[n2] = b_[j2]
 						}
-						/*line :250:130000*/ n2++
+						/*line :250:140000*/ n2++
 					}
 				}
-				/*line :253:130000*/ if launch == 0 {
+				/*line :253:140000*/ if launch == 0 {
 					row[threadX] = n2
 				}
 			}
 		}
-		/*line :258:130000*/ return
+		/*line :258:140000*/ return
 	}
-	/*line :260:130000*/ for threadX := range width {
+	/*line :260:140000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		d := p * part
 		t1 := max(d-len(b_), 0)
 		t2 := min(d, len(a_))
-		/*line :266:130000*/ switch {
-//line :267:130000
+		/*line :266:140000*/ switch {
+//line :267:140000
 		default:
-			/*line :197:130000*/ if launch == 1 {
-				/*line :198:130000*/ if p > 0 || len(count) == 0 {
+			/*line :197:140000*/ if launch == 1 {
+				/*line :198:140000*/ if p > 0 || len(count) == 0 {
 					break
 				}
-				/*line :201:130000*/ all := 0
-				/*line :202:130000*/ for i := 0; i < len(sums); i++ {
-					/*line :202:130000*/ n := sums[i]
+				/*line :201:140000*/ all := 0
+				/*line :202:140000*/ for i := 0; i < len(sums); i++ {
+					/*line :202:140000*/ n := sums[i]
 					sums[i] = all
 					all += n
 				}
-				/*line :206:130000*/ count[0] = all
+				/*line :206:140000*/ count[0] = all
 				break
 			}
-			/*line :209:130000*/ if p >= len(sums) {
+			/*line :209:140000*/ if p >= len(sums) {
 				break
 			}
-//line :212:130000
+//line :212:140000
 			var result int
 			var result2 int
-			/*line :214:130000*/ switch {
-//line :215:130000
+			/*line :214:140000*/ switch {
+//line :215:140000
 			default:
 				/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-				/*line :30:120000*/ for hi := t2; lo < hi; {
-					/*line :31:120000*/ if r.Halted() {
-						/*line :30:120000*/ r.Halt()
+				/*line :30:130000*/ for hi := t2; lo < hi; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:120000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[d-1-m]
-					/*line :32:120000*/ quernv1 := a_[m]
+					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:123*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 					result3 := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result3 {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 						hi = m
-//line :34:120000
+//line :34:130000
 					} else {
-						/*line :35:120000*/ lo = m + 1
+						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:120000*/ result4 := lo
+				/*line :38:130000*/ result4 := lo
 				/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
 				j := d - i2
-				/*line :27:130000*/ if j >= len(b_) {
+				/*line :27:140000*/ if j >= len(b_) {
 					t13 := i2
 					t23 := j
 					result = t13
 					result2 = t23
 					break
 				}
-				/*line :31:130000*/ x := b_[j]
+				/*line :31:140000*/ x := b_[j]
 				t3 := i2
-				/*line :32:130000*/ sorted := a_[:t3]
+				/*line :32:140000*/ sorted := a_[:t3]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
 				lo2 := 0
-				/*line :46:120000*/ for hi2 := t14; lo2 < hi2; {
-					/*line :47:120000*/ if r.Halted() {
-						/*line :46:120000*/ r.Halt()
+				/*line :46:130000*/ for hi2 := t14; lo2 < hi2; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:120000*/ m2 := int(uint(lo2+hi2) / 2)
+					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv02 := sorted[m2]
 					/*line order.go:123*/ t15 := quernv02
 					t24 := x
 					/*line order.go:123*/ result02 := orderedFloats[T](t15, t24, quernbound0)
 					result5 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result5 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
 						lo2 = m2 + 1
-//line :50:120000
+//line :50:130000
 					} else {
-						/*line :51:120000*/ hi2 = m2
+						/*line :51:130000*/ hi2 = m2
 					}
 				}
-				/*line :54:120000*/ result6 := lo2
+				/*line :54:130000*/ result6 := lo2
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
 				t5 := j
-				/*line :32:130000*/ sorted2 := b_[:t5]
+				/*line :32:140000*/ sorted2 := b_[:t5]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
 				lo3 := 0
-				/*line :46:120000*/ for hi3 := t16; lo3 < hi3; {
-					/*line :47:120000*/ if r.Halted() {
-						/*line :46:120000*/ r.Halt()
+				/*line :46:130000*/ for hi3 := t16; lo3 < hi3; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:120000*/ m3 := int(uint(lo3+hi3) / 2)
+					/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
 					quernv03 := sorted2[m3]
 					/*line order.go:123*/ t17 := quernv03
 					t25 := x
 					/*line order.go:123*/ result03 := orderedFloats[T](t17, t25, quernbound0)
 					result7 := result03
-					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result7 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result7 {
 						lo3 = m3 + 1
-//line :50:120000
+//line :50:130000
 					} else {
-						/*line :51:120000*/ hi3 = m3
+						/*line :51:130000*/ hi3 = m3
 					}
 				}
-				/*line :54:120000*/ result8 := lo3
+				/*line :54:130000*/ result8 := lo3
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
 				firstA := t4
 				firstB := t6
-				/*line :33:130000*/ equal := i2 - firstA + j - firstB
+				/*line :33:140000*/ equal := i2 - firstA + j - firstB
 				fromA := min((equal+1)/2, i2-firstA)
 				fromB := equal - fromA
 				t7 := firstB
 				t8 := min(firstB+fromB+1, len(b_))
-				/*line :36:130000*/ sorted3 := b_[t7:t8]
+				/*line :36:140000*/ sorted3 := b_[t7:t8]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
 				lo4 := 0
-				/*line :62:120000*/ for hi4 := t18; lo4 < hi4; {
-					/*line :63:120000*/ if r.Halted() {
-						/*line :62:120000*/ r.Halt()
+				/*line :62:130000*/ for hi4 := t18; lo4 < hi4; {
+					/*line :63:130000*/ if r.Halted() {
+						/*line :62:130000*/ r.Halt()
 					}
-					/*line :63:120000*/ m4 := int(uint(lo4+hi4) / 2)
+					/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
 					quernv12 := sorted3[m4]
 					/*line order.go:123*/ t19 := x
 					t26 := quernv12
 					/*line order.go:123*/ result04 := orderedFloats[T](t19, t26, quernbound0)
 					result9 := result04
-					/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result9 {
+					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result9 {
 						hi4 = m4
-//line :66:120000
+//line :66:130000
 					} else {
-						/*line :67:120000*/ lo4 = m4 + 1
+						/*line :67:130000*/ lo4 = m4 + 1
 					}
 				}
-				/*line :70:120000*/ result10 := lo4
+				/*line :70:130000*/ result10 := lo4
 				/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-				/*line :37:130000*/ if fromB > most {
+				/*line :37:140000*/ if fromB > most {
 					fromB = most
 					fromA = equal - most
 				}
-				/*line :41:130000*/ if fromA == fromB+1 && most > fromB {
+				/*line :41:140000*/ if fromA == fromB+1 && most > fromB {
 					fromB++
 				}
-				/*line :44:130000*/ t9 := firstA + fromA
+				/*line :44:140000*/ t9 := firstA + fromA
 				t10 := firstB + fromB
 				result = t9
 				result2 = t10
 			}
-			/*line :212:130000*/ i3 := result
+			/*line :212:140000*/ i3 := result
 			j2 := result2
-			/*line :213:130000*/ d2 := min((p+1)*part, len(a_)+len(b_))
+			/*line :213:140000*/ d2 := min((p+1)*part, len(a_)+len(b_))
 			var result11 int
 			var result12 int
-			/*line :216:130000*/ switch {
-//line :217:130000
+			/*line :216:140000*/ switch {
+//line :217:140000
 			default:
 				/*line quern.dev/algo/internal/template/merge.go:29*/ t110 := max(d2-len(b_), 0)
 				t27 := min(d2, len(a_))
 				lo5 := t110
-				/*line :30:120000*/ for hi5 := t27; lo5 < hi5; {
-					/*line :31:120000*/ if r.Halted() {
-						/*line :30:120000*/ r.Halt()
+				/*line :30:130000*/ for hi5 := t27; lo5 < hi5; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:120000*/ m5 := int(uint(lo5+hi5) / 2)
+					/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
 					quernv04 := b_[d2-1-m5]
-					/*line :32:120000*/ quernv13 := a_[m5]
+					/*line :32:130000*/ quernv13 := a_[m5]
 					/*line order.go:123*/ t111 := quernv04
 					t28 := quernv13
 					/*line order.go:123*/ result05 := orderedFloats[T](t111, t28, quernbound0)
 					result13 := result05
-					/*line quern.dev/algo/internal/template/merge.go:32:120000*/ if result13 {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result13 {
 						hi5 = m5
-//line :34:120000
+//line :34:130000
 					} else {
-						/*line :35:120000*/ lo5 = m5 + 1
+						/*line :35:130000*/ lo5 = m5 + 1
 					}
 				}
-				/*line :38:120000*/ result14 := lo5
+				/*line :38:130000*/ result14 := lo5
 				/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
 				j3 := d2 - i4
-				/*line :27:130000*/ if j3 >= len(b_) {
+				/*line :27:140000*/ if j3 >= len(b_) {
 					t112 := i4
 					t29 := j3
 					result11 = t112
 					result12 = t29
 					break
 				}
-				/*line :31:130000*/ x2 := b_[j3]
+				/*line :31:140000*/ x2 := b_[j3]
 				t32 := i4
-				/*line :32:130000*/ sorted4 := a_[:t32]
+				/*line :32:140000*/ sorted4 := a_[:t32]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
 				lo6 := 0
-				/*line :46:120000*/ for hi6 := t113; lo6 < hi6; {
-					/*line :47:120000*/ if r.Halted() {
-						/*line :46:120000*/ r.Halt()
+				/*line :46:130000*/ for hi6 := t113; lo6 < hi6; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:120000*/ m6 := int(uint(lo6+hi6) / 2)
+					/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
 					quernv05 := sorted4[m6]
 					/*line order.go:123*/ t114 := quernv05
 					t210 := x2
 					/*line order.go:123*/ result06 := orderedFloats[T](t114, t210, quernbound0)
 					result15 := result06
-					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result15 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result15 {
 						lo6 = m6 + 1
-//line :50:120000
+//line :50:130000
 					} else {
-						/*line :51:120000*/ hi6 = m6
+						/*line :51:130000*/ hi6 = m6
 					}
 				}
-				/*line :54:120000*/ result16 := lo6
+				/*line :54:130000*/ result16 := lo6
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
 				t52 := j3
-				/*line :32:130000*/ sorted5 := b_[:t52]
+				/*line :32:140000*/ sorted5 := b_[:t52]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
 				lo7 := 0
-				/*line :46:120000*/ for hi7 := t115; lo7 < hi7; {
-					/*line :47:120000*/ if r.Halted() {
-						/*line :46:120000*/ r.Halt()
+				/*line :46:130000*/ for hi7 := t115; lo7 < hi7; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:120000*/ m7 := int(uint(lo7+hi7) / 2)
+					/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
 					quernv06 := sorted5[m7]
 					/*line order.go:123*/ t116 := quernv06
 					t211 := x2
 					/*line order.go:123*/ result07 := orderedFloats[T](t116, t211, quernbound0)
 					result17 := result07
-					/*line quern.dev/algo/internal/template/merge.go:48:120000*/ if result17 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result17 {
 						lo7 = m7 + 1
-//line :50:120000
+//line :50:130000
 					} else {
-						/*line :51:120000*/ hi7 = m7
+						/*line :51:130000*/ hi7 = m7
 					}
 				}
-				/*line :54:120000*/ result18 := lo7
+				/*line :54:130000*/ result18 := lo7
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
 				firstA2 := t42
 				firstB2 := t62
-				/*line :33:130000*/ equal2 := i4 - firstA2 + j3 - firstB2
+				/*line :33:140000*/ equal2 := i4 - firstA2 + j3 - firstB2
 				fromA2 := min((equal2+1)/2, i4-firstA2)
 				fromB2 := equal2 - fromA2
 				t72 := firstB2
 				t82 := min(firstB2+fromB2+1, len(b_))
-				/*line :36:130000*/ sorted6 := b_[t72:t82]
+				/*line :36:140000*/ sorted6 := b_[t72:t82]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
 				lo8 := 0
-				/*line :62:120000*/ for hi8 := t117; lo8 < hi8; {
-					/*line :63:120000*/ if r.Halted() {
-						/*line :62:120000*/ r.Halt()
+				/*line :62:130000*/ for hi8 := t117; lo8 < hi8; {
+					/*line :63:130000*/ if r.Halted() {
+						/*line :62:130000*/ r.Halt()
 					}
-					/*line :63:120000*/ m8 := int(uint(lo8+hi8) / 2)
+					/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
 					quernv14 := sorted6[m8]
 					/*line order.go:123*/ t118 := x2
 					t212 := quernv14
 					/*line order.go:123*/ result08 := orderedFloats[T](t118, t212, quernbound0)
 					result19 := result08
-					/*line quern.dev/algo/internal/template/merge.go:64:120000*/ if result19 {
+					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result19 {
 						hi8 = m8
-//line :66:120000
+//line :66:130000
 					} else {
-						/*line :67:120000*/ lo8 = m8 + 1
+						/*line :67:130000*/ lo8 = m8 + 1
 					}
 				}
-				/*line :70:120000*/ result20 := lo8
+				/*line :70:130000*/ result20 := lo8
 				/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-				/*line :37:130000*/ if fromB2 > most2 {
+				/*line :37:140000*/ if fromB2 > most2 {
 					fromB2 = most2
 					fromA2 = equal2 - most2
 				}
-				/*line :41:130000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+				/*line :41:140000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
 					fromB2++
 				}
-				/*line :44:130000*/ t92 := firstA2 + fromA2
+				/*line :44:140000*/ t92 := firstA2 + fromA2
 				t102 := firstB2 + fromB2
 				result11 = t92
 				result12 = t102
 			}
-			/*line :213:130000*/ endA := result11
+			/*line :213:140000*/ endA := result11
 			endB := result12
-			/*line :214:130000*/ n2 := 0
-			/*line :215:130000*/ if launch == 2 {
+			/*line :214:140000*/ n2 := 0
+			/*line :215:140000*/ if launch == 2 {
 				n2 = sums[p]
 			}
-			/*line :218:130000*/ for i3 < endA && j2 < endB {
-				/*line :219:130000*/ if r.Halted() {
-					/*line :218:130000*/ r.Halt()
+			/*line :218:140000*/ for i3 < endA && j2 < endB {
+				/*line :219:140000*/ if r.Halted() {
+					/*line :218:140000*/ r.Halt()
 				}
-				/*line :219:130000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-				/*line :220:130000*/ for i5 := 0; i5 < t119; i5++ {
-					/*line :220:130000*/ t213 := a_[i3]
-					/*line :220:130000*/ t33 := b_[j2]
+				/*line :219:140000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+				/*line :220:140000*/ for i5 := 0; i5 < t119; i5++ {
+					/*line :220:140000*/ t213 := a_[i3]
+					/*line :220:140000*/ t33 := b_[j2]
 					x3 := t213
 					y := t33
-					/*line :221:130000*/ y2 := y
-					/*line :50:130000*/ t214 := endB2
-					/*line :51:130000*/ if !t214 {
+					/*line :221:140000*/ y2 := y
+					/*line :50:140000*/ t214 := endB2
+					/*line :51:140000*/ if !t214 {
 						t120 := !endA2
-						/*line :53:130000*/ if t120 {
+						/*line :53:140000*/ if t120 {
 							/*line order.go:123*/ t121 := y2
 							t215 := x3
 							/*line order.go:123*/ result09 := orderedFloats[T](t121, t215, quernbound0)
 							result21 := result09
 							/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 						}
-						/*line :52:130000*/ t214 = t120
+						/*line :52:140000*/ t214 = t120
 					}
-					/*line :54:130000*/ fromA3 := t214
-					/*line :51:130000*/ t43 := endA2
-					/*line :52:130000*/ if !t43 {
+					/*line :54:140000*/ fromA3 := t214
+					/*line :51:140000*/ t43 := endA2
+					/*line :52:140000*/ if !t43 {
 						t34 := !endB2
-						/*line :54:130000*/ if t34 {
+						/*line :54:140000*/ if t34 {
 							/*line order.go:123*/ t122 := x3
 							t216 := y2
 							/*line order.go:123*/ result010 := orderedFloats[T](t122, t216, quernbound0)
 							result22 := result010
 							/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 						}
-						/*line :53:130000*/ t43 = t34
+						/*line :53:140000*/ t43 = t34
 					}
-					/*line :55:130000*/ fromB3 := t43
-//line :52:130000
+					/*line :55:140000*/ fromB3 := t43
+//line :52:140000
 					var set uint32 = 1
-					/*line :53:130000*/ if fromB3 {
+					/*line :53:140000*/ if fromB3 {
 						set = 2
-						/*line :55:130000*/ if fromA3 {
+						/*line :55:140000*/ if fromA3 {
 							set = 4
 						}
 					}
-					/*line :59:130000*/ t53 := fromA3
+					/*line :59:140000*/ t53 := fromA3
 					t63 := fromB3
 					t73 := operation&set != 0
 					fromA3 = t53
 					fromB3 = t63
 					keep := t73
-					/*line :221:130000*/ fromA4 := fromA3
+					/*line :221:140000*/ fromA4 := fromA3
 					fromB4 := fromB3
 					keep2 := keep
-					/*line :222:130000*/ if fromA4 {
+					/*line :222:140000*/ if fromA4 {
 						i3++
 						y = x3
 					}
-					/*line :226:130000*/ if fromB4 {
+					/*line :226:140000*/ if fromB4 {
 						j2++
 					}
-					/*line :229:130000*/ if keep2 {
-						/*line :230:130000*/ if launch == 2 {
+					/*line :229:140000*/ if keep2 {
+						/*line :230:140000*/ if launch == 2 {
 							out[n2] = y
 						}
-						/*line :233:130000*/ n2++
+						/*line :233:140000*/ n2++
 					}
 				}
 			}
-			/*line :237:130000*/ if operation&1 != 0 {
-				/*line :238:130000*/ for ; i3 < endA; i3++ {
-					/*line :239:130000*/ if r.Halted() {
-						/*line :238:130000*/ r.Halt()
+			/*line :237:140000*/ if operation&1 != 0 {
+				/*line :238:140000*/ for ; i3 < endA; i3++ {
+					/*line :239:140000*/ if r.Halted() {
+						/*line :238:140000*/ r.Halt()
 					}
-					/*line :239:130000*/ if launch == 2 {
+					/*line :239:140000*/ if launch == 2 {
 						out[n2] = a_[i3]
 					}
-					/*line :242:130000*/ n2++
+					/*line :242:140000*/ n2++
 				}
 			}
-			/*line :245:130000*/ if operation&2 != 0 {
-				/*line :246:130000*/ for ; j2 < endB; j2++ {
-					/*line :247:130000*/ if r.Halted() {
-						/*line :246:130000*/ r.Halt()
+			/*line :245:140000*/ if operation&2 != 0 {
+				/*line :246:140000*/ for ; j2 < endB; j2++ {
+					/*line :247:140000*/ if r.Halted() {
+						/*line :246:140000*/ r.Halt()
 					}
-					/*line :247:130000*/ if launch == 2 {
+					/*line :247:140000*/ if launch == 2 {
 						out[n2] = b_[j2]
 					}
-					/*line :250:130000*/ n2++
+					/*line :250:140000*/ n2++
 				}
 			}
-			/*line :253:130000*/ if launch == 0 {
+			/*line :253:140000*/ if launch == 0 {
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:19152:1*/
+	} /*line quern_gen.go:17137:1*/
 }
 
 func quernHostSameRunParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -19188,218 +17173,218 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 			t5 := min(first+part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/runs.go:223:80000*/ if launch == 1 {
-					/*line :224:80000*/ if p > 0 {
+				/*line quern.dev/algo/internal/template/runs.go:223*/ if launch == 1 {
+					/*line :224:90000*/ if p > 0 {
 						break
 					}
-					/*line :227:80000*/ all := struct {
+					/*line :227:90000*/ all := struct {
 						N     uint32
 						Start uint32
 					}{}
-					/*line :231:80000*/ for i := 0; i < len(sums); i++ {
-						/*line :232:80000*/ own := struct {
+					/*line :231:90000*/ for i := 0; i < len(sums); i++ {
+						/*line :232:90000*/ own := struct {
 							N     uint32
 							Start uint32
 						}{N: sums[i][0], Start: sums[i][1]}
-						/*line :236:80000*/ sums[i] = [2]uint32{all.N, all.Start}
+						/*line :236:90000*/ sums[i] = [2]uint32{all.N, all.Start}
 						t1 := all
 						t2 := own
-//line :239:80000
+//line :239:90000
 						var result0 struct {
 							N     uint32
 							Start uint32
 						}
-						/*line :18:80000*/ if t2.N == 0 {
+						/*line :18:90000*/ if t2.N == 0 {
 							result0 = t1
-//line :20:80000
+//line :20:90000
 						} else {
-							/*line :21:80000*/ result0 = struct {
+							/*line :21:90000*/ result0 = struct {
 								N     uint32
 								Start uint32
 							}{N: t1.N + t2.N, Start: t2.Start}
 						}
-						/*line :231:80000*/ all = result0
+						/*line :231:90000*/ all = result0
 					}
-					/*line :233:80000*/ if len(count) > 0 {
+					/*line :233:90000*/ if len(count) > 0 {
 						count[0] = int(all.N)
 					}
-					/*line :236:80000*/ break
+					/*line :236:90000*/ break
 				}
-				/*line :239:80000*/ if p >= len(sums) || first >= len(in) {
+				/*line :239:90000*/ if p >= len(sums) || first >= len(in) {
 					break
 				}
-				/*line :242:80000*/ so := struct {
+				/*line :242:90000*/ so := struct {
 					N     uint32
 					Start uint32
 				}{}
-				/*line :246:80000*/ if launch == 2 {
-					/*line :247:80000*/ so = struct {
+				/*line :246:90000*/ if launch == 2 {
+					/*line :247:90000*/ so = struct {
 						N     uint32
 						Start uint32
 					}{N: row[threadX][0], Start: row[threadX][1]}
 				}
-				/*line :252:80000*/ x := in[first:t5]
+				/*line :252:90000*/ x := in[first:t5]
 				prior := in[max(first-1, 0)]
 				begins := first == 0
-				/*line :255:80000*/ for from := 0; from < len(x); from += 4096 {
-					/*line :256:80000*/ if r.Halted() {
-						/*line :249:80000*/ r.Halt()
+				/*line :255:90000*/ for from := 0; from < len(x); from += 4096 {
+					/*line :256:90000*/ if r.Halted() {
+						/*line :249:90000*/ r.Halt()
 					}
-					/*line :250:80000*/ t6 := min(len(x)-from, 4096)
-					/*line :251:80000*/ for k := 0; k < t6; k++ {
-						/*line :251:80000*/ i2 := first + from + k
+					/*line :250:90000*/ t6 := min(len(x)-from, 4096)
+					/*line :251:90000*/ for k := 0; k < t6; k++ {
+						/*line :251:90000*/ i2 := first + from + k
 						v := x[from+k]
 						t10 := begins
-						/*line :254:80000*/ if !t10 {
+						/*line :254:90000*/ if !t10 {
 							t7 := prior
 							t8 := v
-							/*line :253:80000*/ result02 := same[T](t7, t8)
+							/*line :253:90000*/ result02 := same[T](t7, t8)
 							t10 = !result02
 						}
-						/*line :256:80000*/ begins = t10
-						/*line :254:80000*/ if begins {
-							/*line :255:80000*/ if launch == 2 {
-								/*line :256:80000*/ if len(values) > 0 {
+						/*line :256:90000*/ begins = t10
+						/*line :254:90000*/ if begins {
+							/*line :255:90000*/ if launch == 2 {
+								/*line :256:90000*/ if len(values) > 0 {
 									values[so.N] = v
 								}
-								/*line :259:80000*/ if len(lengths) > 0 && so.N > 0 {
+								/*line :259:90000*/ if len(lengths) > 0 && so.N > 0 {
 									lengths[so.N-1] = i2 - int(so.Start)
 								}
 							}
-							/*line :263:80000*/ so = struct {
+							/*line :263:90000*/ so = struct {
 								N     uint32
 								Start uint32
 							}{N: so.N + 1, Start: uint32(i2)}
 						}
-						/*line :268:80000*/ if launch == 2 && len(heads) > 0 {
+						/*line :268:90000*/ if launch == 2 && len(heads) > 0 {
 							heads[i2] = 0
-							/*line :270:80000*/ if begins {
+							/*line :270:90000*/ if begins {
 								heads[i2] = 1
 							}
 						}
-						/*line :274:80000*/ begins = false
+						/*line :274:90000*/ begins = false
 						prior = v
 					}
 				}
-				/*line :278:80000*/ if launch == 0 {
+				/*line :278:90000*/ if launch == 0 {
 					row[threadX] = [2]uint32{so.N, so.Start}
-//line :280:80000
+//line :280:90000
 				} else if len(lengths) > 0 && first+len(x) == len(in) {
-					/*line :281:80000*/ lengths[so.N-1] = len(in) - int(so.Start)
+					/*line :281:90000*/ lengths[so.N-1] = len(in) - int(so.Start)
 				}
 			}
 		}
-		/*line :285:80000*/ return
+		/*line :285:90000*/ return
 	}
-	/*line :287:80000*/ for threadX := range width {
+	/*line :287:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		first := p * part
 		t5 := min(first+part, len(in))
-		/*line :292:80000*/ switch {
-//line :293:80000
+		/*line :292:90000*/ switch {
+//line :293:90000
 		default:
-			/*line :223:80000*/ if launch == 1 {
-				/*line :224:80000*/ if p > 0 {
+			/*line :223:90000*/ if launch == 1 {
+				/*line :224:90000*/ if p > 0 {
 					break
 				}
-				/*line :227:80000*/ all := struct {
+				/*line :227:90000*/ all := struct {
 					N     uint32
 					Start uint32
 				}{}
-				/*line :231:80000*/ for i := 0; i < len(sums); i++ {
-					/*line :232:80000*/ own := struct {
+				/*line :231:90000*/ for i := 0; i < len(sums); i++ {
+					/*line :232:90000*/ own := struct {
 						N     uint32
 						Start uint32
 					}{N: sums[i][0], Start: sums[i][1]}
-					/*line :236:80000*/ sums[i] = [2]uint32{all.N, all.Start}
+					/*line :236:90000*/ sums[i] = [2]uint32{all.N, all.Start}
 					t1 := all
 					t2 := own
-//line :239:80000
+//line :239:90000
 					var result0 struct {
 						N     uint32
 						Start uint32
 					}
-					/*line :18:80000*/ if t2.N == 0 {
+					/*line :18:90000*/ if t2.N == 0 {
 						result0 = t1
-//line :20:80000
+//line :20:90000
 					} else {
-						/*line :21:80000*/ result0 = struct {
+						/*line :21:90000*/ result0 = struct {
 							N     uint32
 							Start uint32
 						}{N: t1.N + t2.N, Start: t2.Start}
 					}
-					/*line :231:80000*/ all = result0
+					/*line :231:90000*/ all = result0
 				}
-				/*line :233:80000*/ if len(count) > 0 {
+				/*line :233:90000*/ if len(count) > 0 {
 					count[0] = int(all.N)
 				}
-				/*line :236:80000*/ break
+				/*line :236:90000*/ break
 			}
-			/*line :239:80000*/ if p >= len(sums) || first >= len(in) {
+			/*line :239:90000*/ if p >= len(sums) || first >= len(in) {
 				break
 			}
-			/*line :242:80000*/ so := struct {
+			/*line :242:90000*/ so := struct {
 				N     uint32
 				Start uint32
 			}{}
-			/*line :246:80000*/ if launch == 2 {
-				/*line :247:80000*/ so = struct {
+			/*line :246:90000*/ if launch == 2 {
+				/*line :247:90000*/ so = struct {
 					N     uint32
 					Start uint32
 				}{N: sums[p][0], Start: sums[p][1]}
 			}
-			/*line :252:80000*/ x := in[first:t5]
+			/*line :252:90000*/ x := in[first:t5]
 			prior := in[max(first-1, 0)]
 			begins := first == 0
-			/*line :255:80000*/ for from := 0; from < len(x); from += 4096 {
-				/*line :256:80000*/ if r.Halted() {
-					/*line :249:80000*/ r.Halt()
+			/*line :255:90000*/ for from := 0; from < len(x); from += 4096 {
+				/*line :256:90000*/ if r.Halted() {
+					/*line :249:90000*/ r.Halt()
 				}
-				/*line :250:80000*/ t6 := min(len(x)-from, 4096)
-				/*line :251:80000*/ for k := 0; k < t6; k++ {
-					/*line :251:80000*/ i2 := first + from + k
+				/*line :250:90000*/ t6 := min(len(x)-from, 4096)
+				/*line :251:90000*/ for k := 0; k < t6; k++ {
+					/*line :251:90000*/ i2 := first + from + k
 					v := x[from+k]
 					t10 := begins
-					/*line :254:80000*/ if !t10 {
+					/*line :254:90000*/ if !t10 {
 						t7 := prior
 						t8 := v
-						/*line :253:80000*/ result02 := same[T](t7, t8)
+						/*line :253:90000*/ result02 := same[T](t7, t8)
 						t10 = !result02
 					}
-					/*line :256:80000*/ begins = t10
-					/*line :254:80000*/ if begins {
-						/*line :255:80000*/ if launch == 2 {
-							/*line :256:80000*/ if len(values) > 0 {
+					/*line :256:90000*/ begins = t10
+					/*line :254:90000*/ if begins {
+						/*line :255:90000*/ if launch == 2 {
+							/*line :256:90000*/ if len(values) > 0 {
 								values[so.N] = v
 							}
-							/*line :259:80000*/ if len(lengths) > 0 && so.N > 0 {
+							/*line :259:90000*/ if len(lengths) > 0 && so.N > 0 {
 								lengths[so.N-1] = i2 - int(so.Start)
 							}
 						}
-						/*line :263:80000*/ so = struct {
+						/*line :263:90000*/ so = struct {
 							N     uint32
 							Start uint32
 						}{N: so.N + 1, Start: uint32(i2)}
 					}
-					/*line :268:80000*/ if launch == 2 && len(heads) > 0 {
+					/*line :268:90000*/ if launch == 2 && len(heads) > 0 {
 						heads[i2] = 0
-						/*line :270:80000*/ if begins {
+						/*line :270:90000*/ if begins {
 							heads[i2] = 1
 						}
 					}
-					/*line :274:80000*/ begins = false
+					/*line :274:90000*/ begins = false
 					prior = v
 				}
 			}
-			/*line :278:80000*/ if launch == 0 {
+			/*line :278:90000*/ if launch == 0 {
 				sums[p] = [2]uint32{so.N, so.Start}
-//line :280:80000
+//line :280:90000
 			} else if len(lengths) > 0 && first+len(x) == len(in) {
-				/*line :281:80000*/ lengths[so.N-1] = len(in) - int(so.Start)
+				/*line :281:90000*/ lengths[so.N-1] = len(in) - int(so.Start)
 			}
 		}
-	} /*line quern_gen.go:19402:1*/
+	} /*line quern_gen.go:17387:1*/
 }
 
 func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -19464,7 +17449,7 @@ func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 		/*line :111:30000*/ switch {
 //line :112:30000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group2 == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group2 == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -19473,42 +17458,42 @@ func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 				}
 				break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t23 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t23 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow4NonZeroCountLines[T](r, vs, first4, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow5NonZeroCountLines[T](r, vs, first5, shuffleDowns, d, group2, count, start)
 					}
 				}
 			}
-			/*line :220:10000*/ for threadZ := range 1 {
-				/*line :221:10000*/ for threadY := range 1 {
+			/*line :260:10000*/ for threadZ := range 1 {
+				/*line :261:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow6NonZeroCountLines[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :227:10000*/ for threadZ := range 1 {
-			/*line :228:10000*/ for threadY := range 1 {
+		/*line :267:10000*/ for threadZ := range 1 {
+			/*line :268:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow7NonZeroCountLines[T](r, ps, first7, results, c, l, base, size2, out)
 			}
 		}
-	} /*line quern_gen.go:19511:1*/
+	} /*line quern_gen.go:17496:1*/
 }
 
 //go:noinline
@@ -19592,28 +17577,28 @@ func quernRow1NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 			}
 		}
 		/*line :104:30000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:19595:1*/
+	} /*line quern_gen.go:17580:1*/
 }
 
 //go:noinline
 func quernRow2NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, sums []int, first2 int, vs []int) {
 	sumRow := (*[256]int)(sums[first2:])
 	vRow := (*[256]int)(vs[first2:])
-	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:19602:1*/
+	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:17587:1*/
 }
 
 //go:noinline
 func quernRow3NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first3 int, results []int) {
 	vRow := (*[256]int)(vs[first3:])
 	resultRow := (*[256]int)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:19609:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:17594:1*/
 }
 
 //go:noinline
 func quernRow4NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first4 int, t1s []int) {
 	vRow := (*[256]int)(vs[first4:])
 	t1Row := (*[256]int)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:19616:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:17601:1*/
 }
 
 //go:noinline
@@ -19624,21 +17609,21 @@ func quernRow5NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < group2 && lane2+d < count && lane2&start == 0 {
 			a := v
 			/*line quern.dev/algo/internal/template/lines.go:104*/ result := a + other
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:19634:1*/
+	} /*line quern_gen.go:17619:1*/
 }
 
 //go:noinline
 func quernRow6NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first6 int, results []int) {
 	vRow := (*[256]int)(vs[first6:])
 	resultRow := (*[256]int)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:19641:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:17626:1*/
 }
 
 //go:noinline
@@ -19679,7 +17664,7 @@ func quernRow7NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 				/*line :109:30000*/ out[p3.Line] = sum2
 			}
 		}
-	} /*line quern_gen.go:19682:1*/
+	} /*line quern_gen.go:17667:1*/
 }
 
 func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -19716,14 +17701,14 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 				quernRow3NonZeroCountMatches[T](r, reduceAdds, first3, count)
 			}
 		}
-	} /*line quern_gen.go:19719:1*/
+	} /*line quern_gen.go:17704:1*/
 }
 
 //go:noinline
 func quernRow1NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns []uint32, first int) {
 	nRow := (*[256]uint32)(ns[first:])
 //line quern.dev/algo/internal/template/select.go:144
-	*nRow = [256]uint32{} /*line quern_gen.go:19726:1*/
+	*nRow = [256]uint32{} /*line quern_gen.go:17711:1*/
 }
 
 //go:noinline
@@ -19761,7 +17746,7 @@ func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 			}
 		}
 		/*line :150:40000*/ nRow[threadX] = n
-	} /*line quern_gen.go:19764:1*/
+	} /*line quern_gen.go:17749:1*/
 }
 
 //go:noinline
@@ -19774,7 +17759,7 @@ func quernRow3NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 		if threadX&31 == 0 && n2 > 0 {
 			kernel.AtomicAdd(&count[0], int(n2))
 		}
-	} /*line quern_gen.go:19777:1*/
+	} /*line quern_gen.go:17762:1*/
 }
 
 func quernHostNonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -19851,7 +17836,7 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			/*line :170:40000*/ before[p+1] = n
 		}
-	} /*line quern_gen.go:19854:1*/
+	} /*line quern_gen.go:17839:1*/
 }
 
 func quernHostNonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -19888,7 +17873,7 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 			t2 := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/select.go:179*/ if p+1 >= len(before) {
+				/*line quern.dev/algo/internal/template/select.go:179:40000*/ if p+1 >= len(before) {
 					break
 				}
 				/*line :183:40000*/ n := int(row[threadX])
@@ -19939,7 +17924,7 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 				}
 			}
 		}
-	} /*line quern_gen.go:19942:1*/
+	} /*line quern_gen.go:17927:1*/
 }
 
 func quernHostNonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -20015,7 +18000,7 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:20018:1*/
+	} /*line quern_gen.go:18003:1*/
 }
 
 //line :215:40000
