@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "9d5f522ea8c024df79c1a9f24e68a15c2d800a09aade13ae7bb9b6b12017c102",
+	Sum:     "1f9c2a7f522c662548c7bafdc45aefaa4297c65f7d1b3fd52351056158476f59",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -70,6 +70,8 @@ type (
 	quern_gen_is_stale__run_go_generate__squares_float64 func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []Squares)
 	quern_gen_is_stale__run_go_generate__norm_float32    func(t kernel.Thread, n int, partial []Squares, out []float32)
 	quern_gen_is_stale__run_go_generate__norm_float64    func(t kernel.Thread, n int, partial []Squares, out []float64)
+	quern_gen_is_stale__run_go_generate__normCPU_float32 func(t kernel.Thread, n int, partial []Squares, out []float32)
+	quern_gen_is_stale__run_go_generate__normCPU_float64 func(t kernel.Thread, n int, partial []Squares, out []float64)
 	quern_gen_is_stale__run_go_generate__largest_float32 func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Largest[float32])
 	quern_gen_is_stale__run_go_generate__Largest_float32 struct {
 		Magnitude float32
@@ -177,6 +179,8 @@ var (
 	quern_squares_float64                                                                          quern_gen_is_stale__run_go_generate__squares_float64                                                                          = squares[float64]
 	quern_norm_float32                                                                             quern_gen_is_stale__run_go_generate__norm_float32                                                                             = norm[float32]
 	quern_norm_float64                                                                             quern_gen_is_stale__run_go_generate__norm_float64                                                                             = norm[float64]
+	quern_normCPU_float32                                                                          quern_gen_is_stale__run_go_generate__normCPU_float32                                                                          = normCPU[float32]
+	quern_normCPU_float64                                                                          quern_gen_is_stale__run_go_generate__normCPU_float64                                                                          = normCPU[float64]
 	quern_largest_float32                                                                          quern_gen_is_stale__run_go_generate__largest_float32                                                                          = largest[float32]
 	_                                                                                                                                                                                                                            = (*quern_gen_is_stale__run_go_generate__Largest_float32)((*Largest[float32])(nil))
 	quern_largest_float64                                                                          quern_gen_is_stale__run_go_generate__largest_float64                                                                          = largest[float64]
@@ -923,8 +927,8 @@ func LaunchSquares[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 	return l.End()
 }
 
-var quernNorm_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "norm[float32]", Code: &quernPTX, Host: quernHostNorm[float32], Plain: quernPlainNorm[float32]}}
-var quernNorm_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "norm[float64]", Code: &quernPTX, Host: quernHostNorm[float64], Plain: quernPlainNorm[float64]}}
+var quernNorm_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "norm[float32]", Code: &quernPTX}}
+var quernNorm_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "norm[float64]", Code: &quernPTX}}
 
 // LaunchNorm runs norm on the grid g.
 //
@@ -936,6 +940,30 @@ func LaunchNorm[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, partial *
 		k = quernNorm_float32
 	case *float64:
 		k = quernNorm_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.SliceArg(l, partial)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernNormCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "normCPU[float32]", Code: &quernPTX, Host: quernHostNormCPU[float32], Plain: quernPlainNormCPU[float32]}}
+var quernNormCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "normCPU[float64]", Code: &quernPTX, Host: quernHostNormCPU[float64], Plain: quernPlainNormCPU[float64]}}
+
+// LaunchNormCPU runs normCPU on the grid g.
+//
+// normCPU is norm for the CPU device.
+func LaunchNormCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, partial *gpu.Buffer[Squares], out *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernNormCPU_float32
+	case *float64:
+		k = quernNormCPU_float64
 	}
 	l, err := k.Begin(s, g)
 	if err != nil {
@@ -1966,7 +1994,7 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 				/*line gemm.go:309*/ c[at3] = result03
 			}
 		}
-	} /*line quern_gen.go:1969:1*/
+	} /*line quern_gen.go:1997:1*/
 }
 
 func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
@@ -2282,7 +2310,7 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, t2
 				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	} /*line quern_gen.go:2285:1*/
+	} /*line quern_gen.go:2313:1*/
 }
 
 func quernPlainSumVectors[T float32 | float64](r *host.Run) {
@@ -2335,7 +2363,7 @@ func quernHostSumVectors[T float32 | float64](r *host.Run) {
 				/*line gemv.go:110:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta)
 			}
 		}
-	} /*line quern_gen.go:2338:1*/
+	} /*line quern_gen.go:2366:1*/
 }
 
 //go:noinline
@@ -2357,7 +2385,7 @@ func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			total = 0
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2360:1*/
+	} /*line quern_gen.go:2388:1*/
 }
 
 //go:noinline
@@ -2396,7 +2424,7 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start4+i]
 		}
 		/*line gemv.go:107:10000*/ totalRow[threadX] = total
-	} /*line quern_gen.go:2399:1*/
+	} /*line quern_gen.go:2427:1*/
 }
 
 //go:noinline
@@ -2426,7 +2454,7 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start9+i]
 		}
 		/*line gemv.go:107:10000*/ totalRow[threadX] = total
-	} /*line quern_gen.go:2429:1*/
+	} /*line quern_gen.go:2457:1*/
 }
 
 //go:noinline
@@ -2459,7 +2487,7 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			t10 := total
 			/*line gemv.go:107*/ put[T](y, t7, alpha, beta, t10)
 		}
-	} /*line quern_gen.go:2462:1*/
+	} /*line quern_gen.go:2490:1*/
 }
 
 func quernPlainGer[T float32 | float64](r *host.Run) {
@@ -2503,7 +2531,7 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:2506:1*/
+	} /*line quern_gen.go:2534:1*/
 }
 
 //go:noinline
@@ -2533,7 +2561,7 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:119*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:2536:1*/
+	} /*line quern_gen.go:2564:1*/
 }
 
 //go:noinline
@@ -2564,7 +2592,7 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:121*/ result02 := place(i, rows, incX)
 			/*line gemv.go:121*/ a[start+j] += v * x[result02]
 		}
-	} /*line quern_gen.go:2567:1*/
+	} /*line quern_gen.go:2595:1*/
 }
 
 func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
@@ -2648,7 +2676,7 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles in
 			t47 := result05
 			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, t47)
 		}
-	} /*line quern_gen.go:2651:1*/
+	} /*line quern_gen.go:2679:1*/
 }
 
 func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
@@ -2753,7 +2781,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 			/*line gemv.go:178*/ t55 := sums[j2]
 			/*line gemv.go:178*/ put[T](to, t52, alpha, beta, t55)
 		}
-	} /*line quern_gen.go:2756:1*/
+	} /*line quern_gen.go:2784:1*/
 }
 
 func quernPlainRoundRows(r *host.Run) {
@@ -2824,7 +2852,7 @@ func quernRow1RoundRows(r *host.Run, base int, size int, columns int, from []flo
 			bits = (bits + 4096) &^ 8191
 		}
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
-	} /*line quern_gen.go:2827:1*/
+	} /*line quern_gen.go:2855:1*/
 }
 
 func quernPlainSum[T float32 | float64](r *host.Run) {
@@ -2947,14 +2975,14 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 				quernRow6Sum[T](r, out, total3)
 			}
 		}
-	} /*line quern_gen.go:2950:1*/
+	} /*line quern_gen.go:2978:1*/
 }
 
 //go:noinline
 func quernRow1Sum[T float32 | float64](r *host.Run, sums []T, first int) {
 	sumRow := (*[256]T)(sums[first:])
 //line reduce.go:81
-	*sumRow = [256]T{} /*line quern_gen.go:2957:1*/
+	*sumRow = [256]T{} /*line quern_gen.go:2985:1*/
 }
 
 //go:noinline
@@ -2983,7 +3011,7 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T,
 		/*line reduce.go:83*/ sum += x[at3+threadX]
 		/*line reduce.go:83*/ sum += x[at4+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2986:1*/
+	} /*line quern_gen.go:3014:1*/
 }
 
 //go:noinline
@@ -3012,7 +3040,7 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, first3 int, iFirst
 			sum += x[iFirst2+threadX]
 		}
 		/*line reduce.go:85:30000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:3015:1*/
+	} /*line quern_gen.go:3043:1*/
 }
 
 //go:noinline
@@ -3024,7 +3052,7 @@ func quernRow4Sum[T float32 | float64](r *host.Run, sums []T, first4 int, vs []T
 		/*line reduce.go:85*/ t2 := sum
 		v := t2
 		vRow[threadX] = v
-	} /*line quern_gen.go:3027:1*/
+	} /*line quern_gen.go:3055:1*/
 }
 
 //go:noinline
@@ -3037,7 +3065,7 @@ func quernRow5Sum[T float32 | float64](r *host.Run, reduceAdds []T, first5 int, 
 		if threadX&31 == 0 {
 			warps[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:3040:1*/
+	} /*line quern_gen.go:3068:1*/
 }
 
 //go:noinline
@@ -3058,203 +3086,42 @@ func quernRow6Sum[T float32 | float64](r *host.Run, out []T, total3 T) {
 		/*line reduce.go:86*/ if threadX == 0 {
 			out[0] = total3
 		}
-	} /*line quern_gen.go:3061:1*/
+	} /*line quern_gen.go:3089:1*/
 }
 
-func quernPlainNorm[T float32 | float64](r *host.Run) {
+func quernPlainNormCPU[T float32 | float64](r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Squares](r, 1), host.Slice[T](r, 2)
-	host.Plain(r, func(t kernel.Thread) { norm[T](t, v0, v1, v2) })
+	host.Plain(r, func(t kernel.Thread) { normCPU[T](t, v0, v1, v2) })
 }
 
-func quernHostNorm[T float32 | float64](r *host.Run) {
+func quernHostNormCPU[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
 	partial := host.Slice[Squares](r, 1)
 	out := host.Slice[T](r, 2)
-	var iFirst int
-	sums := host.Scratch[Squares](r, 0, r.BlockDim.Count())
-	vs := host.Scratch[Squares](r, 1, r.BlockDim.Count())
-	totals := host.Scratch[Squares](r, 2, r.BlockDim.Count())
-	givens := host.Scratch[float64](r, 6, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	givens2 := host.Scratch[float64](r, 7, r.BlockDim.Count())
-	reduceAdds2 := host.Scratch[float64](r, 4, r.BlockDim.Count())
-	givens3 := host.Scratch[float64](r, 8, r.BlockDim.Count())
-	reduceAdds3 := host.Scratch[float64](r, 5, r.BlockDim.Count())
-	warps := host.Shared[[8]Squares](r, 0)
 	for r.Next() {
-		/*line reduce.go:194*/ iFirst = 0
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 256
-				quernRow1Norm[T](r, sums, first)
-			}
-		}
-		for ; iFirst < n; iFirst += 256 {
-			if r.Halted() {
-				/*line reduce.go:194*/ r.Halt()
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2Norm[T](r, sums, first2, iFirst, n, partial)
-				}
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first3 := (threadZ*1 + threadY) * 256
-				quernRow3Norm[T](r, sums, first3, vs, totals, givens)
-			}
-		}
-		host.ReduceAdd(reduceAdds, givens)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4Norm[T](r, vs, first4, givens2)
-			}
-		}
-		host.ReduceAdd(reduceAdds2, givens2)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first5 := (threadZ*1 + threadY) * 256
-				quernRow5Norm[T](r, vs, first5, givens3)
-			}
-		}
-		host.ReduceAdd(reduceAdds3, givens3)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first6 := (threadZ*1 + threadY) * 256
-				quernRow6Norm[T](r, reduceAdds, first6, reduceAdds2, reduceAdds3, warps)
+				quernRow1NormCPU[T](r, partial, n, out)
 			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow7Norm[T](r, totals, first7, warps, out)
-			}
-		}
-	} /*line quern_gen.go:3139:1*/
-}
-
-//go:noinline
-func quernRow1Norm[T float32 | float64](r *host.Run, sums []Squares, first int) {
-	sumRow := (*[256]Squares)(sums[first:])
-	for threadX := range 256 {
-		sum := &sumRow[threadX]
-//line reduce.go:193
-		*sum = Squares{}
-	} /*line quern_gen.go:3149:1*/
-}
-
-//go:noinline
-func quernRow2Norm[T float32 | float64](r *host.Run, sums []Squares, first2 int, iFirst int, n int, partial []Squares) {
-	sumRow := (*[256]Squares)(sums[first2:])
-	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-iFirst, 256)
-		if count <= 0 {
-			return
-		}
-		if iFirst >= 0 && count <= len(partial)-iFirst {
-			row := partial[iFirst:][:count]
-			sumRow2 := sumRow[:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				sum := &sumRow2[threadX]
-				/*line reduce.go:195*/ t1 := row[threadX]
-				/*line reduce.go:195*/ sum.merge(t1)
-			}
-			return
 		}
 	}
-	for threadX := range 256 {
+}
+
+//go:noinline
+func quernRow1NormCPU[T float32 | float64](r *host.Run, partial []Squares, n int, out []T) {
+	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		/*line reduce.go:194*/ if iFirst+threadX < n {
-			t1 := partial[iFirst+threadX]
-			/*line reduce.go:195*/ sum.merge(t1)
+		/*line reduce.go:207*/ sum := Squares{}
+		t2 := partial[:n]
+		for i := 0; i < len(t2); i++ {
+			/*line reduce.go:208*/ s := t2[i]
+			t3 := s
+			/*line reduce.go:209*/ sum.merge(t3)
 		}
-	} /*line quern_gen.go:3179:1*/
-}
-
-//go:noinline
-func quernRow3Norm[T float32 | float64](r *host.Run, sums []Squares, first3 int, vs []Squares, totals []Squares, givens []float64) {
-	sumRow := (*[256]Squares)(sums[first3:])
-	vRow := (*[256]Squares)(vs[first3:])
-	totalRow := (*[256]Squares)(totals[first3:])
-	givenRow := (*[256]float64)(givens[first3:])
-	for threadX := range 256 {
-		sum := &sumRow[threadX]
-		total := &totalRow[threadX]
-		/*line reduce.go:197*/ t3 := *sum
-		v := t3
-//line reduce.go:209
-		*total = Squares{}
-		given := v.Large
-		vRow[threadX] = v
-		givenRow[threadX] = given
-	} /*line quern_gen.go:3198:1*/
-}
-
-//go:noinline
-func quernRow4Norm[T float32 | float64](r *host.Run, vs []Squares, first4 int, givens2 []float64) {
-	vRow := (*[256]Squares)(vs[first4:])
-	givenRow2 := (*[256]float64)(givens2[first4:])
-	for threadX := range 256 {
-		v := vRow[threadX]
-		/*line reduce.go:210*/ given2 := v.Medium
-		givenRow2[threadX] = given2
-	} /*line quern_gen.go:3209:1*/
-}
-
-//go:noinline
-func quernRow5Norm[T float32 | float64](r *host.Run, vs []Squares, first5 int, givens3 []float64) {
-	vRow := (*[256]Squares)(vs[first5:])
-	givenRow3 := (*[256]float64)(givens3[first5:])
-	for threadX := range 256 {
-		v := vRow[threadX]
-		/*line reduce.go:210*/ given3 := v.Small
-		givenRow3[threadX] = given3
-	} /*line quern_gen.go:3220:1*/
-}
-
-//go:noinline
-func quernRow6Norm[T float32 | float64](r *host.Run, reduceAdds []float64, first6 int, reduceAdds2 []float64, reduceAdds3 []float64, warps *[8]Squares) {
-	reduceAddRow := (*[256]float64)(reduceAdds[first6:])
-	reduceAddRow2 := (*[256]float64)(reduceAdds2[first6:])
-	reduceAddRow3 := (*[256]float64)(reduceAdds3[first6:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-		reduceAdd2 := reduceAddRow2[threadX]
-		reduceAdd3 := reduceAddRow3[threadX]
-		/*line reduce.go:210*/ v2 := Squares{Large: reduceAdd, Medium: reduceAdd2, Small: reduceAdd3}
-		if threadX&31 == 0 {
-			warps[threadX>>5] = v2
-		}
-	} /*line quern_gen.go:3237:1*/
-}
-
-//go:noinline
-func quernRow7Norm[T float32 | float64](r *host.Run, totals []Squares, first7 int, warps *[8]Squares, out []T) {
-	totalRow := (*[256]Squares)(totals[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		total := &totalRow[threadX]
-		/*line reduce.go:215*/ for i := 0; i < 8; i++ {
-			/*line reduce.go:215*/ w := warps[i]
-			t4 := w
-			/*line reduce.go:216*/ total.merge(t4)
-		}
-		total2 := *total
-		/*line reduce.go:197*/ total3 := total2
-		if threadX == 0 {
-			result0 := total3.root()
-			/*line reduce.go:199*/ out[0] = T(result0)
-		}
-	} /*line quern_gen.go:3257:1*/
+		result0 := sum.root()
+		/*line reduce.go:211*/ out[0] = T(result0)
+	} /*line quern_gen.go:3124:1*/
 }
 
 func quernPlainLargestOf[T float32 | float64](r *host.Run) {
@@ -3278,19 +3145,19 @@ func quernHostLargestOf[T float32 | float64](r *host.Run) {
 	shuffleXors2 := host.Scratch[int](r, 5, r.BlockDim.Count())
 	warps := host.Shared[[8]Largest[T]](r, 0)
 	for r.Next() {
-		/*line reduce.go:264*/ iFirst = 0
-		/*line reduce.go:265:30000*/ for threadZ := range 1 {
-			/*line reduce.go:266*/ for threadY := range 1 {
+		/*line reduce.go:275*/ iFirst = 0
+		for threadZ := range 1 {
+			/*line reduce.go:277:30000*/ for threadY := range 1 {
 				first := (threadZ*1 + threadY) * 256
 				quernRow1LargestOf[T](r, bests, first)
 			}
 		}
-		for ; iFirst < n; iFirst += 256 {
-			/*line reduce.go:272:30000*/ if r.Halted() {
-				/*line reduce.go:264*/ r.Halt()
+		/*line reduce.go:282:30000*/ for ; iFirst < n; iFirst += 256 {
+			/*line reduce.go:283:30000*/ if r.Halted() {
+				/*line reduce.go:275*/ r.Halt()
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line reduce.go:277:30000*/ for threadZ := range 1 {
+				/*line reduce.go:278*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
 					quernRow2LargestOf[T](r, bests, first2, iFirst, n, partial)
@@ -3299,54 +3166,54 @@ func quernHostLargestOf[T float32 | float64](r *host.Run) {
 		}
 		offset = 16
 		for threadZ := range 1 {
-			for threadY := range 1 {
+			/*line reduce.go:287:30000*/ for threadY := range 1 {
 				first3 := (threadZ*1 + threadY) * 256
 				quernRow3LargestOf[T](r, bests, first3, vs)
 			}
 		}
-		/*line reduce.go:281:30000*/ for ; offset > 0; offset /= 2 {
-			/*line reduce.go:282:30000*/ if r.Halted() {
-				/*line reduce.go:274*/ r.Halt()
+		/*line reduce.go:292:30000*/ for ; offset > 0; offset /= 2 {
+			/*line reduce.go:293*/ if r.Halted() {
+				/*line reduce.go:285*/ r.Halt()
 			}
-			/*line reduce.go:275*/ t2 = offset
-			for threadZ := range 1 {
-				/*line reduce.go:277:30000*/ for threadY := range 1 {
+			/*line reduce.go:286*/ t2 = offset
+			/*line reduce.go:287:30000*/ for threadZ := range 1 {
+				/*line reduce.go:288*/ for threadY := range 1 {
 					first4 := (threadZ*1 + threadY) * 256
 					quernRow4LargestOf[T](r, vs, first4, t1s)
 				}
 			}
-			/*line reduce.go:282:30000*/ host.ShuffleXor(shuffleXors, t1s, t2)
+			host.ShuffleXor(shuffleXors, t1s, t2)
 			t5 = offset
-			/*line reduce.go:284*/ for threadZ := range 1 {
+			for threadZ := range 1 {
 				for threadY := range 1 {
 					first5 := (threadZ*1 + threadY) * 256
 					quernRow5LargestOf[T](r, vs, first5, t4s)
 				}
 			}
 			host.ShuffleXor(shuffleXors2, t4s, t5)
-			for threadZ := range 1 {
-				/*line reduce.go:292:30000*/ for threadY := range 1 {
+			/*line reduce.go:302:30000*/ for threadZ := range 1 {
+				/*line reduce.go:303*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow6LargestOf[T](r, vs, first6, shuffleXors, shuffleXors2)
 				}
 			}
 		}
-		/*line reduce.go:299*/ for threadZ := range 1 {
+		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow7LargestOf[T](r, vs, first7, warps)
 			}
 		}
-		/*line reduce.go:306:30000*/ for threadZ := range 1 {
-			/*line reduce.go:307*/ for threadY := range 1 {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow8LargestOf[T](r, bests, first8, vs, warps, out)
 			}
 		}
-	} /*line quern_gen.go:3349:1*/
+	} /*line quern_gen.go:3216:1*/
 }
 
 //go:noinline
@@ -3354,9 +3221,9 @@ func quernRow1LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 	bestRow := (*[256]Largest[T])(bests[first:])
 	for threadX := range 256 {
 		best := &bestRow[threadX]
-//line reduce.go:263
+//line reduce.go:274
 		*best = Largest[T]{Index: -1}
-	} /*line quern_gen.go:3359:1*/
+	} /*line quern_gen.go:3226:1*/
 }
 
 //go:noinline
@@ -3373,20 +3240,20 @@ func quernRow2LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				best := &bestRow2[threadX]
-				/*line reduce.go:265*/ t1 := row[threadX]
-				/*line reduce.go:265*/ best.take(t1)
+				/*line reduce.go:276*/ t1 := row[threadX]
+				/*line reduce.go:276*/ best.take(t1)
 			}
 			return
 		}
 	}
-	/*line reduce.go:270:30000*/ for threadX := range 256 {
+	/*line reduce.go:281:30000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		best := &bestRow[threadX]
-		/*line reduce.go:264*/ if iFirst+threadX < n {
+		/*line reduce.go:275*/ if iFirst+threadX < n {
 			t1 := partial[iFirst+threadX]
-			/*line reduce.go:265*/ best.take(t1)
+			/*line reduce.go:276*/ best.take(t1)
 		}
-	} /*line quern_gen.go:3389:1*/
+	} /*line quern_gen.go:3256:1*/
 }
 
 //go:noinline
@@ -3396,9 +3263,9 @@ func quernRow3LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 	for threadX := range 256 {
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
-		/*line reduce.go:267*/ t3 := *best
+		/*line reduce.go:278*/ t3 := *best
 		*v = t3
-	} /*line quern_gen.go:3401:1*/
+	} /*line quern_gen.go:3268:1*/
 }
 
 //go:noinline
@@ -3407,9 +3274,9 @@ func quernRow4LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 	t1Row := (*[256]T)(t1s[first4:])
 	for threadX := range 256 {
 		v := &vRow[threadX]
-		/*line reduce.go:275*/ t12 := v.Magnitude
+		/*line reduce.go:286*/ t12 := v.Magnitude
 		t1Row[threadX] = t12
-	} /*line quern_gen.go:3412:1*/
+	} /*line quern_gen.go:3279:1*/
 }
 
 //go:noinline
@@ -3418,9 +3285,9 @@ func quernRow5LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 	t4Row := (*[256]int)(t4s[first5:])
 	for threadX := range 256 {
 		v := &vRow[threadX]
-		/*line reduce.go:275*/ t4 := v.Index
+		/*line reduce.go:286*/ t4 := v.Index
 		t4Row[threadX] = t4
-	} /*line quern_gen.go:3423:1*/
+	} /*line quern_gen.go:3290:1*/
 }
 
 //go:noinline
@@ -3433,9 +3300,9 @@ func quernRow6LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 		v := &vRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-		/*line reduce.go:275*/ t7 := Largest[T]{Magnitude: shuffleXor, Index: shuffleXor2}
-		/*line reduce.go:275*/ v.take(t7)
-	} /*line quern_gen.go:3438:1*/
+		/*line reduce.go:286*/ t7 := Largest[T]{Magnitude: shuffleXor, Index: shuffleXor2}
+		/*line reduce.go:286*/ v.take(t7)
+	} /*line quern_gen.go:3305:1*/
 }
 
 //go:noinline
@@ -3444,10 +3311,10 @@ func quernRow7LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
-		/*line reduce.go:277:30000*/ if threadX&31 == 0 {
+		/*line reduce.go:288*/ if threadX&31 == 0 {
 			warps[threadX>>5] = *v
 		}
-	} /*line quern_gen.go:3450:1*/
+	} /*line quern_gen.go:3317:1*/
 }
 
 //go:noinline
@@ -3458,18 +3325,18 @@ func quernRow8LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], fi
 		r.ThreadIdx.X = threadX
 		best := &bestRow[threadX]
 		v := &vRow[threadX]
-		/*line reduce.go:281:30000*/ for i := 0; i < 8; i++ {
-			/*line reduce.go:281*/ w := warps[i]
+		/*line reduce.go:292:30000*/ for i := 0; i < 8; i++ {
+			/*line reduce.go:292*/ w := warps[i]
 			t8 := w
-			/*line reduce.go:282*/ v.take(t8)
+			/*line reduce.go:293*/ v.take(t8)
 		}
 		result0 := *v
-//line reduce.go:267
+//line reduce.go:278
 		*best = result0
-		if threadX == 0 {
+		/*line reduce.go:279:30000*/ if threadX == 0 {
 			out[0] = best.Index
 		}
-	} /*line quern_gen.go:3472:1*/
+	} /*line quern_gen.go:3339:1*/
 }
 
 func quernPlainDotCPU[T float32 | float64](r *host.Run) {
@@ -3502,26 +3369,26 @@ func quernHostDotCPU[T float32 | float64](r *host.Run) {
 func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T, from int, to int, y []T, partial []T, blockX int, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:295*/ if incX == 1 && incY == 1 {
+		/*line reduce.go:306:30000*/ if incX == 1 && incY == 1 {
 			t7 := x[from:to]
-			/*line reduce.go:296*/ t10 := y[from:to]
-			/*line reduce.go:296*/ result0 := dotOf[T](t7, t10)
-			/*line reduce.go:296*/ partial[blockX] = result0
+			/*line reduce.go:307*/ t10 := y[from:to]
+			/*line reduce.go:307*/ result0 := dotOf[T](t7, t10)
+			/*line reduce.go:307*/ partial[blockX] = result0
 			continue
 		}
 		var sum T
 		for i := from; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:300*/ r.Halt()
+				/*line reduce.go:311*/ r.Halt()
 			}
-			/*line reduce.go:301*/ t12 := i
-			/*line reduce.go:301*/ result02 := place(t12, n, incX)
+			/*line reduce.go:312*/ t12 := i
+			/*line reduce.go:312*/ result02 := place(t12, n, incX)
 			t16 := i
-			/*line reduce.go:301*/ result03 := place(t16, n, incY)
-			/*line reduce.go:301*/ sum += x[result02] * y[result03]
+			/*line reduce.go:312*/ result03 := place(t16, n, incY)
+			/*line reduce.go:312*/ sum += x[result02] * y[result03]
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3524:1*/
+	} /*line quern_gen.go:3391:1*/
 }
 
 func quernPlainAsumCPU_float32(r *host.Run) {
@@ -3552,39 +3419,39 @@ func quernHostAsumCPU_float32(r *host.Run) {
 func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x []float32, partial []float32, blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:332
+//line reduce.go:343
 		var s0 float32
 		var s1 float32
 		var s2 float32
 		var s3 float32
-		/*line reduce.go:333*/ i := from
+		/*line reduce.go:344*/ i := from
 		for ; i+4 <= to; i += 4 {
 			if r.Halted() {
-				/*line reduce.go:334*/ r.Halt()
+				/*line reduce.go:345*/ r.Halt()
 			}
-			/*line reduce.go:335*/ t5 := i
-			/*line reduce.go:335*/ result0 := place(t5, n, inc)
-			/*line reduce.go:335*/ s0 += float32(math.Abs(float64(x[result0])))
+			/*line reduce.go:346*/ t5 := i
+			/*line reduce.go:346*/ result0 := place(t5, n, inc)
+			/*line reduce.go:346*/ s0 += float32(math.Abs(float64(x[result0])))
 			t9 := i + 1
-			/*line reduce.go:336*/ result02 := place(t9, n, inc)
-			/*line reduce.go:336*/ s1 += float32(math.Abs(float64(x[result02])))
+			/*line reduce.go:347*/ result02 := place(t9, n, inc)
+			/*line reduce.go:347*/ s1 += float32(math.Abs(float64(x[result02])))
 			t13 := i + 2
-			/*line reduce.go:337*/ result03 := place(t13, n, inc)
-			/*line reduce.go:337*/ s2 += float32(math.Abs(float64(x[result03])))
+			/*line reduce.go:348*/ result03 := place(t13, n, inc)
+			/*line reduce.go:348*/ s2 += float32(math.Abs(float64(x[result03])))
 			t17 := i + 3
-			/*line reduce.go:338*/ result04 := place(t17, n, inc)
-			/*line reduce.go:338*/ s3 += float32(math.Abs(float64(x[result04])))
+			/*line reduce.go:349*/ result04 := place(t17, n, inc)
+			/*line reduce.go:349*/ s3 += float32(math.Abs(float64(x[result04])))
 		}
 		for ; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:340*/ r.Halt()
+				/*line reduce.go:351*/ r.Halt()
 			}
-			/*line reduce.go:341*/ t21 := i
-			/*line reduce.go:341*/ result05 := place(t21, n, inc)
-			/*line reduce.go:341*/ s0 += float32(math.Abs(float64(x[result05])))
+			/*line reduce.go:352*/ t21 := i
+			/*line reduce.go:352*/ result05 := place(t21, n, inc)
+			/*line reduce.go:352*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3587:1*/
+	} /*line quern_gen.go:3454:1*/
 }
 
 func quernPlainAsumCPU_float64(r *host.Run) {
@@ -3615,39 +3482,39 @@ func quernHostAsumCPU_float64(r *host.Run) {
 func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x []float64, partial []float64, blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:332
+//line reduce.go:343
 		var s0 float64
 		var s1 float64
 		var s2 float64
 		var s3 float64
-		/*line reduce.go:333*/ i := from
+		/*line reduce.go:344*/ i := from
 		for ; i+4 <= to; i += 4 {
 			if r.Halted() {
-				/*line reduce.go:334*/ r.Halt()
+				/*line reduce.go:345*/ r.Halt()
 			}
-			/*line reduce.go:335*/ t5 := i
-			/*line reduce.go:335*/ result0 := place(t5, n, inc)
-			/*line reduce.go:335*/ s0 += math.Abs(x[result0])
+			/*line reduce.go:346*/ t5 := i
+			/*line reduce.go:346*/ result0 := place(t5, n, inc)
+			/*line reduce.go:346*/ s0 += math.Abs(x[result0])
 			t9 := i + 1
-			/*line reduce.go:336*/ result02 := place(t9, n, inc)
-			/*line reduce.go:336*/ s1 += math.Abs(x[result02])
+			/*line reduce.go:347*/ result02 := place(t9, n, inc)
+			/*line reduce.go:347*/ s1 += math.Abs(x[result02])
 			t13 := i + 2
-			/*line reduce.go:337*/ result03 := place(t13, n, inc)
-			/*line reduce.go:337*/ s2 += math.Abs(x[result03])
+			/*line reduce.go:348*/ result03 := place(t13, n, inc)
+			/*line reduce.go:348*/ s2 += math.Abs(x[result03])
 			t17 := i + 3
-			/*line reduce.go:338*/ result04 := place(t17, n, inc)
-			/*line reduce.go:338*/ s3 += math.Abs(x[result04])
+			/*line reduce.go:349*/ result04 := place(t17, n, inc)
+			/*line reduce.go:349*/ s3 += math.Abs(x[result04])
 		}
 		for ; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:340*/ r.Halt()
+				/*line reduce.go:351*/ r.Halt()
 			}
-			/*line reduce.go:341*/ t21 := i
-			/*line reduce.go:341*/ result05 := place(t21, n, inc)
-			/*line reduce.go:341*/ s0 += math.Abs(x[result05])
+			/*line reduce.go:352*/ t21 := i
+			/*line reduce.go:352*/ result05 := place(t21, n, inc)
+			/*line reduce.go:352*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3650:1*/
+	} /*line quern_gen.go:3517:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -3678,27 +3545,27 @@ func quernHostSquaresCPU[T float32 | float64](r *host.Run) {
 func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from int, to int, partial []Squares, blockX int, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:351*/ if inc == 1 {
-			/*line reduce.go:353*/ t7 := x[from:to]
-			/*line reduce.go:353*/ result0 := sumOfSquares[T](t7)
+		/*line reduce.go:362*/ if inc == 1 {
+			/*line reduce.go:364*/ t7 := x[from:to]
+			/*line reduce.go:364*/ result0 := sumOfSquares[T](t7)
 			s := result0
 			if s > 1.1830521861667747e-271 && s < 1.0715086071862673e+301 {
-				/*line reduce.go:354*/ partial[blockX] = Squares{Medium: s}
+				/*line reduce.go:365*/ partial[blockX] = Squares{Medium: s}
 				continue
 			}
 		}
 		sum := Squares{}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:359*/ r.Halt()
+				/*line reduce.go:370*/ r.Halt()
 			}
-			/*line reduce.go:360*/ t9 := i
-			/*line reduce.go:360*/ result02 := place(t9, n, inc)
-			/*line reduce.go:360*/ t13 := float64(x[result02])
-			/*line reduce.go:360*/ sum.add(t13)
+			/*line reduce.go:371*/ t9 := i
+			/*line reduce.go:371*/ result02 := place(t9, n, inc)
+			/*line reduce.go:371*/ t13 := float64(x[result02])
+			/*line reduce.go:371*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3701:1*/
+	} /*line quern_gen.go:3568:1*/
 }
 
 func quernPlainLargestCPU_float32(r *host.Run) {
@@ -3729,21 +3596,21 @@ func quernHostLargestCPU_float32(r *host.Run) {
 func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, x []float32, partial []Largest[float32], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:388*/ best := Largest[float32]{Index: -1}
+		/*line reduce.go:399*/ best := Largest[float32]{Index: -1}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:389*/ r.Halt()
+				/*line reduce.go:400*/ r.Halt()
 			}
-			/*line reduce.go:390*/ t5 := i
-			/*line reduce.go:390*/ result0 := place(t5, n, inc)
-			/*line reduce.go:390*/ a := float32(math.Abs(float64(x[result0])))
+			/*line reduce.go:401*/ t5 := i
+			/*line reduce.go:401*/ result0 := place(t5, n, inc)
+			/*line reduce.go:401*/ a := float32(math.Abs(float64(x[result0])))
 			if !(a <= best.Magnitude) || best.Index < 0 {
-				/*line reduce.go:391*/ t9 := Largest[float32]{Magnitude: a, Index: i}
-				/*line reduce.go:391*/ best.take(t9)
+				/*line reduce.go:402*/ t9 := Largest[float32]{Magnitude: a, Index: i}
+				/*line reduce.go:402*/ best.take(t9)
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3746:1*/
+	} /*line quern_gen.go:3613:1*/
 }
 
 func quernPlainLargestCPU_float64(r *host.Run) {
@@ -3774,21 +3641,21 @@ func quernHostLargestCPU_float64(r *host.Run) {
 func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, x []float64, partial []Largest[float64], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:388*/ best := Largest[float64]{Index: -1}
+		/*line reduce.go:399*/ best := Largest[float64]{Index: -1}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:389*/ r.Halt()
+				/*line reduce.go:400*/ r.Halt()
 			}
-			/*line reduce.go:390*/ t5 := i
-			/*line reduce.go:390*/ result0 := place(t5, n, inc)
-			/*line reduce.go:390*/ a := math.Abs(x[result0])
+			/*line reduce.go:401*/ t5 := i
+			/*line reduce.go:401*/ result0 := place(t5, n, inc)
+			/*line reduce.go:401*/ a := math.Abs(x[result0])
 			if !(a <= best.Magnitude) || best.Index < 0 {
-				/*line reduce.go:391*/ t9 := Largest[float64]{Magnitude: a, Index: i}
-				/*line reduce.go:391*/ best.take(t9)
+				/*line reduce.go:402*/ t9 := Largest[float64]{Magnitude: a, Index: i}
+				/*line reduce.go:402*/ best.take(t9)
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3791:1*/
+	} /*line quern_gen.go:3658:1*/
 }
 
 func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
@@ -3838,9 +3705,9 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 			column := t2
 			/*line tensor.go:368*/ to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
 		}
-		return
+		/*line tensor.go:370:40000*/ return
 	}
-	for threadX := range width {
+	/*line tensor.go:372*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line tensor.go:364*/ if i >= size {
@@ -3851,7 +3718,7 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 		row := t1
 		column := t2
 		/*line tensor.go:368*/ to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
-	} /*line quern_gen.go:3854:1*/
+	} /*line quern_gen.go:3721:1*/
 }
 
 func quernPlainWiden_kernel_Float16(r *host.Run) {
@@ -3924,7 +3791,7 @@ func quernRow1Widen_kernel_Float16(r *host.Run, base int, size int, rows int, st
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3927:1*/
+	} /*line quern_gen.go:3794:1*/
 }
 
 func quernPlainWiden_kernel_BFloat16(r *host.Run) {
@@ -3997,7 +3864,7 @@ func quernRow1Widen_kernel_BFloat16(r *host.Run, base int, size int, rows int, s
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:4000:1*/
+	} /*line quern_gen.go:3867:1*/
 }
 
 func quernPlainWiden_kernel_Float8E4M3(r *host.Run) {
@@ -4072,7 +3939,7 @@ func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:4075:1*/
+	} /*line quern_gen.go:3942:1*/
 }
 
 func quernPlainWiden_kernel_Float8E5M2(r *host.Run) {
@@ -4147,7 +4014,7 @@ func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:4150:1*/
+	} /*line quern_gen.go:4017:1*/
 }
 
 func quernPlainIntegerCPU[T int8 | uint8](r *host.Run) {
@@ -4211,33 +4078,33 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int,
 			t6 := at + n
 			/*line tensor_cpu.go:38*/ out := c[t5:t6]
 			for j := 0; j < len(out); j++ {
-				/*line tensor_cpu.go:40:40000*/ if r.Halted() {
+				/*line tensor_cpu.go:40:50000*/ if r.Halted() {
 					/*line tensor_cpu.go:39*/ r.Halt()
 				}
-				/*line tensor_cpu.go:40:40000*/ at2 := matrix*stepB + j*ldb
+				/*line tensor_cpu.go:40:50000*/ at2 := matrix*stepB + j*ldb
 				t7 := at2
 				t8 := at2 + k
 				/*line tensor_cpu.go:41*/ y := b[t7:t8]
 				var sum int32
-				/*line tensor_cpu.go:43:40000*/ for p := 0; p < len(x); p++ {
+				/*line tensor_cpu.go:43:50000*/ for p := 0; p < len(x); p++ {
 					/*line tensor_cpu.go:43*/ v := x[p]
 					sum += int32(v) * int32(y[p])
 				}
-				/*line tensor_cpu.go:46:40000*/ sum *= alpha
+				/*line tensor_cpu.go:46:50000*/ sum *= alpha
 				/*line tensor_cpu.go:47*/ if beta != 0 {
 					sum += beta * out[j]
 				}
 				out[j] = sum
 			}
 		}
-		/*line tensor_cpu.go:53:40000*/ return
+		/*line tensor_cpu.go:53:50000*/ return
 	}
-	/*line tensor_cpu.go:55:40000*/ for threadX := range width {
+	/*line tensor_cpu.go:55:50000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		/*line tensor_cpu.go:31*/ if base+threadX >= size {
 			continue
 		}
-		/*line tensor_cpu.go:34:40000*/ t1 := host.Div(base+threadX, m)
+		/*line tensor_cpu.go:34:50000*/ t1 := host.Div(base+threadX, m)
 		/*line tensor_cpu.go:34*/ t2 := host.Rem(base+threadX, m)
 		matrix := t1
 		row := t2
@@ -4250,25 +4117,25 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int,
 		t6 := at + n
 		/*line tensor_cpu.go:38*/ out := c[t5:t6]
 		for j := 0; j < len(out); j++ {
-			/*line tensor_cpu.go:40:40000*/ if r.Halted() {
+			/*line tensor_cpu.go:40:50000*/ if r.Halted() {
 				/*line tensor_cpu.go:39*/ r.Halt()
 			}
-			/*line tensor_cpu.go:40:40000*/ at2 := matrix*stepB + j*ldb
+			/*line tensor_cpu.go:40:50000*/ at2 := matrix*stepB + j*ldb
 			t7 := at2
 			t8 := at2 + k
 			/*line tensor_cpu.go:41*/ y := b[t7:t8]
 			var sum int32
-			/*line tensor_cpu.go:43:40000*/ for p := 0; p < len(x); p++ {
+			/*line tensor_cpu.go:43:50000*/ for p := 0; p < len(x); p++ {
 				/*line tensor_cpu.go:43*/ v := x[p]
 				sum += int32(v) * int32(y[p])
 			}
-			/*line tensor_cpu.go:46:40000*/ sum *= alpha
+			/*line tensor_cpu.go:46:50000*/ sum *= alpha
 			/*line tensor_cpu.go:47*/ if beta != 0 {
 				sum += beta * out[j]
 			}
 			out[j] = sum
 		}
-	} /*line quern_gen.go:4271:1*/
+	} /*line quern_gen.go:4138:1*/
 }
 
 func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4313,14 +4180,14 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		row = t3
 		column = t4
 		/*line transpose.go:28*/ iFirst = 0
-		/*line transpose.go:29:50000*/ for ; iFirst < 32; iFirst += 8 {
+		/*line transpose.go:29:60000*/ for ; iFirst < 32; iFirst += 8 {
 			quernRow1Transpose[T](r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom)
 		}
-		/*line transpose.go:34:50000*/ iFirst2 = 0
-		/*line transpose.go:35:50000*/ for ; iFirst2 < 32; iFirst2 += 8 {
+		/*line transpose.go:34:60000*/ iFirst2 = 0
+		/*line transpose.go:35:60000*/ for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2Transpose[T](r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile)
 		}
-	} /*line quern_gen.go:4323:1*/
+	} /*line quern_gen.go:4190:1*/
 }
 
 //go:noinline
@@ -4351,17 +4218,17 @@ func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst 
 						break done3
 					}
 				}
-				/*line transpose.go:34:50000*/ for threadX := range 32 {
+				/*line transpose.go:34:60000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line transpose.go:28:50000*/ if iFirst+threadY < 32 {
-						/*line transpose.go:29:50000*/ if start2 < rows && column+threadX < columns {
+					/*line transpose.go:28:60000*/ if iFirst+threadY < 32 {
+						/*line transpose.go:29:60000*/ if start2 < rows && column+threadX < columns {
 							tile[iFirst+threadY][threadX] = from[start4+threadX]
 						}
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4364:1*/
+	} /*line quern_gen.go:4231:1*/
 }
 
 //go:noinline
@@ -4391,20 +4258,20 @@ func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst2
 						for threadX := range count2 {
 							/*line transpose.go:36*/ row4[threadX] = row5[threadX][iFirst2+threadY]
 						}
-						/*line transpose.go:38:50000*/ break done4
+						/*line transpose.go:38:60000*/ break done4
 					}
 				}
 				/*line transpose.go:41*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line transpose.go:34:50000*/ if iFirst2+threadY < 32 {
-						/*line transpose.go:35:50000*/ if start6 < columns && row+threadX < rows {
+					/*line transpose.go:34:60000*/ if iFirst2+threadY < 32 {
+						/*line transpose.go:35:60000*/ if start6 < columns && row+threadX < rows {
 							to[start8+threadX] = tile[threadX][iFirst2+threadY]
 						}
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4407:1*/
+	} /*line quern_gen.go:4274:1*/
 }
 
 func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4428,19 +4295,19 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line transpose.go:49*/ i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25-0) - 0.5)
-		/*line transpose.go:50:50000*/ for i*(i+1)/2 > blockX {
+		/*line transpose.go:50:60000*/ for i*(i+1)/2 > blockX {
 			/*line transpose.go:51*/ if r.Halted() {
 				/*line transpose.go:50*/ r.Halt()
 			}
 			/*line transpose.go:51*/ i--
 		}
-		/*line transpose.go:53:50000*/ for (i+1)*(i+2)/2 <= blockX {
-			/*line transpose.go:54:50000*/ if r.Halted() {
+		/*line transpose.go:53:60000*/ for (i+1)*(i+2)/2 <= blockX {
+			/*line transpose.go:54:60000*/ if r.Halted() {
 				/*line transpose.go:53*/ r.Halt()
 			}
-			/*line transpose.go:54:50000*/ i++
+			/*line transpose.go:54:60000*/ i++
 		}
-		/*line transpose.go:56:50000*/ t1 = i * 32
+		/*line transpose.go:56:60000*/ t1 = i * 32
 		t2 = (blockX - i*(i+1)/2) * 32
 		row = t1
 		column = t2
@@ -4452,7 +4319,7 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower)
 		}
-	} /*line quern_gen.go:4455:1*/
+	} /*line quern_gen.go:4322:1*/
 }
 
 //go:noinline
@@ -4489,7 +4356,7 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 						break done2
 					}
 				}
-				/*line transpose.go:64:50000*/ for threadX := range 32 {
+				/*line transpose.go:64:60000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
 					/*line transpose.go:66*/ if iFirst+threadY < 32 {
 						/*line transpose.go:59*/ if start2 < n && column+threadX < n {
@@ -4508,7 +4375,7 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 					if count2 <= 0 {
 						break done3
 					}
-					/*line transpose.go:75:50000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
+					/*line transpose.go:75:60000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
 						row4 := upper[iFirst+threadY][:count2]
 						row5 := data[start8:][:count2]
 						/*line transpose.go:63*/ copy(row4, row5)
@@ -4525,7 +4392,7 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4528:1*/
+	} /*line quern_gen.go:4395:1*/
 }
 
 //go:noinline
@@ -4565,7 +4432,7 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 						break done4
 					}
 				}
-				/*line transpose.go:74:50000*/ for threadX := range 32 {
+				/*line transpose.go:74:60000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
 					/*line transpose.go:76*/ if iFirst2+threadY < 32 {
 						/*line transpose.go:68*/ if start10 < n && column+threadX < n {
@@ -4574,9 +4441,9 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 					}
 				}
 			}
-//line transpose.go:74:50000
+//line transpose.go:74:60000
 		done5:
-			/*line transpose.go:75:50000*/ switch {
+			/*line transpose.go:75:60000*/ switch {
 //line transpose.go:76
 			default:
 				if !(iFirst2+threadY < 32 && row != column && start15 < n) {
@@ -4586,13 +4453,13 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 					if count4 <= 0 {
 						break done5
 					}
-					/*line transpose.go:84:50000*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					/*line transpose.go:84:60000*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 						row8 := data[start16:][:count4]
 						row9 := lower[:count4]
-						/*line transpose.go:87:50000*/ for threadX := range count4 {
+						/*line transpose.go:87:60000*/ for threadX := range count4 {
 							/*line transpose.go:72*/ row8[threadX] = row9[threadX][iFirst2+threadY]
 						}
-						/*line transpose.go:74:50000*/ break done5
+						/*line transpose.go:74:60000*/ break done5
 					}
 				}
 				/*line transpose.go:77*/ for threadX := range 32 {
@@ -4605,7 +4472,7 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4608:1*/
+	} /*line quern_gen.go:4475:1*/
 }
 
 func quernPlainTrsm[T float32 | float64](r *host.Run) {
@@ -4632,7 +4499,7 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 		blockX := r.BlockIdx.X
 		base := blockX * 128
 		/*line trsm.go:19*/ eFirst = 0
-		/*line trsm.go:20:60000*/ for ; eFirst < 1024; eFirst += 128 {
+		/*line trsm.go:20:70000*/ for ; eFirst < 1024; eFirst += 128 {
 			/*line trsm.go:21*/ for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -4640,13 +4507,13 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-		/*line trsm.go:28:60000*/ for threadZ := range 1 {
-			/*line trsm.go:29:60000*/ for threadY := range 1 {
+		/*line trsm.go:28:70000*/ for threadZ := range 1 {
+			/*line trsm.go:29:70000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m)
 			}
 		}
-	} /*line quern_gen.go:4649:1*/
+	} /*line quern_gen.go:4516:1*/
 }
 
 //go:noinline
@@ -4662,32 +4529,32 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int
 			t2 := (eFirst + threadX) % 32
 //line trsm.go:21
 			var v T
-			/*line trsm.go:23:60000*/ if t1 == t2 && (unit != 0 || t1 >= n) {
+			/*line trsm.go:23:70000*/ if t1 == t2 && (unit != 0 || t1 >= n) {
 				v = 1
 //line trsm.go:25
 			} else if t1 < n && t2 <= t1 {
-				/*line trsm.go:26:60000*/ v = a[offA+t1*rowA+t2*columnA]
+				/*line trsm.go:26:70000*/ v = a[offA+t1*rowA+t2*columnA]
 			}
-			/*line trsm.go:28:60000*/ m[t1][t2] = v
+			/*line trsm.go:28:70000*/ m[t1][t2] = v
 		}
 		/*line trsm.go:30*/ return
 	}
-	/*line trsm.go:32:60000*/ for threadX := range 128 {
+	/*line trsm.go:32:70000*/ for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		t1 := (eFirst + threadX) / 32
 		t2 := (eFirst + threadX) % 32
 		/*line trsm.go:19*/ if eFirst+threadX < 1024 {
 //line trsm.go:21
 			var v T
-			/*line trsm.go:23:60000*/ if t1 == t2 && (unit != 0 || t1 >= n) {
+			/*line trsm.go:23:70000*/ if t1 == t2 && (unit != 0 || t1 >= n) {
 				v = 1
 //line trsm.go:25
 			} else if t1 < n && t2 <= t1 {
-				/*line trsm.go:26:60000*/ v = a[offA+t1*rowA+t2*columnA]
+				/*line trsm.go:26:70000*/ v = a[offA+t1*rowA+t2*columnA]
 			}
-			/*line trsm.go:28:60000*/ m[t1][t2] = v
+			/*line trsm.go:28:70000*/ m[t1][t2] = v
 		}
-	} /*line quern_gen.go:4690:1*/
+	} /*line quern_gen.go:4557:1*/
 }
 
 //go:noinline
@@ -4703,21 +4570,21 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 			at2 := offB + r2*columnB
 			/*line trsm.go:35*/ x := [32]T{}
 			/*line trsm.go:37*/ for i := 0; i < 32; i++ {
-				/*line trsm.go:38:60000*/ if i < n {
+				/*line trsm.go:38:70000*/ if i < n {
 					x[i] = alpha * b[at2+i*rowB]
 				}
 			}
-			/*line trsm.go:43:60000*/ for i2 := 0; i2 < 32; i2++ {
+			/*line trsm.go:43:70000*/ for i2 := 0; i2 < 32; i2++ {
 				/*line trsm.go:44*/ if r.Halted() {
 					/*line trsm.go:43*/ r.Halt()
 				}
-				/*line trsm.go:45:60000*/ t3 := i2
-				/*line trsm.go:46:60000*/ for j := 0; j < t3; j++ {
+				/*line trsm.go:45:70000*/ t3 := i2
+				/*line trsm.go:46:70000*/ for j := 0; j < t3; j++ {
 					/*line trsm.go:46*/ x[i2] -= m[i2][j] * x[j]
 				}
-				/*line trsm.go:48:60000*/ x[i2] /= m[i2][i2]
+				/*line trsm.go:48:70000*/ x[i2] /= m[i2][i2]
 			}
-			/*line trsm.go:51:60000*/ for i3 := 0; i3 < 32; i3++ {
+			/*line trsm.go:51:70000*/ for i3 := 0; i3 < 32; i3++ {
 				/*line trsm.go:52*/ if i3 < n {
 					b[at2+i3*rowB] = x[i3]
 				}
@@ -4725,35 +4592,35 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 		}
 		return
 	}
-	/*line trsm.go:59:60000*/ for threadX := range 128 {
+	/*line trsm.go:59:70000*/ for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		r2 := base + threadX
 		at := offB + r2*columnB
-		/*line trsm.go:32:60000*/ if r2 >= lines {
+		/*line trsm.go:32:70000*/ if r2 >= lines {
 			continue
 		}
-		/*line trsm.go:35:60000*/ x := [32]T{}
+		/*line trsm.go:35:70000*/ x := [32]T{}
 		/*line trsm.go:37*/ for i := 0; i < 32; i++ {
-			/*line trsm.go:38:60000*/ if i < n {
+			/*line trsm.go:38:70000*/ if i < n {
 				x[i] = alpha * b[at+i*rowB]
 			}
 		}
-		/*line trsm.go:43:60000*/ for i2 := 0; i2 < 32; i2++ {
+		/*line trsm.go:43:70000*/ for i2 := 0; i2 < 32; i2++ {
 			/*line trsm.go:44*/ if r.Halted() {
 				/*line trsm.go:43*/ r.Halt()
 			}
-			/*line trsm.go:45:60000*/ t3 := i2
-			/*line trsm.go:46:60000*/ for j := 0; j < t3; j++ {
+			/*line trsm.go:45:70000*/ t3 := i2
+			/*line trsm.go:46:70000*/ for j := 0; j < t3; j++ {
 				/*line trsm.go:46*/ x[i2] -= m[i2][j] * x[j]
 			}
-			/*line trsm.go:48:60000*/ x[i2] /= m[i2][i2]
+			/*line trsm.go:48:70000*/ x[i2] /= m[i2][i2]
 		}
-		/*line trsm.go:51:60000*/ for i3 := 0; i3 < 32; i3++ {
+		/*line trsm.go:51:70000*/ for i3 := 0; i3 < 32; i3++ {
 			/*line trsm.go:52*/ if i3 < n {
 				b[at+i3*rowB] = x[i3]
 			}
 		}
-	} /*line quern_gen.go:4756:1*/
+	} /*line quern_gen.go:4623:1*/
 }
 
 func quernPlainAxpy[T float32 | float64](r *host.Run) {
@@ -4797,17 +4664,17 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, 
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-		/*line vector.go:23:70000*/ return
+		/*line vector.go:23:80000*/ return
 	}
-	/*line vector.go:25:70000*/ for threadX := range width {
+	/*line vector.go:25:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:20:70000*/ if i < n {
+		/*line vector.go:20:80000*/ if i < n {
 			result0 := place(i, n, incY)
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4810:1*/
+	} /*line quern_gen.go:4677:1*/
 }
 
 func quernHostAxpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4846,17 +4713,17 @@ func quernRow1Axpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base 
 			/*line vector.go:21*/ result02 := place(i, n, incX2)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-		/*line vector.go:23:70000*/ return
+		/*line vector.go:23:80000*/ return
 	}
-	/*line vector.go:25:70000*/ for threadX := range width {
+	/*line vector.go:25:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:20:70000*/ if i < n {
+		/*line vector.go:20:80000*/ if i < n {
 			result0 := place(i, n, incY2)
 			/*line vector.go:21*/ result02 := place(i, n, incX2)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4859:1*/
+	} /*line quern_gen.go:4726:1*/
 }
 
 func quernPlainScal[T float32 | float64](r *host.Run) {
@@ -4896,27 +4763,27 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			i := base + threadX
 			/*line vector.go:30*/ result0 := place(i, n, incX)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:70000*/ if alpha == 0 {
+			/*line vector.go:31:80000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
+			/*line vector.go:34:80000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
 		return
 	}
-	/*line vector.go:38:70000*/ for threadX := range width {
+	/*line vector.go:38:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:29:70000*/ if i < n {
+		/*line vector.go:29:80000*/ if i < n {
 			result0 := place(i, n, incX)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:70000*/ if alpha == 0 {
+			/*line vector.go:31:80000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
+			/*line vector.go:34:80000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4919:1*/
+	} /*line quern_gen.go:4786:1*/
 }
 
 func quernHostScal_float32_incX_1[T float32 | float64](r *host.Run) {
@@ -4951,27 +4818,27 @@ func quernRow1Scal_float32_incX_1[T float32 | float64](r *host.Run, base int, n 
 			i := base + threadX
 			/*line vector.go:30*/ result0 := place(i, n, incX2)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:70000*/ if alpha == 0 {
+			/*line vector.go:31:80000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
+			/*line vector.go:34:80000*/ result02 := place(i, n, incX2)
 			/*line vector.go:34*/ x[result02] = v
 		}
 		return
 	}
-	/*line vector.go:38:70000*/ for threadX := range width {
+	/*line vector.go:38:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:29:70000*/ if i < n {
+		/*line vector.go:29:80000*/ if i < n {
 			result0 := place(i, n, incX2)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:70000*/ if alpha == 0 {
+			/*line vector.go:31:80000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
+			/*line vector.go:34:80000*/ result02 := place(i, n, incX2)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4974:1*/
+	} /*line quern_gen.go:4841:1*/
 }
 
 func quernPlainCopyVector[T float32 | float64](r *host.Run) {
@@ -5014,9 +4881,9 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-		/*line vector.go:45:70000*/ return
+		/*line vector.go:45:80000*/ return
 	}
-	/*line vector.go:47:70000*/ for threadX := range width {
+	/*line vector.go:47:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line vector.go:42*/ if i < n {
@@ -5024,7 +4891,7 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:5027:1*/
+	} /*line quern_gen.go:4894:1*/
 }
 
 func quernHostCopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -5062,9 +4929,9 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 			/*line vector.go:43*/ result02 := place(i, n, incX2)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-		/*line vector.go:45:70000*/ return
+		/*line vector.go:45:80000*/ return
 	}
-	/*line vector.go:47:70000*/ for threadX := range width {
+	/*line vector.go:47:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line vector.go:42*/ if i < n {
@@ -5072,7 +4939,7 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 			/*line vector.go:43*/ result02 := place(i, n, incX2)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:5075:1*/
+	} /*line quern_gen.go:4942:1*/
 }
 
 func quernPlainSwap[T float32 | float64](r *host.Run) {
@@ -5126,12 +4993,12 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:53*/ x[t12] = t15
 			/*line vector.go:53*/ y[t14] = t16
 		}
-		/*line vector.go:55:70000*/ return
+		/*line vector.go:55:80000*/ return
 	}
-	/*line vector.go:57:70000*/ for threadX := range width {
+	/*line vector.go:57:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:51:70000*/ if i < n {
+		/*line vector.go:51:80000*/ if i < n {
 			result0 := place(i, n, incX)
 			t5 := result0
 			/*line vector.go:52*/ result02 := place(i, n, incY)
@@ -5147,7 +5014,7 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:53*/ x[t12] = t15
 			/*line vector.go:53*/ y[t14] = t16
 		}
-	} /*line quern_gen.go:5150:1*/
+	} /*line quern_gen.go:5017:1*/
 }
 
 func quernPlainRot[T float32 | float64](r *host.Run) {
@@ -5207,12 +5074,12 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 			/*line vector.go:64*/ x[t14] = t17
 			/*line vector.go:64*/ y[t16] = t18
 		}
-		/*line vector.go:66:70000*/ return
+		/*line vector.go:66:80000*/ return
 	}
-	/*line vector.go:68:70000*/ for threadX := range width {
+	/*line vector.go:68:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:61:70000*/ if i < n {
+		/*line vector.go:61:80000*/ if i < n {
 			result0 := place(i, n, incX)
 			t5 := result0
 			/*line vector.go:62*/ result02 := place(i, n, incY)
@@ -5232,7 +5099,7 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 			/*line vector.go:64*/ x[t14] = t17
 			/*line vector.go:64*/ y[t16] = t18
 		}
-	} /*line quern_gen.go:5235:1*/
+	} /*line quern_gen.go:5102:1*/
 }
 
 func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
@@ -5265,7 +5132,7 @@ func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from int, to int,
 		/*line vector.go:77*/ t3 := y[from:to]
 		/*line vector.go:77*/ t6 := x[from:to]
 		/*line vector.go:77*/ addMultiple[T](t3, t6, alpha)
-	} /*line quern_gen.go:5268:1*/
+	} /*line quern_gen.go:5135:1*/
 }
 
-//line vector.go:80:70000
+//line vector.go:80:80000

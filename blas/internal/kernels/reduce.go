@@ -187,7 +187,7 @@ func squares[T Float](t kernel.Thread, n, chunk, inc int, x []T, partial []Squar
 
 // norm writes the square root of the sum of the results of squares.
 //
-//quern:kernel block=ReduceThreads instantiate=float32,float64
+//quern:kernel block=ReduceThreads only=gpu instantiate=float32,float64
 func norm[T Float](t kernel.Thread, n int, partial []Squares, out []T) {
 	warps := kernel.Shared[[ReduceThreads / 32]Squares](t)
 	var sum Squares
@@ -198,6 +198,17 @@ func norm[T Float](t kernel.Thread, n int, partial []Squares, out []T) {
 	if t.ThreadIdx.X == 0 {
 		out[0] = T(total.root())
 	}
+}
+
+// normCPU is norm for the CPU device.
+//
+//quern:kernel block=1 instantiate=float32,float64 only=cpu
+func normCPU[T Float](t kernel.Thread, n int, partial []Squares, out []T) {
+	var sum Squares
+	for _, s := range partial[:n] {
+		sum.merge(s)
+	}
+	out[0] = T(sum.root())
 }
 
 func (s *Squares) merge(o Squares) {
