@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "1f9c2a7f522c662548c7bafdc45aefaa4297c65f7d1b3fd52351056158476f59",
+	Sum:     "16378b46d0499dec2612ab6652502a5a495f8f9a70d7781e4b3b290d6b8a0232",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -88,6 +88,8 @@ type (
 	quern_gen_is_stale__run_go_generate__dotCPU_float64                                   func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float64, y []float64, partial []float64)
 	quern_gen_is_stale__run_go_generate__asumCPU_float32                                  func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []float32)
 	quern_gen_is_stale__run_go_generate__asumCPU_float64                                  func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []float64)
+	quern_gen_is_stale__run_go_generate__largestOfCPU_float32                             func(t kernel.Thread, n int, partial []Largest[float32], out []int)
+	quern_gen_is_stale__run_go_generate__largestOfCPU_float64                             func(t kernel.Thread, n int, partial []Largest[float64], out []int)
 	quern_gen_is_stale__run_go_generate__squaresCPU_float32                               func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Squares)
 	quern_gen_is_stale__run_go_generate__squaresCPU_float64                               func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []Squares)
 	quern_gen_is_stale__run_go_generate__largestCPU_float32                               func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Largest[float32])
@@ -191,6 +193,8 @@ var (
 	quern_dotCPU_float64                                                                           quern_gen_is_stale__run_go_generate__dotCPU_float64                                                                           = dotCPU[float64]
 	quern_asumCPU_float32                                                                          quern_gen_is_stale__run_go_generate__asumCPU_float32                                                                          = asumCPU[float32]
 	quern_asumCPU_float64                                                                          quern_gen_is_stale__run_go_generate__asumCPU_float64                                                                          = asumCPU[float64]
+	quern_largestOfCPU_float32                                                                     quern_gen_is_stale__run_go_generate__largestOfCPU_float32                                                                     = largestOfCPU[float32]
+	quern_largestOfCPU_float64                                                                     quern_gen_is_stale__run_go_generate__largestOfCPU_float64                                                                     = largestOfCPU[float64]
 	quern_squaresCPU_float32                                                                       quern_gen_is_stale__run_go_generate__squaresCPU_float32                                                                       = squaresCPU[float32]
 	quern_squaresCPU_float64                                                                       quern_gen_is_stale__run_go_generate__squaresCPU_float64                                                                       = squaresCPU[float64]
 	quern_largestCPU_float32                                                                       quern_gen_is_stale__run_go_generate__largestCPU_float32                                                                       = largestCPU[float32]
@@ -1001,8 +1005,8 @@ func LaunchLargest[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 	return l.End()
 }
 
-var quernLargestOf_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOf[float32]", Code: &quernPTX, Host: quernHostLargestOf[float32], Plain: quernPlainLargestOf[float32]}}
-var quernLargestOf_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOf[float64]", Code: &quernPTX, Host: quernHostLargestOf[float64], Plain: quernPlainLargestOf[float64]}}
+var quernLargestOf_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOf[float32]", Code: &quernPTX}}
+var quernLargestOf_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOf[float64]", Code: &quernPTX}}
 
 // LaunchLargestOf runs largestOf on the grid g.
 //
@@ -1076,6 +1080,30 @@ func LaunchAsumCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 	gpu.Arg(l, inc)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, partial)
+	return l.End()
+}
+
+var quernLargestOfCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOfCPU[float32]", Code: &quernPTX, Host: quernHostLargestOfCPU[float32], Plain: quernPlainLargestOfCPU[float32]}}
+var quernLargestOfCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOfCPU[float64]", Code: &quernPTX, Host: quernHostLargestOfCPU[float64], Plain: quernPlainLargestOfCPU[float64]}}
+
+// LaunchLargestOfCPU runs largestOfCPU on the grid g.
+//
+// largestOfCPU is largestOf for the CPU device.
+func LaunchLargestOfCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, partial *gpu.Buffer[Largest[T]], out *gpu.Buffer[int]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernLargestOfCPU_float32
+	case *float64:
+		k = quernLargestOfCPU_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.SliceArg(l, partial)
+	gpu.SliceArg(l, out)
 	return l.End()
 }
 
@@ -1994,7 +2022,7 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 				/*line gemm.go:309*/ c[at3] = result03
 			}
 		}
-	} /*line quern_gen.go:1997:1*/
+	} /*line quern_gen.go:2025:1*/
 }
 
 func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
@@ -2310,7 +2338,7 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, t2
 				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	} /*line quern_gen.go:2313:1*/
+	} /*line quern_gen.go:2341:1*/
 }
 
 func quernPlainSumVectors[T float32 | float64](r *host.Run) {
@@ -2363,7 +2391,7 @@ func quernHostSumVectors[T float32 | float64](r *host.Run) {
 				/*line gemv.go:110:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta)
 			}
 		}
-	} /*line quern_gen.go:2366:1*/
+	} /*line quern_gen.go:2394:1*/
 }
 
 //go:noinline
@@ -2385,7 +2413,7 @@ func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			total = 0
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2388:1*/
+	} /*line quern_gen.go:2416:1*/
 }
 
 //go:noinline
@@ -2424,7 +2452,7 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start4+i]
 		}
 		/*line gemv.go:107:10000*/ totalRow[threadX] = total
-	} /*line quern_gen.go:2427:1*/
+	} /*line quern_gen.go:2455:1*/
 }
 
 //go:noinline
@@ -2454,7 +2482,7 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start9+i]
 		}
 		/*line gemv.go:107:10000*/ totalRow[threadX] = total
-	} /*line quern_gen.go:2457:1*/
+	} /*line quern_gen.go:2485:1*/
 }
 
 //go:noinline
@@ -2487,7 +2515,7 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			t10 := total
 			/*line gemv.go:107*/ put[T](y, t7, alpha, beta, t10)
 		}
-	} /*line quern_gen.go:2490:1*/
+	} /*line quern_gen.go:2518:1*/
 }
 
 func quernPlainGer[T float32 | float64](r *host.Run) {
@@ -2531,7 +2559,7 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:2534:1*/
+	} /*line quern_gen.go:2562:1*/
 }
 
 //go:noinline
@@ -2561,7 +2589,7 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:119*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:2564:1*/
+	} /*line quern_gen.go:2592:1*/
 }
 
 //go:noinline
@@ -2592,7 +2620,7 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:121*/ result02 := place(i, rows, incX)
 			/*line gemv.go:121*/ a[start+j] += v * x[result02]
 		}
-	} /*line quern_gen.go:2595:1*/
+	} /*line quern_gen.go:2623:1*/
 }
 
 func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
@@ -2676,7 +2704,7 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles in
 			t47 := result05
 			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, t47)
 		}
-	} /*line quern_gen.go:2679:1*/
+	} /*line quern_gen.go:2707:1*/
 }
 
 func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
@@ -2781,7 +2809,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 			/*line gemv.go:178*/ t55 := sums[j2]
 			/*line gemv.go:178*/ put[T](to, t52, alpha, beta, t55)
 		}
-	} /*line quern_gen.go:2784:1*/
+	} /*line quern_gen.go:2812:1*/
 }
 
 func quernPlainRoundRows(r *host.Run) {
@@ -2852,7 +2880,7 @@ func quernRow1RoundRows(r *host.Run, base int, size int, columns int, from []flo
 			bits = (bits + 4096) &^ 8191
 		}
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
-	} /*line quern_gen.go:2855:1*/
+	} /*line quern_gen.go:2883:1*/
 }
 
 func quernPlainSum[T float32 | float64](r *host.Run) {
@@ -2975,14 +3003,14 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 				quernRow6Sum[T](r, out, total3)
 			}
 		}
-	} /*line quern_gen.go:2978:1*/
+	} /*line quern_gen.go:3006:1*/
 }
 
 //go:noinline
 func quernRow1Sum[T float32 | float64](r *host.Run, sums []T, first int) {
 	sumRow := (*[256]T)(sums[first:])
 //line reduce.go:81
-	*sumRow = [256]T{} /*line quern_gen.go:2985:1*/
+	*sumRow = [256]T{} /*line quern_gen.go:3013:1*/
 }
 
 //go:noinline
@@ -3011,7 +3039,7 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T,
 		/*line reduce.go:83*/ sum += x[at3+threadX]
 		/*line reduce.go:83*/ sum += x[at4+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:3014:1*/
+	} /*line quern_gen.go:3042:1*/
 }
 
 //go:noinline
@@ -3040,7 +3068,7 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, first3 int, iFirst
 			sum += x[iFirst2+threadX]
 		}
 		/*line reduce.go:85:30000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:3043:1*/
+	} /*line quern_gen.go:3071:1*/
 }
 
 //go:noinline
@@ -3052,7 +3080,7 @@ func quernRow4Sum[T float32 | float64](r *host.Run, sums []T, first4 int, vs []T
 		/*line reduce.go:85*/ t2 := sum
 		v := t2
 		vRow[threadX] = v
-	} /*line quern_gen.go:3055:1*/
+	} /*line quern_gen.go:3083:1*/
 }
 
 //go:noinline
@@ -3065,7 +3093,7 @@ func quernRow5Sum[T float32 | float64](r *host.Run, reduceAdds []T, first5 int, 
 		if threadX&31 == 0 {
 			warps[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:3068:1*/
+	} /*line quern_gen.go:3096:1*/
 }
 
 //go:noinline
@@ -3086,7 +3114,7 @@ func quernRow6Sum[T float32 | float64](r *host.Run, out []T, total3 T) {
 		/*line reduce.go:86*/ if threadX == 0 {
 			out[0] = total3
 		}
-	} /*line quern_gen.go:3089:1*/
+	} /*line quern_gen.go:3117:1*/
 }
 
 func quernPlainNormCPU[T float32 | float64](r *host.Run) {
@@ -3121,222 +3149,7 @@ func quernRow1NormCPU[T float32 | float64](r *host.Run, partial []Squares, n int
 		}
 		result0 := sum.root()
 		/*line reduce.go:211*/ out[0] = T(result0)
-	} /*line quern_gen.go:3124:1*/
-}
-
-func quernPlainLargestOf[T float32 | float64](r *host.Run) {
-	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Largest[T]](r, 1), host.Slice[int](r, 2)
-	host.Plain(r, func(t kernel.Thread) { largestOf[T](t, v0, v1, v2) })
-}
-
-func quernHostLargestOf[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	partial := host.Slice[Largest[T]](r, 1)
-	out := host.Slice[int](r, 2)
-	var iFirst int
-	bests := host.Scratch[Largest[T]](r, 0, r.BlockDim.Count())
-	var offset int
-	vs := host.Scratch[Largest[T]](r, 1, r.BlockDim.Count())
-	var t2 int
-	t1s := host.Scratch[T](r, 2, r.BlockDim.Count())
-	shuffleXors := host.Scratch[T](r, 3, r.BlockDim.Count())
-	var t5 int
-	t4s := host.Scratch[int](r, 4, r.BlockDim.Count())
-	shuffleXors2 := host.Scratch[int](r, 5, r.BlockDim.Count())
-	warps := host.Shared[[8]Largest[T]](r, 0)
-	for r.Next() {
-		/*line reduce.go:275*/ iFirst = 0
-		for threadZ := range 1 {
-			/*line reduce.go:277:30000*/ for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 256
-				quernRow1LargestOf[T](r, bests, first)
-			}
-		}
-		/*line reduce.go:282:30000*/ for ; iFirst < n; iFirst += 256 {
-			/*line reduce.go:283:30000*/ if r.Halted() {
-				/*line reduce.go:275*/ r.Halt()
-			}
-			/*line reduce.go:277:30000*/ for threadZ := range 1 {
-				/*line reduce.go:278*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2LargestOf[T](r, bests, first2, iFirst, n, partial)
-				}
-			}
-		}
-		offset = 16
-		for threadZ := range 1 {
-			/*line reduce.go:287:30000*/ for threadY := range 1 {
-				first3 := (threadZ*1 + threadY) * 256
-				quernRow3LargestOf[T](r, bests, first3, vs)
-			}
-		}
-		/*line reduce.go:292:30000*/ for ; offset > 0; offset /= 2 {
-			/*line reduce.go:293*/ if r.Halted() {
-				/*line reduce.go:285*/ r.Halt()
-			}
-			/*line reduce.go:286*/ t2 = offset
-			/*line reduce.go:287:30000*/ for threadZ := range 1 {
-				/*line reduce.go:288*/ for threadY := range 1 {
-					first4 := (threadZ*1 + threadY) * 256
-					quernRow4LargestOf[T](r, vs, first4, t1s)
-				}
-			}
-			host.ShuffleXor(shuffleXors, t1s, t2)
-			t5 = offset
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first5 := (threadZ*1 + threadY) * 256
-					quernRow5LargestOf[T](r, vs, first5, t4s)
-				}
-			}
-			host.ShuffleXor(shuffleXors2, t4s, t5)
-			/*line reduce.go:302:30000*/ for threadZ := range 1 {
-				/*line reduce.go:303*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first6 := (threadZ*1 + threadY) * 256
-					quernRow6LargestOf[T](r, vs, first6, shuffleXors, shuffleXors2)
-				}
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow7LargestOf[T](r, vs, first7, warps)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow8LargestOf[T](r, bests, first8, vs, warps, out)
-			}
-		}
-	} /*line quern_gen.go:3216:1*/
-}
-
-//go:noinline
-func quernRow1LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], first int) {
-	bestRow := (*[256]Largest[T])(bests[first:])
-	for threadX := range 256 {
-		best := &bestRow[threadX]
-//line reduce.go:274
-		*best = Largest[T]{Index: -1}
-	} /*line quern_gen.go:3226:1*/
-}
-
-//go:noinline
-func quernRow2LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], first2 int, iFirst int, n int, partial []Largest[T]) {
-	bestRow := (*[256]Largest[T])(bests[first2:])
-	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-iFirst, 256)
-		if count <= 0 {
-			return
-		}
-		if iFirst >= 0 && count <= len(partial)-iFirst {
-			row := partial[iFirst:][:count]
-			bestRow2 := bestRow[:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				best := &bestRow2[threadX]
-				/*line reduce.go:276*/ t1 := row[threadX]
-				/*line reduce.go:276*/ best.take(t1)
-			}
-			return
-		}
-	}
-	/*line reduce.go:281:30000*/ for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		best := &bestRow[threadX]
-		/*line reduce.go:275*/ if iFirst+threadX < n {
-			t1 := partial[iFirst+threadX]
-			/*line reduce.go:276*/ best.take(t1)
-		}
-	} /*line quern_gen.go:3256:1*/
-}
-
-//go:noinline
-func quernRow3LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], first3 int, vs []Largest[T]) {
-	bestRow := (*[256]Largest[T])(bests[first3:])
-	vRow := (*[256]Largest[T])(vs[first3:])
-	for threadX := range 256 {
-		best := &bestRow[threadX]
-		v := &vRow[threadX]
-		/*line reduce.go:278*/ t3 := *best
-		*v = t3
-	} /*line quern_gen.go:3268:1*/
-}
-
-//go:noinline
-func quernRow4LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first4 int, t1s []T) {
-	vRow := (*[256]Largest[T])(vs[first4:])
-	t1Row := (*[256]T)(t1s[first4:])
-	for threadX := range 256 {
-		v := &vRow[threadX]
-		/*line reduce.go:286*/ t12 := v.Magnitude
-		t1Row[threadX] = t12
-	} /*line quern_gen.go:3279:1*/
-}
-
-//go:noinline
-func quernRow5LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first5 int, t4s []int) {
-	vRow := (*[256]Largest[T])(vs[first5:])
-	t4Row := (*[256]int)(t4s[first5:])
-	for threadX := range 256 {
-		v := &vRow[threadX]
-		/*line reduce.go:286*/ t4 := v.Index
-		t4Row[threadX] = t4
-	} /*line quern_gen.go:3290:1*/
-}
-
-//go:noinline
-func quernRow6LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first6 int, shuffleXors []T, shuffleXors2 []int) {
-	vRow := (*[256]Largest[T])(vs[first6:])
-	shuffleXorRow := (*[256]T)(shuffleXors[first6:])
-	shuffleXorRow2 := (*[256]int)(shuffleXors2[first6:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		v := &vRow[threadX]
-		shuffleXor := shuffleXorRow[threadX]
-		shuffleXor2 := shuffleXorRow2[threadX]
-		/*line reduce.go:286*/ t7 := Largest[T]{Magnitude: shuffleXor, Index: shuffleXor2}
-		/*line reduce.go:286*/ v.take(t7)
-	} /*line quern_gen.go:3305:1*/
-}
-
-//go:noinline
-func quernRow7LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first7 int, warps *[8]Largest[T]) {
-	vRow := (*[256]Largest[T])(vs[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		v := &vRow[threadX]
-		/*line reduce.go:288*/ if threadX&31 == 0 {
-			warps[threadX>>5] = *v
-		}
-	} /*line quern_gen.go:3317:1*/
-}
-
-//go:noinline
-func quernRow8LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], first8 int, vs []Largest[T], warps *[8]Largest[T], out []int) {
-	bestRow := (*[256]Largest[T])(bests[first8:])
-	vRow := (*[256]Largest[T])(vs[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		best := &bestRow[threadX]
-		v := &vRow[threadX]
-		/*line reduce.go:292:30000*/ for i := 0; i < 8; i++ {
-			/*line reduce.go:292*/ w := warps[i]
-			t8 := w
-			/*line reduce.go:293*/ v.take(t8)
-		}
-		result0 := *v
-//line reduce.go:278
-		*best = result0
-		/*line reduce.go:279:30000*/ if threadX == 0 {
-			out[0] = best.Index
-		}
-	} /*line quern_gen.go:3339:1*/
+	} /*line quern_gen.go:3152:1*/
 }
 
 func quernPlainDotCPU[T float32 | float64](r *host.Run) {
@@ -3388,7 +3201,7 @@ func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T
 			/*line reduce.go:312*/ sum += x[result02] * y[result03]
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3391:1*/
+	} /*line quern_gen.go:3204:1*/
 }
 
 func quernPlainAsumCPU_float32(r *host.Run) {
@@ -3451,7 +3264,7 @@ func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:352*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3454:1*/
+	} /*line quern_gen.go:3267:1*/
 }
 
 func quernPlainAsumCPU_float64(r *host.Run) {
@@ -3514,7 +3327,41 @@ func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:352*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3517:1*/
+	} /*line quern_gen.go:3330:1*/
+}
+
+func quernPlainLargestOfCPU[T float32 | float64](r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Largest[T]](r, 1), host.Slice[int](r, 2)
+	host.Plain(r, func(t kernel.Thread) { largestOfCPU[T](t, v0, v1, v2) })
+}
+
+func quernHostLargestOfCPU[T float32 | float64](r *host.Run) {
+	n := host.Value[int](r, 0)
+	partial := host.Slice[Largest[T]](r, 1)
+	out := host.Slice[int](r, 2)
+	for r.Next() {
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1LargestOfCPU[T](r, partial, n, out)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1LargestOfCPU[T float32 | float64](r *host.Run, partial []Largest[T], n int, out []int) {
+	for threadX := range 1 {
+		r.ThreadIdx.X = threadX
+		/*line reduce.go:361*/ best := Largest[T]{Index: -1}
+		t2 := partial[:n]
+		for i := 0; i < len(t2); i++ {
+			/*line reduce.go:362*/ l := t2[i]
+			t3 := l
+			/*line reduce.go:363*/ best.take(t3)
+		}
+		out[0] = best.Index
+	} /*line quern_gen.go:3364:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -3545,27 +3392,27 @@ func quernHostSquaresCPU[T float32 | float64](r *host.Run) {
 func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from int, to int, partial []Squares, blockX int, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:362*/ if inc == 1 {
-			/*line reduce.go:364*/ t7 := x[from:to]
-			/*line reduce.go:364*/ result0 := sumOfSquares[T](t7)
+		/*line reduce.go:373*/ if inc == 1 {
+			/*line reduce.go:375*/ t7 := x[from:to]
+			/*line reduce.go:375*/ result0 := sumOfSquares[T](t7)
 			s := result0
 			if s > 1.1830521861667747e-271 && s < 1.0715086071862673e+301 {
-				/*line reduce.go:365*/ partial[blockX] = Squares{Medium: s}
+				/*line reduce.go:376*/ partial[blockX] = Squares{Medium: s}
 				continue
 			}
 		}
 		sum := Squares{}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:370*/ r.Halt()
+				/*line reduce.go:381*/ r.Halt()
 			}
-			/*line reduce.go:371*/ t9 := i
-			/*line reduce.go:371*/ result02 := place(t9, n, inc)
-			/*line reduce.go:371*/ t13 := float64(x[result02])
-			/*line reduce.go:371*/ sum.add(t13)
+			/*line reduce.go:382*/ t9 := i
+			/*line reduce.go:382*/ result02 := place(t9, n, inc)
+			/*line reduce.go:382*/ t13 := float64(x[result02])
+			/*line reduce.go:382*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3568:1*/
+	} /*line quern_gen.go:3415:1*/
 }
 
 func quernPlainLargestCPU_float32(r *host.Run) {
@@ -3596,21 +3443,21 @@ func quernHostLargestCPU_float32(r *host.Run) {
 func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, x []float32, partial []Largest[float32], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:399*/ best := Largest[float32]{Index: -1}
+		/*line reduce.go:410*/ best := Largest[float32]{Index: -1}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:400*/ r.Halt()
+				/*line reduce.go:411*/ r.Halt()
 			}
-			/*line reduce.go:401*/ t5 := i
-			/*line reduce.go:401*/ result0 := place(t5, n, inc)
-			/*line reduce.go:401*/ a := float32(math.Abs(float64(x[result0])))
+			/*line reduce.go:412*/ t5 := i
+			/*line reduce.go:412*/ result0 := place(t5, n, inc)
+			/*line reduce.go:412*/ a := float32(math.Abs(float64(x[result0])))
 			if !(a <= best.Magnitude) || best.Index < 0 {
-				/*line reduce.go:402*/ t9 := Largest[float32]{Magnitude: a, Index: i}
-				/*line reduce.go:402*/ best.take(t9)
+				/*line reduce.go:413*/ t9 := Largest[float32]{Magnitude: a, Index: i}
+				/*line reduce.go:413*/ best.take(t9)
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3613:1*/
+	} /*line quern_gen.go:3460:1*/
 }
 
 func quernPlainLargestCPU_float64(r *host.Run) {
@@ -3641,21 +3488,21 @@ func quernHostLargestCPU_float64(r *host.Run) {
 func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, x []float64, partial []Largest[float64], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:399*/ best := Largest[float64]{Index: -1}
+		/*line reduce.go:410*/ best := Largest[float64]{Index: -1}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:400*/ r.Halt()
+				/*line reduce.go:411*/ r.Halt()
 			}
-			/*line reduce.go:401*/ t5 := i
-			/*line reduce.go:401*/ result0 := place(t5, n, inc)
-			/*line reduce.go:401*/ a := math.Abs(x[result0])
+			/*line reduce.go:412*/ t5 := i
+			/*line reduce.go:412*/ result0 := place(t5, n, inc)
+			/*line reduce.go:412*/ a := math.Abs(x[result0])
 			if !(a <= best.Magnitude) || best.Index < 0 {
-				/*line reduce.go:402*/ t9 := Largest[float64]{Magnitude: a, Index: i}
-				/*line reduce.go:402*/ best.take(t9)
+				/*line reduce.go:413*/ t9 := Largest[float64]{Magnitude: a, Index: i}
+				/*line reduce.go:413*/ best.take(t9)
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3658:1*/
+	} /*line quern_gen.go:3505:1*/
 }
 
 func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
@@ -3705,9 +3552,9 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 			column := t2
 			/*line tensor.go:368*/ to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
 		}
-		/*line tensor.go:370:40000*/ return
+		return
 	}
-	/*line tensor.go:372*/ for threadX := range width {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line tensor.go:364*/ if i >= size {
@@ -3718,7 +3565,7 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 		row := t1
 		column := t2
 		/*line tensor.go:368*/ to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
-	} /*line quern_gen.go:3721:1*/
+	} /*line quern_gen.go:3568:1*/
 }
 
 func quernPlainWiden_kernel_Float16(r *host.Run) {
@@ -3791,7 +3638,7 @@ func quernRow1Widen_kernel_Float16(r *host.Run, base int, size int, rows int, st
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3794:1*/
+	} /*line quern_gen.go:3641:1*/
 }
 
 func quernPlainWiden_kernel_BFloat16(r *host.Run) {
@@ -3864,7 +3711,7 @@ func quernRow1Widen_kernel_BFloat16(r *host.Run, base int, size int, rows int, s
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3867:1*/
+	} /*line quern_gen.go:3714:1*/
 }
 
 func quernPlainWiden_kernel_Float8E4M3(r *host.Run) {
@@ -3939,7 +3786,7 @@ func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:3942:1*/
+	} /*line quern_gen.go:3789:1*/
 }
 
 func quernPlainWiden_kernel_Float8E5M2(r *host.Run) {
@@ -4014,7 +3861,7 @@ func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:4017:1*/
+	} /*line quern_gen.go:3864:1*/
 }
 
 func quernPlainIntegerCPU[T int8 | uint8](r *host.Run) {
@@ -4078,33 +3925,33 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int,
 			t6 := at + n
 			/*line tensor_cpu.go:38*/ out := c[t5:t6]
 			for j := 0; j < len(out); j++ {
-				/*line tensor_cpu.go:40:50000*/ if r.Halted() {
+				/*line tensor_cpu.go:40:40000*/ if r.Halted() {
 					/*line tensor_cpu.go:39*/ r.Halt()
 				}
-				/*line tensor_cpu.go:40:50000*/ at2 := matrix*stepB + j*ldb
+				/*line tensor_cpu.go:40:40000*/ at2 := matrix*stepB + j*ldb
 				t7 := at2
 				t8 := at2 + k
 				/*line tensor_cpu.go:41*/ y := b[t7:t8]
 				var sum int32
-				/*line tensor_cpu.go:43:50000*/ for p := 0; p < len(x); p++ {
+				/*line tensor_cpu.go:43:40000*/ for p := 0; p < len(x); p++ {
 					/*line tensor_cpu.go:43*/ v := x[p]
 					sum += int32(v) * int32(y[p])
 				}
-				/*line tensor_cpu.go:46:50000*/ sum *= alpha
+				/*line tensor_cpu.go:46:40000*/ sum *= alpha
 				/*line tensor_cpu.go:47*/ if beta != 0 {
 					sum += beta * out[j]
 				}
 				out[j] = sum
 			}
 		}
-		/*line tensor_cpu.go:53:50000*/ return
+		/*line tensor_cpu.go:53:40000*/ return
 	}
-	/*line tensor_cpu.go:55:50000*/ for threadX := range width {
+	/*line tensor_cpu.go:55:40000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		/*line tensor_cpu.go:31*/ if base+threadX >= size {
 			continue
 		}
-		/*line tensor_cpu.go:34:50000*/ t1 := host.Div(base+threadX, m)
+		/*line tensor_cpu.go:34:40000*/ t1 := host.Div(base+threadX, m)
 		/*line tensor_cpu.go:34*/ t2 := host.Rem(base+threadX, m)
 		matrix := t1
 		row := t2
@@ -4117,25 +3964,25 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int,
 		t6 := at + n
 		/*line tensor_cpu.go:38*/ out := c[t5:t6]
 		for j := 0; j < len(out); j++ {
-			/*line tensor_cpu.go:40:50000*/ if r.Halted() {
+			/*line tensor_cpu.go:40:40000*/ if r.Halted() {
 				/*line tensor_cpu.go:39*/ r.Halt()
 			}
-			/*line tensor_cpu.go:40:50000*/ at2 := matrix*stepB + j*ldb
+			/*line tensor_cpu.go:40:40000*/ at2 := matrix*stepB + j*ldb
 			t7 := at2
 			t8 := at2 + k
 			/*line tensor_cpu.go:41*/ y := b[t7:t8]
 			var sum int32
-			/*line tensor_cpu.go:43:50000*/ for p := 0; p < len(x); p++ {
+			/*line tensor_cpu.go:43:40000*/ for p := 0; p < len(x); p++ {
 				/*line tensor_cpu.go:43*/ v := x[p]
 				sum += int32(v) * int32(y[p])
 			}
-			/*line tensor_cpu.go:46:50000*/ sum *= alpha
+			/*line tensor_cpu.go:46:40000*/ sum *= alpha
 			/*line tensor_cpu.go:47*/ if beta != 0 {
 				sum += beta * out[j]
 			}
 			out[j] = sum
 		}
-	} /*line quern_gen.go:4138:1*/
+	} /*line quern_gen.go:3985:1*/
 }
 
 func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4180,14 +4027,14 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		row = t3
 		column = t4
 		/*line transpose.go:28*/ iFirst = 0
-		/*line transpose.go:29:60000*/ for ; iFirst < 32; iFirst += 8 {
+		/*line transpose.go:29:50000*/ for ; iFirst < 32; iFirst += 8 {
 			quernRow1Transpose[T](r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom)
 		}
-		/*line transpose.go:34:60000*/ iFirst2 = 0
-		/*line transpose.go:35:60000*/ for ; iFirst2 < 32; iFirst2 += 8 {
+		/*line transpose.go:34:50000*/ iFirst2 = 0
+		/*line transpose.go:35:50000*/ for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2Transpose[T](r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile)
 		}
-	} /*line quern_gen.go:4190:1*/
+	} /*line quern_gen.go:4037:1*/
 }
 
 //go:noinline
@@ -4218,17 +4065,17 @@ func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst 
 						break done3
 					}
 				}
-				/*line transpose.go:34:60000*/ for threadX := range 32 {
+				/*line transpose.go:34:50000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line transpose.go:28:60000*/ if iFirst+threadY < 32 {
-						/*line transpose.go:29:60000*/ if start2 < rows && column+threadX < columns {
+					/*line transpose.go:28:50000*/ if iFirst+threadY < 32 {
+						/*line transpose.go:29:50000*/ if start2 < rows && column+threadX < columns {
 							tile[iFirst+threadY][threadX] = from[start4+threadX]
 						}
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4231:1*/
+	} /*line quern_gen.go:4078:1*/
 }
 
 //go:noinline
@@ -4258,20 +4105,20 @@ func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst2
 						for threadX := range count2 {
 							/*line transpose.go:36*/ row4[threadX] = row5[threadX][iFirst2+threadY]
 						}
-						/*line transpose.go:38:60000*/ break done4
+						/*line transpose.go:38:50000*/ break done4
 					}
 				}
 				/*line transpose.go:41*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line transpose.go:34:60000*/ if iFirst2+threadY < 32 {
-						/*line transpose.go:35:60000*/ if start6 < columns && row+threadX < rows {
+					/*line transpose.go:34:50000*/ if iFirst2+threadY < 32 {
+						/*line transpose.go:35:50000*/ if start6 < columns && row+threadX < rows {
 							to[start8+threadX] = tile[threadX][iFirst2+threadY]
 						}
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4274:1*/
+	} /*line quern_gen.go:4121:1*/
 }
 
 func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4295,19 +4142,19 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line transpose.go:49*/ i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25-0) - 0.5)
-		/*line transpose.go:50:60000*/ for i*(i+1)/2 > blockX {
+		/*line transpose.go:50:50000*/ for i*(i+1)/2 > blockX {
 			/*line transpose.go:51*/ if r.Halted() {
 				/*line transpose.go:50*/ r.Halt()
 			}
 			/*line transpose.go:51*/ i--
 		}
-		/*line transpose.go:53:60000*/ for (i+1)*(i+2)/2 <= blockX {
-			/*line transpose.go:54:60000*/ if r.Halted() {
+		/*line transpose.go:53:50000*/ for (i+1)*(i+2)/2 <= blockX {
+			/*line transpose.go:54:50000*/ if r.Halted() {
 				/*line transpose.go:53*/ r.Halt()
 			}
-			/*line transpose.go:54:60000*/ i++
+			/*line transpose.go:54:50000*/ i++
 		}
-		/*line transpose.go:56:60000*/ t1 = i * 32
+		/*line transpose.go:56:50000*/ t1 = i * 32
 		t2 = (blockX - i*(i+1)/2) * 32
 		row = t1
 		column = t2
@@ -4319,7 +4166,7 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower)
 		}
-	} /*line quern_gen.go:4322:1*/
+	} /*line quern_gen.go:4169:1*/
 }
 
 //go:noinline
@@ -4356,7 +4203,7 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 						break done2
 					}
 				}
-				/*line transpose.go:64:60000*/ for threadX := range 32 {
+				/*line transpose.go:64:50000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
 					/*line transpose.go:66*/ if iFirst+threadY < 32 {
 						/*line transpose.go:59*/ if start2 < n && column+threadX < n {
@@ -4375,7 +4222,7 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 					if count2 <= 0 {
 						break done3
 					}
-					/*line transpose.go:75:60000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
+					/*line transpose.go:75:50000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
 						row4 := upper[iFirst+threadY][:count2]
 						row5 := data[start8:][:count2]
 						/*line transpose.go:63*/ copy(row4, row5)
@@ -4392,7 +4239,7 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4395:1*/
+	} /*line quern_gen.go:4242:1*/
 }
 
 //go:noinline
@@ -4432,7 +4279,7 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 						break done4
 					}
 				}
-				/*line transpose.go:74:60000*/ for threadX := range 32 {
+				/*line transpose.go:74:50000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
 					/*line transpose.go:76*/ if iFirst2+threadY < 32 {
 						/*line transpose.go:68*/ if start10 < n && column+threadX < n {
@@ -4441,9 +4288,9 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 					}
 				}
 			}
-//line transpose.go:74:60000
+//line transpose.go:74:50000
 		done5:
-			/*line transpose.go:75:60000*/ switch {
+			/*line transpose.go:75:50000*/ switch {
 //line transpose.go:76
 			default:
 				if !(iFirst2+threadY < 32 && row != column && start15 < n) {
@@ -4453,13 +4300,13 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 					if count4 <= 0 {
 						break done5
 					}
-					/*line transpose.go:84:60000*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					/*line transpose.go:84:50000*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 						row8 := data[start16:][:count4]
 						row9 := lower[:count4]
-						/*line transpose.go:87:60000*/ for threadX := range count4 {
+						/*line transpose.go:87:50000*/ for threadX := range count4 {
 							/*line transpose.go:72*/ row8[threadX] = row9[threadX][iFirst2+threadY]
 						}
-						/*line transpose.go:74:60000*/ break done5
+						/*line transpose.go:74:50000*/ break done5
 					}
 				}
 				/*line transpose.go:77*/ for threadX := range 32 {
@@ -4472,7 +4319,7 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4475:1*/
+	} /*line quern_gen.go:4322:1*/
 }
 
 func quernPlainTrsm[T float32 | float64](r *host.Run) {
@@ -4499,7 +4346,7 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 		blockX := r.BlockIdx.X
 		base := blockX * 128
 		/*line trsm.go:19*/ eFirst = 0
-		/*line trsm.go:20:70000*/ for ; eFirst < 1024; eFirst += 128 {
+		/*line trsm.go:20:60000*/ for ; eFirst < 1024; eFirst += 128 {
 			/*line trsm.go:21*/ for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -4507,13 +4354,13 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-		/*line trsm.go:28:70000*/ for threadZ := range 1 {
-			/*line trsm.go:29:70000*/ for threadY := range 1 {
+		/*line trsm.go:28:60000*/ for threadZ := range 1 {
+			/*line trsm.go:29:60000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m)
 			}
 		}
-	} /*line quern_gen.go:4516:1*/
+	} /*line quern_gen.go:4363:1*/
 }
 
 //go:noinline
@@ -4529,32 +4376,32 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int
 			t2 := (eFirst + threadX) % 32
 //line trsm.go:21
 			var v T
-			/*line trsm.go:23:70000*/ if t1 == t2 && (unit != 0 || t1 >= n) {
+			/*line trsm.go:23:60000*/ if t1 == t2 && (unit != 0 || t1 >= n) {
 				v = 1
 //line trsm.go:25
 			} else if t1 < n && t2 <= t1 {
-				/*line trsm.go:26:70000*/ v = a[offA+t1*rowA+t2*columnA]
+				/*line trsm.go:26:60000*/ v = a[offA+t1*rowA+t2*columnA]
 			}
-			/*line trsm.go:28:70000*/ m[t1][t2] = v
+			/*line trsm.go:28:60000*/ m[t1][t2] = v
 		}
 		/*line trsm.go:30*/ return
 	}
-	/*line trsm.go:32:70000*/ for threadX := range 128 {
+	/*line trsm.go:32:60000*/ for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		t1 := (eFirst + threadX) / 32
 		t2 := (eFirst + threadX) % 32
 		/*line trsm.go:19*/ if eFirst+threadX < 1024 {
 //line trsm.go:21
 			var v T
-			/*line trsm.go:23:70000*/ if t1 == t2 && (unit != 0 || t1 >= n) {
+			/*line trsm.go:23:60000*/ if t1 == t2 && (unit != 0 || t1 >= n) {
 				v = 1
 //line trsm.go:25
 			} else if t1 < n && t2 <= t1 {
-				/*line trsm.go:26:70000*/ v = a[offA+t1*rowA+t2*columnA]
+				/*line trsm.go:26:60000*/ v = a[offA+t1*rowA+t2*columnA]
 			}
-			/*line trsm.go:28:70000*/ m[t1][t2] = v
+			/*line trsm.go:28:60000*/ m[t1][t2] = v
 		}
-	} /*line quern_gen.go:4557:1*/
+	} /*line quern_gen.go:4404:1*/
 }
 
 //go:noinline
@@ -4570,21 +4417,21 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 			at2 := offB + r2*columnB
 			/*line trsm.go:35*/ x := [32]T{}
 			/*line trsm.go:37*/ for i := 0; i < 32; i++ {
-				/*line trsm.go:38:70000*/ if i < n {
+				/*line trsm.go:38:60000*/ if i < n {
 					x[i] = alpha * b[at2+i*rowB]
 				}
 			}
-			/*line trsm.go:43:70000*/ for i2 := 0; i2 < 32; i2++ {
+			/*line trsm.go:43:60000*/ for i2 := 0; i2 < 32; i2++ {
 				/*line trsm.go:44*/ if r.Halted() {
 					/*line trsm.go:43*/ r.Halt()
 				}
-				/*line trsm.go:45:70000*/ t3 := i2
-				/*line trsm.go:46:70000*/ for j := 0; j < t3; j++ {
+				/*line trsm.go:45:60000*/ t3 := i2
+				/*line trsm.go:46:60000*/ for j := 0; j < t3; j++ {
 					/*line trsm.go:46*/ x[i2] -= m[i2][j] * x[j]
 				}
-				/*line trsm.go:48:70000*/ x[i2] /= m[i2][i2]
+				/*line trsm.go:48:60000*/ x[i2] /= m[i2][i2]
 			}
-			/*line trsm.go:51:70000*/ for i3 := 0; i3 < 32; i3++ {
+			/*line trsm.go:51:60000*/ for i3 := 0; i3 < 32; i3++ {
 				/*line trsm.go:52*/ if i3 < n {
 					b[at2+i3*rowB] = x[i3]
 				}
@@ -4592,35 +4439,35 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 		}
 		return
 	}
-	/*line trsm.go:59:70000*/ for threadX := range 128 {
+	/*line trsm.go:59:60000*/ for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		r2 := base + threadX
 		at := offB + r2*columnB
-		/*line trsm.go:32:70000*/ if r2 >= lines {
+		/*line trsm.go:32:60000*/ if r2 >= lines {
 			continue
 		}
-		/*line trsm.go:35:70000*/ x := [32]T{}
+		/*line trsm.go:35:60000*/ x := [32]T{}
 		/*line trsm.go:37*/ for i := 0; i < 32; i++ {
-			/*line trsm.go:38:70000*/ if i < n {
+			/*line trsm.go:38:60000*/ if i < n {
 				x[i] = alpha * b[at+i*rowB]
 			}
 		}
-		/*line trsm.go:43:70000*/ for i2 := 0; i2 < 32; i2++ {
+		/*line trsm.go:43:60000*/ for i2 := 0; i2 < 32; i2++ {
 			/*line trsm.go:44*/ if r.Halted() {
 				/*line trsm.go:43*/ r.Halt()
 			}
-			/*line trsm.go:45:70000*/ t3 := i2
-			/*line trsm.go:46:70000*/ for j := 0; j < t3; j++ {
+			/*line trsm.go:45:60000*/ t3 := i2
+			/*line trsm.go:46:60000*/ for j := 0; j < t3; j++ {
 				/*line trsm.go:46*/ x[i2] -= m[i2][j] * x[j]
 			}
-			/*line trsm.go:48:70000*/ x[i2] /= m[i2][i2]
+			/*line trsm.go:48:60000*/ x[i2] /= m[i2][i2]
 		}
-		/*line trsm.go:51:70000*/ for i3 := 0; i3 < 32; i3++ {
+		/*line trsm.go:51:60000*/ for i3 := 0; i3 < 32; i3++ {
 			/*line trsm.go:52*/ if i3 < n {
 				b[at+i3*rowB] = x[i3]
 			}
 		}
-	} /*line quern_gen.go:4623:1*/
+	} /*line quern_gen.go:4470:1*/
 }
 
 func quernPlainAxpy[T float32 | float64](r *host.Run) {
@@ -4664,17 +4511,17 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, 
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-		/*line vector.go:23:80000*/ return
+		/*line vector.go:23:70000*/ return
 	}
-	/*line vector.go:25:80000*/ for threadX := range width {
+	/*line vector.go:25:70000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:20:80000*/ if i < n {
+		/*line vector.go:20:70000*/ if i < n {
 			result0 := place(i, n, incY)
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4677:1*/
+	} /*line quern_gen.go:4524:1*/
 }
 
 func quernHostAxpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4713,17 +4560,17 @@ func quernRow1Axpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base 
 			/*line vector.go:21*/ result02 := place(i, n, incX2)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-		/*line vector.go:23:80000*/ return
+		/*line vector.go:23:70000*/ return
 	}
-	/*line vector.go:25:80000*/ for threadX := range width {
+	/*line vector.go:25:70000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:20:80000*/ if i < n {
+		/*line vector.go:20:70000*/ if i < n {
 			result0 := place(i, n, incY2)
 			/*line vector.go:21*/ result02 := place(i, n, incX2)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4726:1*/
+	} /*line quern_gen.go:4573:1*/
 }
 
 func quernPlainScal[T float32 | float64](r *host.Run) {
@@ -4763,27 +4610,27 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			i := base + threadX
 			/*line vector.go:30*/ result0 := place(i, n, incX)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:80000*/ if alpha == 0 {
+			/*line vector.go:31:70000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:80000*/ result02 := place(i, n, incX)
+			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
 		return
 	}
-	/*line vector.go:38:80000*/ for threadX := range width {
+	/*line vector.go:38:70000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:29:80000*/ if i < n {
+		/*line vector.go:29:70000*/ if i < n {
 			result0 := place(i, n, incX)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:80000*/ if alpha == 0 {
+			/*line vector.go:31:70000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:80000*/ result02 := place(i, n, incX)
+			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4786:1*/
+	} /*line quern_gen.go:4633:1*/
 }
 
 func quernHostScal_float32_incX_1[T float32 | float64](r *host.Run) {
@@ -4818,27 +4665,27 @@ func quernRow1Scal_float32_incX_1[T float32 | float64](r *host.Run, base int, n 
 			i := base + threadX
 			/*line vector.go:30*/ result0 := place(i, n, incX2)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:80000*/ if alpha == 0 {
+			/*line vector.go:31:70000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:80000*/ result02 := place(i, n, incX2)
+			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
 			/*line vector.go:34*/ x[result02] = v
 		}
 		return
 	}
-	/*line vector.go:38:80000*/ for threadX := range width {
+	/*line vector.go:38:70000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:29:80000*/ if i < n {
+		/*line vector.go:29:70000*/ if i < n {
 			result0 := place(i, n, incX2)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:80000*/ if alpha == 0 {
+			/*line vector.go:31:70000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:80000*/ result02 := place(i, n, incX2)
+			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4841:1*/
+	} /*line quern_gen.go:4688:1*/
 }
 
 func quernPlainCopyVector[T float32 | float64](r *host.Run) {
@@ -4881,9 +4728,9 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-		/*line vector.go:45:80000*/ return
+		/*line vector.go:45:70000*/ return
 	}
-	/*line vector.go:47:80000*/ for threadX := range width {
+	/*line vector.go:47:70000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line vector.go:42*/ if i < n {
@@ -4891,7 +4738,7 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:4894:1*/
+	} /*line quern_gen.go:4741:1*/
 }
 
 func quernHostCopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4929,9 +4776,9 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 			/*line vector.go:43*/ result02 := place(i, n, incX2)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-		/*line vector.go:45:80000*/ return
+		/*line vector.go:45:70000*/ return
 	}
-	/*line vector.go:47:80000*/ for threadX := range width {
+	/*line vector.go:47:70000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line vector.go:42*/ if i < n {
@@ -4939,7 +4786,7 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 			/*line vector.go:43*/ result02 := place(i, n, incX2)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:4942:1*/
+	} /*line quern_gen.go:4789:1*/
 }
 
 func quernPlainSwap[T float32 | float64](r *host.Run) {
@@ -4993,12 +4840,12 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:53*/ x[t12] = t15
 			/*line vector.go:53*/ y[t14] = t16
 		}
-		/*line vector.go:55:80000*/ return
+		/*line vector.go:55:70000*/ return
 	}
-	/*line vector.go:57:80000*/ for threadX := range width {
+	/*line vector.go:57:70000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:51:80000*/ if i < n {
+		/*line vector.go:51:70000*/ if i < n {
 			result0 := place(i, n, incX)
 			t5 := result0
 			/*line vector.go:52*/ result02 := place(i, n, incY)
@@ -5014,7 +4861,7 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:53*/ x[t12] = t15
 			/*line vector.go:53*/ y[t14] = t16
 		}
-	} /*line quern_gen.go:5017:1*/
+	} /*line quern_gen.go:4864:1*/
 }
 
 func quernPlainRot[T float32 | float64](r *host.Run) {
@@ -5074,12 +4921,12 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 			/*line vector.go:64*/ x[t14] = t17
 			/*line vector.go:64*/ y[t16] = t18
 		}
-		/*line vector.go:66:80000*/ return
+		/*line vector.go:66:70000*/ return
 	}
-	/*line vector.go:68:80000*/ for threadX := range width {
+	/*line vector.go:68:70000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:61:80000*/ if i < n {
+		/*line vector.go:61:70000*/ if i < n {
 			result0 := place(i, n, incX)
 			t5 := result0
 			/*line vector.go:62*/ result02 := place(i, n, incY)
@@ -5099,7 +4946,7 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 			/*line vector.go:64*/ x[t14] = t17
 			/*line vector.go:64*/ y[t16] = t18
 		}
-	} /*line quern_gen.go:5102:1*/
+	} /*line quern_gen.go:4949:1*/
 }
 
 func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
@@ -5132,7 +4979,7 @@ func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from int, to int,
 		/*line vector.go:77*/ t3 := y[from:to]
 		/*line vector.go:77*/ t6 := x[from:to]
 		/*line vector.go:77*/ addMultiple[T](t3, t6, alpha)
-	} /*line quern_gen.go:5135:1*/
+	} /*line quern_gen.go:4982:1*/
 }
 
-//line vector.go:80:80000
+//line vector.go:80:70000

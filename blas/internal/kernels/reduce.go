@@ -268,7 +268,7 @@ func largest[T Float](t kernel.Thread, n, chunk, inc int, x []T, partial []Large
 
 // largestOf writes the index of the largest of the results of largest.
 //
-//quern:kernel block=ReduceThreads instantiate=float32,float64
+//quern:kernel block=ReduceThreads instantiate=float32,float64 only=gpu
 func largestOf[T Float](t kernel.Thread, n int, partial []Largest[T], out []int) {
 	warps := kernel.Shared[[ReduceThreads / 32]Largest[T]](t)
 	best := Largest[T]{Index: -1}
@@ -352,6 +352,17 @@ func asumCPU[T Float](t kernel.Thread, n, chunk, inc int, x, partial []T) {
 		s0 += kernel.Abs(x[place(i, n, inc)])
 	}
 	partial[t.BlockIdx.X] = (s0 + s1) + (s2 + s3)
+}
+
+// largestOfCPU is largestOf for the CPU device.
+//
+//quern:kernel block=1 instantiate=float32,float64 only=cpu
+func largestOfCPU[T Float](t kernel.Thread, n int, partial []Largest[T], out []int) {
+	best := Largest[T]{Index: -1}
+	for _, l := range partial[:n] {
+		best.take(l)
+	}
+	out[0] = best.Index
 }
 
 // squaresCPU is squares for the CPU device.
