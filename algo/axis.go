@@ -55,9 +55,6 @@ func (a Axis) check(name, arg string, n int) error {
 	return nil
 }
 
-// A launch of rows or columns has about this many threads, if there is work for them.
-const manyThreads = 1 << 18
-
 // ReduceAxis combines the elements of src along an axis with an operator that is associative and
 // commutative. dst has axis.Outer*axis.Inner elements. Each run has the same result.
 func ReduceAxis[T any](s *gpu.Stream, op Combine[T], axis Axis, dst, src *gpu.Buffer[T], work ...*gpu.Workspace) error {
@@ -65,16 +62,10 @@ func ReduceAxis[T any](s *gpu.Stream, op Combine[T], axis Axis, dst, src *gpu.Bu
 	if err := op.check(name); err != nil {
 		return err
 	}
-	if src == nil {
-		return invalid(name, "src", "the buffer is nil")
-	}
-	if err := axis.check(name, "src", src.Len()); err != nil {
+	if err := checkLines(name, axis, dst, src); err != nil {
 		return err
 	}
-	results := axis.Outer * axis.Inner
-	if err := length(name, "dst", dst, results); err != nil {
-		return err
-	}
+	results := axis.lines()
 	if results > 0 && axis.N == 0 {
 		return invalid(name, "axis", "it has no elements, and %s has no result for none", name)
 	}
@@ -83,14 +74,9 @@ func ReduceAxis[T any](s *gpu.Stream, op Combine[T], axis Axis, dst, src *gpu.Bu
 		return failed(name, err)
 	}
 	defer tmp.Close()
-	// How elements are combined depends on the shape only.
 	parts, part := 1, axis.N
-	if wanted := manyThreads / max(results, 1); wanted > 1 && !blockPerRow(axis) {
-		unit := 64
-		parts = min(wanted, (axis.N+unit-1)/unit, 512)
-		part = (axis.N + parts - 1) / max(parts, 1)
-		part = (part + template.Vector - 1) / template.Vector * template.Vector
-		parts = (axis.N + part - 1) / max(part, 1)
+	if !blockPerRow(axis) {
+		parts, part = axis.divide()
 	}
 	partial := dst
 	if parts > 1 {
@@ -128,7 +114,7 @@ func groupOf(s *gpu.Stream, n int) int {
 
 func (c *Combine[T]) reduceRows(s *gpu.Stream, axis Axis, parts, part int, src, dst *gpu.Buffer[T]) error {
 	if parts == 1 && blockPerRow(axis) {
-		return reduceParts(s, c.Kernels.ReduceParts, c.Bind, axis.Outer, axis.N, src, dst)
+		return reduceParts(s, c.Kernels.ReduceParts, c.Kernels.ReducePartsInTurn, c.Bind, axis.Outer, axis.N, src, dst)
 	}
 	group := groupOf(s, part)
 	blocks := (axis.Outer*parts*group + template.Threads - 1) / template.Threads

@@ -18,15 +18,26 @@ func calls(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Stream, wo
 	moments, exact, ends := gputest.Alloc[Moments](t, d, 1), gputest.Alloc[Compensated[float32]](t, d, 1), gputest.Upload(t, d, []int32{0, int32(n)})
 	sum, nonZero, axis := Sum[float32](), NonZero[float32](), Axis{1, n, 1}
 	at := gputest.Alloc[uint32](t, d, 1)
+	two, twoAt := gputest.Alloc[float32](t, d, 2), gputest.Alloc[uint32](t, d, 2)
 	edges := gputest.Upload(t, d, append(make([]float32, 100), 1))
 	all := map[string]func(s *gpu.Stream, w ...*gpu.Workspace) error{
 		"Reduce":         func(s *gpu.Stream, w ...*gpu.Workspace) error { return Reduce(s, sum, one, x, w...) },
 		"ReduceAxis":     func(s *gpu.Stream, w ...*gpu.Workspace) error { return ReduceAxis(s, sum, axis, one, x, w...) },
 		"ReduceSegments": func(s *gpu.Stream, _ ...*gpu.Workspace) error { return ReduceSegments(s, sum, 0, one, x, ends) },
-		"Scan":           func(s *gpu.Stream, w ...*gpu.Workspace) error { return Scan(s, sum, y, x, w...) },
-		"ScanAxis":       func(s *gpu.Stream, _ ...*gpu.Workspace) error { return ScanAxis(s, sum, axis, y, x) },
-		"Sort":           func(s *gpu.Stream, w ...*gpu.Workspace) error { return Sort(s, y, w...) },
-		"SortPairs":      func(s *gpu.Stream, w ...*gpu.Workspace) error { return SortPairs(s, y, values, w...) },
+		"MomentsAxis":    func(s *gpu.Stream, w ...*gpu.Workspace) error { return MomentsAxis(s, axis, moments, x, w...) },
+		"MomentsSegments": func(s *gpu.Stream, _ ...*gpu.Workspace) error {
+			return MomentsSegments(s, moments, x, ends)
+		},
+		"CountAxis":     func(s *gpu.Stream, _ ...*gpu.Workspace) error { return CountAxis(s, nonZero, axis, count, x) },
+		"CountSegments": func(s *gpu.Stream, _ ...*gpu.Workspace) error { return CountSegments(s, nonZero, count, x, ends) },
+		"ScanSegments":  func(s *gpu.Stream, w ...*gpu.Workspace) error { return ScanSegments(s, sum, y, x, ends, w...) },
+		"TopKIndicesAxis": func(s *gpu.Stream, w ...*gpu.Workspace) error {
+			return TopKIndicesAxis(s, Radix{}, Axis{2, n / 2, 1}, two, twoAt, x, w...)
+		},
+		"Scan":      func(s *gpu.Stream, w ...*gpu.Workspace) error { return Scan(s, sum, y, x, w...) },
+		"ScanAxis":  func(s *gpu.Stream, _ ...*gpu.Workspace) error { return ScanAxis(s, sum, axis, y, x) },
+		"Sort":      func(s *gpu.Stream, w ...*gpu.Workspace) error { return Sort(s, y, w...) },
+		"SortPairs": func(s *gpu.Stream, w ...*gpu.Workspace) error { return SortPairs(s, y, values, w...) },
 		"TopKIndices": func(s *gpu.Stream, w ...*gpu.Workspace) error {
 			return TopKIndices(s, Radix{}, one, at, x, w...)
 		},
@@ -124,6 +135,12 @@ func TestBadArguments(t *testing.T) {
 		{SortAxis(s, Radix{Bits: 8}, Axis{5, 1, 1}, five), "algo: SortAxis: r: bits 0 to 8 of floating-point keys; all 32 bits of them count"},
 		{TopK(s, Radix{}, five, four), "algo: TopK: dst: 5 elements, but src has 4"},
 		{TopKIndices(s, Radix{}, four, gputest.Alloc[uint32](t, d, 5), five), "algo: TopKIndices: index: 5 elements, want 4"},
+		{TopKAxis(s, Radix{}, Axis{2, 2, 1}, one, four), "algo: TopKAxis: dst: 1 elements; want as many for each of the 2 lines, up to 2"},
+		{TopKAxis(s, Radix{}, Axis{2, 2, 1}, gputest.Alloc[float32](t, d, 6), four), "algo: TopKAxis: dst: 6 elements; want as many for each of the 2 lines, up to 2"},
+		{CountAxis(s, NonZero[float32](), Axis{2, 2, 1}, count, four), "algo: CountAxis: dst: 1 elements, want 2"},
+		{CountSegments(s, NonZero[float32](), count, four, nil), "algo: CountSegments: ends: the buffer is nil"},
+		{MomentsAxis(s, Axis{2, 2, 1}, gputest.Alloc[Moments](t, d, 2), five), "algo: MomentsAxis: src: 5 elements, but 2x[2]x1 are 4"},
+		{ScanSegments(s, Sum[float32](), five, five, nil), "algo: ScanSegments: ends: no elements; want one more than there are segments"},
 		{Select(s, NonZero[float32](), four, count, five), "algo: Select: dst: 4 elements, want 5"},
 		{HistogramEven(s, 1, 0, gputest.Alloc[uint32](t, d, 3), five), "algo: HistogramEven: low and high: 1 to 0; want finite numbers, the first below the second"},
 		{HistogramEdges(s, four, gputest.Alloc[uint32](t, d, 4), five), "algo: HistogramEdges: edges: 4 elements, want 5"},

@@ -185,6 +185,98 @@ func ExampleMomentsOf() {
 	// Output: 8 5 2
 }
 
+func ExampleMomentsAxis() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []float32{1, 3, 2, 6})) // 2 rows, 2 columns
+	defer x.Close()
+	moments := must(gpu.Alloc[algo.Moments](dev, 2))
+	defer moments.Close()
+
+	check(algo.MomentsAxis(s, must(algo.AxisOf(1, 2, 2)), moments, x))
+	for _, m := range read(s, moments) {
+		fmt.Println(m.Mean, m.Variance())
+	}
+	// Output:
+	// 2 1
+	// 4 4
+}
+
+func ExampleMomentsSegments() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []float32{1, 3, 5}))
+	defer x.Close()
+	ends := must(gpu.Upload(s, []int32{0, 2, 3}))
+	defer ends.Close()
+	moments := must(gpu.Alloc[algo.Moments](dev, 2))
+	defer moments.Close()
+
+	check(algo.MomentsSegments(s, moments, x, ends))
+	fmt.Println(read(s, moments)[0].Mean, read(s, moments)[1].Mean)
+	// Output: 2 5
+}
+
+func ExampleCountAxis() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []int32{1, 1, 0, 2, 0, 0})) // 3 rows
+	defer x.Close()
+	count := must(gpu.Alloc[int](dev, 3))
+	defer count.Close()
+
+	check(algo.CountAxis(s, algo.NonZero[int32](), must(algo.AxisOf(1, 3, 2)), count, x))
+	for _, n := range read(s, count) {
+		fmt.Println("any:", n > 0, "all:", n == 2)
+	}
+	// Output:
+	// any: true all: true
+	// any: true all: false
+	// any: false all: false
+}
+
+func ExampleCountSegments() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []int32{1, 0, 2}))
+	defer x.Close()
+	ends := must(gpu.Upload(s, []int32{0, 2, 3}))
+	defer ends.Close()
+	count := must(gpu.Alloc[int](dev, 2))
+	defer count.Close()
+
+	check(algo.CountSegments(s, algo.NonZero[int32](), count, x, ends))
+	fmt.Println(read(s, count))
+	// Output: [1 1]
+}
+
+func ExampleTopKIndicesAxis() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []float32{3, 9, 2, 6, 9, 4})) // 2 rows
+	defer x.Close()
+	largest, at := must(gpu.Alloc[float32](dev, 4)), must(gpu.Alloc[uint32](dev, 4))
+	defer largest.Close()
+	defer at.Close()
+
+	check(algo.TopKIndicesAxis(s, algo.Radix{Descending: true}, must(algo.AxisOf(1, 2, 3)), largest, at, x))
+	fmt.Println(read(s, largest), read(s, at))
+	// Output: [9 3 9 6] [1 0 1 0]
+}
+
+func ExampleScanSegments() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []int32{1, 2, 3, 4}))
+	defer x.Close()
+	ends := must(gpu.Upload(s, []int32{0, 1, 4}))
+	defer ends.Close()
+
+	check(algo.ScanSegments(s, algo.Sum[int32](), x, x, ends))
+	fmt.Println(read(s, x))
+	// Output: [1 2 5 9]
+}
+
 // A program that owns the temporary memory.
 func ExampleSort_workspace() {
 	dev, s := open()

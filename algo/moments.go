@@ -68,6 +68,33 @@ func momentsOfParts[T kernel.Number](t kernel.Thread, part int, in []T, out []Mo
 	}
 }
 
+// momentsOfLines computes the moments of each part of a line. Part p of line i is out[i*Parts+p].
+//
+//quern:kernel unchecked block=256 instantiate=int32,float32,float64
+func momentsOfLines[T kernel.Number](t kernel.Thread, l template.Lines, ends []int32, in []T, out []Moments) {
+	lines := len(out) / l.Parts
+	p := template.PartOf(t, l, lines, ends)
+	first := p.From + t.Lane()&(1<<l.Group-1)
+	var m Moments
+	if first < p.To {
+		origin := float64(in[p.First+first*p.Stride])
+		var sum, squares float64
+		n := 0
+		for i := first; i < p.To; i += 1 << l.Group {
+			d := float64(in[p.First+i*p.Stride]) - origin
+			sum += d
+			squares += d * d
+			n++
+		}
+		mean := sum / float64(n)
+		m = Moments{int64(n), origin + mean, squares - sum*mean}
+	}
+	m = template.ReduceLine(t, mergeMoments, l, p, m)
+	if template.Leads(t, l, lines) {
+		out[p.Line*l.Parts+p.Part] = m
+	}
+}
+
 // MomentsOf writes the number, the mean and the variance of the elements of src to dst[0]. They are
 // computed in float64. Each run has the same result.
 func MomentsOf[T int32 | float32 | float64](s *gpu.Stream, dst *gpu.Buffer[Moments], src *gpu.Buffer[T], work ...*gpu.Workspace) error {
@@ -106,7 +133,7 @@ func twoStages[T, A any](name string, s *gpu.Stream, op merge[A], dst *gpu.Buffe
 	}
 	err = first(gpu.Blocks(gpu.Dim3{X: count}, block), size, partial)
 	if err == nil && count > 1 {
-		err = reduceParts(s, op.Kernels.ReduceParts, op.Bind, 1, (count+partUnit-1)/partUnit*partUnit, partial, dst)
+		err = reduceParts(s, op.Kernels.ReduceParts, op.Kernels.ReducePartsInTurn, op.Bind, 1, (count+partUnit-1)/partUnit*partUnit, partial, dst)
 	}
 	return failed(name, err)
 }

@@ -93,3 +93,22 @@ func TestGatherAndScatter(t *testing.T) {
 		}
 	})
 }
+
+// The elements are combined in the same order on all devices.
+func TestReduceHasTheSameBitsOnAllDevices(t *testing.T) {
+	for _, n := range []int{1, 3, 4, 5, 130, 1023, 1025, 5000} {
+		x := random[float32](n, 1)
+		var first []float32
+		gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+			out := gputest.Alloc[float32](t, d, 1)
+			if err := Reduce(d.DefaultStream(), Sum[float32](), out, gputest.Upload(t, d, x)); err != nil {
+				t.Fatal(err)
+			}
+			got := gputest.Download(t, d, out)
+			if first == nil {
+				first = got
+			}
+			gputest.Equal(t, got, first, gputest.Bits)
+		})
+	}
+}

@@ -27,10 +27,11 @@ type Combine[T any] struct {
 
 // CombineKernels are the kernels of a [Combine].
 type CombineKernels struct {
-	ReduceParts, ReduceRows, ReduceColumns, ReduceSegments *gpu.Kernel
-	ScanTiles, TotalParts, PrefixParts, ScanParts          *gpu.Kernel
-	ScanRows, ScanLines                                    *gpu.Kernel
-	ScanRuns, RunScanParts                                 *gpu.Kernel
+	ReduceParts, ReducePartsInTurn                *gpu.Kernel
+	ReduceRows, ReduceColumns, ReduceSegments     *gpu.Kernel
+	ScanTiles, TotalParts, PrefixParts, ScanParts *gpu.Kernel
+	ScanRows, ScanLines                           *gpu.Kernel
+	ScanRuns, RunScanParts                        *gpu.Kernel
 }
 
 // merge is a [Combine] for reductions only.
@@ -39,7 +40,7 @@ type merge[T any] struct {
 	Bind    func(*gpu.Launch)
 }
 
-type mergeKernels struct{ ReduceParts *gpu.Kernel }
+type mergeKernels struct{ ReduceParts, ReducePartsInTurn *gpu.Kernel }
 
 // begin begins a launch of a kernel of an operator.
 func begin(s *gpu.Stream, k *gpu.Kernel, bind func(*gpu.Launch), g gpu.Grid) (*gpu.Launch, error) {

@@ -41,7 +41,7 @@ type LessKernels struct {
 	SortTiles, SortPairTiles, MergePaths, MergeTiles, MergePairTiles *gpu.Kernel
 	SortParts, SortPairParts, MergeParts, MergePairParts             *gpu.Kernel
 	SetPaths, SetTiles, SetParts                                     *gpu.Kernel
-	Bounds, Unsorted, Extremes, ExtremeParts                         *gpu.Kernel
+	Bounds, Unsorted, Extremes, ExtremeParts, ExtremeLines           *gpu.Kernel
 }
 
 // check returns an error if the order was not made by quern gen for type T.

@@ -15,6 +15,7 @@ func orderCalls(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Strea
 	values, at, lengths := gputest.Upload(t, d, make([][3]int32, n)), gputest.Alloc[int](t, d, n), gputest.Alloc[int](t, d, n)
 	one, two, sorted := gputest.Alloc[int](t, d, 1), gputest.Alloc[float32](t, d, 2), gputest.Alloc[uint32](t, d, 1)
 	up, equal, sum := Ascending[float32](), Same[float32](), Sum[float32]()
+	axis, ends := Axis{1, n, 1}, gputest.Upload(t, d, []int32{0, int32(n)})
 	// Merge and the set operations get sorted arguments; the other calls sort y.
 	s := d.DefaultStream()
 	a, b := gputest.Upload(t, d, random[float32](n, 100)), gputest.Upload(t, d, random[float32](n, 100))
@@ -32,8 +33,12 @@ func orderCalls(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Strea
 		"LowerBound": func(s *gpu.Stream, _ ...*gpu.Workspace) error { return LowerBound(s, up, at, a, x) },
 		"IsSorted":   func(s *gpu.Stream, _ ...*gpu.Workspace) error { return IsSorted(s, up, sorted, a) },
 		"ArgMin":     func(s *gpu.Stream, w ...*gpu.Workspace) error { return ArgMin(s, up, one, x, w...) },
-		"MinMax":     func(s *gpu.Stream, w ...*gpu.Workspace) error { return MinMax(s, up, two, x, w...) },
-		"Unique":     func(s *gpu.Stream, w ...*gpu.Workspace) error { return Unique(s, equal, same, one, x, w...) },
+		"ArgMaxAxis": func(s *gpu.Stream, w ...*gpu.Workspace) error { return ArgMaxAxis(s, up, axis, one, x, w...) },
+		"ArgMaxSegments": func(s *gpu.Stream, _ ...*gpu.Workspace) error {
+			return ArgMaxSegments(s, up, one, x, ends)
+		},
+		"MinMax": func(s *gpu.Stream, w ...*gpu.Workspace) error { return MinMax(s, up, two, x, w...) },
+		"Unique": func(s *gpu.Stream, w ...*gpu.Workspace) error { return Unique(s, equal, same, one, x, w...) },
 		"RunLengths": func(s *gpu.Stream, w ...*gpu.Workspace) error {
 			return RunLengths(s, equal, same, lengths, one, x, w...)
 		},
@@ -83,6 +88,8 @@ func TestBadArgumentsOfOrders(t *testing.T) {
 		{IsSorted(s, up, flag, five), "algo: IsSorted: dst: 2 elements, want 1"},
 		{ArgMin(s, up, count, empty), "algo: ArgMin: src: no elements, and ArgMin has no result for none"},
 		{ArgMax(s, up, nil, five), "algo: ArgMax: dst: the buffer is nil"},
+		{ArgMinAxis(s, up, Axis{1, 0, 1}, count, empty), "algo: ArgMinAxis: axis: it has no elements, and ArgMinAxis has no result for none"},
+		{ArgMaxAxis(s, up, Axis{5, 1, 1}, count, five), "algo: ArgMaxAxis: dst: 1 elements, want 5"},
 		{MinMax(s, up, four, five), "algo: MinMax: dst: 4 elements, want 2"},
 		{Unique(s, equal, four, count, five), "algo: Unique: dst: 4 elements, want 5"},
 		{Unique(s, Equal[float32]{}, five, count, five), "algo: Unique: operator: it has no kernels for type float32: declare it with //quern:op, list the type in instantiate=, and run go generate"},

@@ -56,6 +56,36 @@ func ExampleLowerBound() {
 	// [1 0 4]
 }
 
+func ExampleArgMaxAxis() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []float32{3, 9, 2, 6, 9, 4})) // 2 rows, 3 columns
+	defer x.Close()
+	rows, columns := must(gpu.Alloc[int](dev, 2)), must(gpu.Alloc[int](dev, 3))
+	defer rows.Close()
+	defer columns.Close()
+
+	check(algo.ArgMaxAxis(s, algo.Ascending[float32](), must(algo.AxisOf(1, 2, 3)), rows, x))
+	check(algo.ArgMaxAxis(s, algo.Ascending[float32](), must(algo.AxisOf(0, 2, 3)), columns, x))
+	fmt.Println(read(s, rows), read(s, columns))
+	// Output: [1 1] [1 0 1]
+}
+
+func ExampleArgMinSegments() {
+	dev, s := open()
+	defer dev.Close()
+	x := must(gpu.Upload(s, []float32{3, 9, 2, 6}))
+	defer x.Close()
+	ends := must(gpu.Upload(s, []int32{0, 2, 2, 4})) // 2 elements, none, and 2
+	defer ends.Close()
+	at := must(gpu.Alloc[int](dev, 3))
+	defer at.Close()
+
+	check(algo.ArgMinSegments(s, algo.Ascending[float32](), at, x, ends))
+	fmt.Println(read(s, at))
+	// Output: [0 -1 0]
+}
+
 func ExampleArgMax() {
 	dev, s := open()
 	defer dev.Close()

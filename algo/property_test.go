@@ -1,6 +1,7 @@
 package algo
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -68,6 +69,40 @@ func TestProperties(t *testing.T) {
 			}
 			if !slices.Equal(again, x) || !slices.Equal(unique, slices.Compact(slices.Clone(x))) {
 				t.Fatalf("%d elements: runs do not make up the input", n)
+			}
+
+			// Lines of a random shape: the extremes are elements that no other one of the line beats,
+			// and counts and moments are those of the whole.
+			a := Axis{Outer: 1, N: 1, Inner: 1 + rand.IntN(4)}
+			a.Outer = 1 + rand.IntN(n/a.Inner+1)
+			a.N = n / (a.Outer * a.Inner)
+			if size := a.size(); a.N > 0 {
+				part, at, found := in.Slice(0, size), gputest.Alloc[int](t, d, a.lines()), gputest.Alloc[Moments](t, d, a.lines())
+				check(ArgMaxAxis(s, Ascending[int32](), a, at, part))
+				lines := linesOfSlice(x[:size], a)
+				for i, j := range gputest.Download(t, d, at) {
+					if slices.Index(lines[i], slices.Max(lines[i])) != j {
+						t.Fatalf("%v: element %d of line %d is not the first greatest one", a, j, i)
+					}
+				}
+				check(CountAxis(s, NonZero[int32](), a, at, part))
+				check(MomentsAxis(s, a, found, part))
+				all, total := Moments{}, 0
+				moments := gputest.Download(t, d, found)
+				for i, n := range gputest.Download(t, d, at) {
+					total += n
+					all = all.Merge(moments[i])
+				}
+				nonZero, sum := 0, 0.0
+				for _, v := range x[:size] {
+					sum += float64(v)
+					if v != 0 {
+						nonZero++
+					}
+				}
+				if total != nonZero || all.Count != int64(size) || math.Abs(all.Mean-sum/float64(size)) > 1e-9*(1+float64(values)) {
+					t.Fatalf("%v: %d are not zero, %v; want %d, mean %v", a, total, all, nonZero, sum/float64(size))
+				}
 			}
 
 			check(Sort(s, in))

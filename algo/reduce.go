@@ -50,16 +50,21 @@ func Reduce[T any](s *gpu.Stream, op Combine[T], dst, src *gpu.Buffer[T], work .
 	if run, err := tmp.Ready(); !run {
 		return failed(name, err)
 	}
-	err = reduceParts(s, op.Kernels.ReduceParts, op.Bind, count, size, src, partial)
+	err = reduceParts(s, op.Kernels.ReduceParts, op.Kernels.ReducePartsInTurn, op.Bind, count, size, src, partial)
 	if err == nil && count > 1 {
-		err = reduceParts(s, op.Kernels.ReduceParts, op.Bind, 1, (count+partUnit-1)/partUnit*partUnit, partial, dst)
+		err = reduceParts(s, op.Kernels.ReduceParts, op.Kernels.ReducePartsInTurn, op.Bind, 1, (count+partUnit-1)/partUnit*partUnit, partial, dst)
 	}
 	return failed(name, err)
 }
 
 // reduceParts combines the elements of each part of src. The size is a multiple of template.Vector.
-func reduceParts[T any](s *gpu.Stream, k *gpu.Kernel, bind func(*gpu.Launch), count, size int, src, dst *gpu.Buffer[T]) error {
-	l, err := begin(s, k, bind, gpu.Blocks(gpu.Dim3{X: count}, gpu.Dim3{X: template.Threads}))
+// inTurn is the kernel for CPUs.
+func reduceParts[T any](s *gpu.Stream, k, inTurn *gpu.Kernel, bind func(*gpu.Launch), count, size int, src, dst *gpu.Buffer[T]) error {
+	grid := gpu.Blocks(gpu.Dim3{X: count}, block)
+	if s.Device().Backend() == gpu.CPU {
+		k, grid = inTurn, gpu.Blocks(gpu.Dim3{X: count}, oneThread)
+	}
+	l, err := begin(s, k, bind, grid)
 	if err != nil {
 		return err
 	}

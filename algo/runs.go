@@ -256,11 +256,7 @@ func byKey[K, V any](name string, s *gpu.Stream, equal *Equal[K], op *Combine[V]
 	if err := equal.check(name); err != nil {
 		return err
 	}
-	if err := op.check(name); err != nil {
-		return err
-	}
-	n := src.Len()
-	if err := fewerThan32Bits(name, n); err != nil {
+	if err := fewerThan32Bits(name, src.Len()); err != nil {
 		return err
 	}
 	tmp, err := gpu.OpenScratch(s, work)
@@ -268,6 +264,15 @@ func byKey[K, V any](name string, s *gpu.Stream, equal *Equal[K], op *Combine[V]
 		return failed(name, err)
 	}
 	defer tmp.Close()
+	return byKeyIn(name, s, tmp, equal, op, reduce, exclusive, first, dstKeys, dst, count, keys, src)
+}
+
+// byKeyIn is byKey with temporary memory.
+func byKeyIn[K, V any](name string, s *gpu.Stream, tmp *gpu.Scratch, equal *Equal[K], op *Combine[V], reduce, exclusive bool, first V, dstKeys *gpu.Buffer[K], dst *gpu.Buffer[V], count *gpu.Buffer[int], keys *gpu.Buffer[K], src *gpu.Buffer[V]) error {
+	if err := op.check(name); err != nil {
+		return err
+	}
+	n := src.Len()
 	if dstKeys == nil {
 		dstKeys = gpu.Take[K](tmp, 0)
 	}
@@ -325,4 +330,50 @@ func byKey[K, V any](name string, s *gpu.Stream, equal *Equal[K], op *Combine[V]
 		}
 	}
 	return nil
+}
+
+// ScanSegments scans each segment of src by itself, like [ScanByKey]. Segment i has the elements
+// ends[i] to ends[i+1]-1; ends does not decrease, and its elements are at most src.Len(). The
+// elements before the first segment, and those behind the last one, are scanned as one segment each.
+func ScanSegments[T any](s *gpu.Stream, op Combine[T], dst, src *gpu.Buffer[T], ends *gpu.Buffer[int32], work ...*gpu.Workspace) error {
+	var none T
+	return scanSegments("ScanSegments", s, &op, false, none, dst, src, ends, work)
+}
+
+// ScanExclusiveSegments is [ScanSegments] without the element itself, beginning with first, like
+// [ScanExclusiveByKey].
+func ScanExclusiveSegments[T any](s *gpu.Stream, op Combine[T], first T, dst, src *gpu.Buffer[T], ends *gpu.Buffer[int32], work ...*gpu.Workspace) error {
+	return scanSegments("ScanExclusiveSegments", s, &op, true, first, dst, src, ends, work)
+}
+
+func scanSegments[T any](name string, s *gpu.Stream, op *Combine[T], exclusive bool, first T, dst, src *gpu.Buffer[T], ends *gpu.Buffer[int32], work []*gpu.Workspace) error {
+	if err := present(name, "src", src); err != nil {
+		return err
+	}
+	if err := length(name, "dst", dst, src.Len()); err != nil {
+		return err
+	}
+	if ends == nil || ends.Len() == 0 {
+		return invalid(name, "ends", "no elements; want one more than there are segments")
+	}
+	if err := fewerThan32Bits(name, src.Len()); err != nil {
+		return err
+	}
+	tmp, err := gpu.OpenScratch(s, work)
+	if err != nil {
+		return failed(name, err)
+	}
+	defer tmp.Close()
+	n := src.Len()
+	segment := gpu.Take[uint32](tmp, n)
+	if err := step(name, tmp, n, func() error {
+		if err := LaunchNumbers(s, gpu.Linear(n), segment); err != nil {
+			return err
+		}
+		return LaunchSegmentsOf(s, gpu.Linear(n), ends, segment, segment)
+	}); err != nil {
+		return err
+	}
+	same := Same[uint32]()
+	return byKeyIn(name, s, tmp, &same, op, false, exclusive, first, nil, dst, nil, segment, src)
 }

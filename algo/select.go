@@ -23,7 +23,7 @@ type Predicate[T any] struct {
 
 // PredicateKernels are the kernels of a [Predicate].
 type PredicateKernels struct {
-	KeepTiles, IndexTiles, CountMatches, CountParts, KeepParts, IndexParts *gpu.Kernel
+	KeepTiles, IndexTiles, CountMatches, CountLines, CountParts, KeepParts, IndexParts *gpu.Kernel
 }
 
 // NonZero returns the predicate x != 0, which is true for a NaN.

@@ -30,13 +30,18 @@ func SortAxis[K Key](s *gpu.Stream, r Radix, axis Axis, keys *gpu.Buffer[K], wor
 	return sortLongLines(name, s, tmp, r, axis, keys)
 }
 
+// groups returns a function that writes the lines of the elements at some positions.
+func (a Axis) groups(s *gpu.Stream) func(index, line *gpu.Buffer[uint32]) error {
+	return func(index, line *gpu.Buffer[uint32]) error {
+		return LaunchLinesOf(s, gpu.Linear(index.Len()), uint32(a.N), uint32(a.Inner), index, line)
+	}
+}
+
 // sortLongLines sorts lines of any length.
 func sortLongLines[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, axis Axis, keys *gpu.Buffer[K]) error {
 	n, width, inner := keys.Len(), uint32(axis.N), uint32(axis.Inner)
 	return sortGroups(name, s, tmp, r, keys, axis.Outer*axis.Inner, grouping{
-		of: func(index, line *gpu.Buffer[uint32]) error {
-			return LaunchLinesOf(s, gpu.Linear(n), width, inner, index, line)
-		},
+		of: axis.groups(s),
 		place8: func(index *gpu.Buffer[uint32], from, to *gpu.Buffer[uint8]) error {
 			return LaunchPlaceLines(s, gpu.Linear(n), width, inner, index, from, to)
 		},
@@ -103,37 +108,13 @@ type grouping struct {
 	place64 func(index *gpu.Buffer[uint32], from, to *gpu.Buffer[uint64]) error
 }
 
-// sortGroups sorts all keys, and then, because that keeps their order, by group.
+// sortGroups sorts keys by group.
 func sortGroups[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, keys *gpu.Buffer[K], groups int, g grouping) error {
-	n := keys.Len()
-	all := allOf(keys)
-	index, group, copied := gpu.Take[uint32](tmp, n), gpu.Take[uint32](tmp, n), gpu.Take[K](tmp, n)
-	step := func(f func() error) error {
-		run, err := tmp.Ready()
-		if err == nil && run && n > 0 {
-			err = f()
-		}
-		return failed(name, err)
-	}
-	if err := step(func() error {
-		if err := gpu.Copy(s, copied, keys); err != nil {
-			return err
-		}
-		return LaunchNumbers(s, gpu.Linear(n), index)
-	}); err != nil {
+	index, copied := gpu.Take[uint32](tmp, keys.Len()), gpu.Take[K](tmp, keys.Len())
+	if err := orderGroups(name, s, tmp, r, keys, copied, index, groups, g.of); err != nil {
 		return err
 	}
-	if err := sortWords(name, s, tmp, r, all, copied, index); err != nil {
-		return err
-	}
-	if err := step(func() error { return g.of(index, group) }); err != nil {
-		return err
-	}
-	byGroup := Radix{Bits: max(bits.Len(uint(groups-1)), 1)}
-	if err := sortWords(name, s, tmp, byGroup, all, group, index); err != nil {
-		return err
-	}
-	return step(func() error {
+	return step(name, tmp, keys.Len(), func() error {
 		if err := gpu.Copy(s, copied, keys); err != nil {
 			return err
 		}
@@ -148,4 +129,36 @@ func sortGroups[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, ke
 			return g.place64(index, gpu.ViewAs[uint64](tmp, copied), gpu.ViewAs[uint64](tmp, keys))
 		}
 	})
+}
+
+// step calls f unless there is nothing to do.
+func step(name string, tmp *gpu.Scratch, n int, f func() error) error {
+	run, err := tmp.Ready()
+	if err == nil && run && n > 0 {
+		err = f()
+	}
+	return failed(name, err)
+}
+
+// orderGroups writes to index the positions of all keys in the order of their groups. It sorts all
+// keys, and then, because that keeps their order, by group. copied is memory for the keys.
+func orderGroups[K Key](name string, s *gpu.Stream, tmp *gpu.Scratch, r Radix, keys, copied *gpu.Buffer[K], index *gpu.Buffer[uint32], groups int, of func(index, group *gpu.Buffer[uint32]) error) error {
+	n, all := keys.Len(), allOf(keys)
+	group := gpu.Take[uint32](tmp, n)
+	if err := step(name, tmp, n, func() error {
+		if err := gpu.Copy(s, copied, keys); err != nil {
+			return err
+		}
+		return LaunchNumbers(s, gpu.Linear(n), index)
+	}); err != nil {
+		return err
+	}
+	if err := sortWords(name, s, tmp, r, all, copied, index); err != nil {
+		return err
+	}
+	if err := step(name, tmp, n, func() error { return of(index, group) }); err != nil {
+		return err
+	}
+	byGroup := Radix{Bits: max(bits.Len(uint(groups-1)), 1)}
+	return sortWords(name, s, tmp, byGroup, all, group, index)
 }

@@ -102,3 +102,27 @@ func copyFirst(t kernel.Thread, in, out []uint32) {
 		out[i] = in[i]
 	}
 }
+
+// firstOfLines copies the first k elements of lines of n elements, which are inner apart, in an
+// order that is given by their positions: those of a line are one after another, or, if inPlace is
+// set, inner apart. It writes their indices in the lines to index, unless that is empty.
+//
+//quern:kernel instantiate=uint8,uint16,uint32,uint64
+func firstOfLines[W chunk](t kernel.Thread, n, k, inner uint32, inPlace bool, positions []uint32, in, out []W, index []uint32) {
+	i := t.Global()
+	if i >= len(out) {
+		return
+	}
+	row := uint32(i) / inner
+	column := uint32(i) - row*inner
+	plane := row / k
+	at := (plane*inner+column)*n + row - plane*k
+	if inPlace {
+		at = (plane*n+row-plane*k)*inner + column
+	}
+	from := positions[at]
+	out[i] = in[from]
+	if i < len(index) {
+		index[i] = from / inner % n
+	}
+}

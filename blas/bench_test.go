@@ -107,7 +107,7 @@ func benchPlan[T Float](b *testing.B, n int, kernel gemmKernel, parts int) {
 
 // BenchmarkVectors runs the sums and updates of vectors that are limited by memory.
 func BenchmarkVectors(b *testing.B) {
-	for _, n := range []int{4096, 1 << 20} {
+	for _, n := range []int{100, 4096, 1 << 20} {
 		b.Run(fmt.Sprintf("float32/%d", n), func(b *testing.B) { benchVectors[float32](b, n) })
 		b.Run(fmt.Sprintf("float64/%d", n), func(b *testing.B) { benchVectors[float64](b, n) })
 	}

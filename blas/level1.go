@@ -164,11 +164,14 @@ func Nrm2[T Float](s *gpu.Stream, x Vector[T], out *gpu.Buffer[T], work ...*gpu.
 		return wrap(op, gpu.Fill(s, out, 0))
 	case isCPU(s):
 		err = kernels.LaunchSquaresCPU(s, gpu.Linear(blocks), x.N, chunk, x.Inc, x.Data, partial)
+		if err == nil {
+			err = kernels.LaunchNormCPU(s, gpu.Linear(1), blocks, partial, out)
+		}
 	default:
 		err = kernels.LaunchSquares(s, reduceGrid(blocks), x.N, chunk, x.Inc, x.Data, partial)
-	}
-	if err == nil {
-		err = kernels.LaunchNorm(s, reduceGrid(1), blocks, partial, out)
+		if err == nil {
+			err = kernels.LaunchNorm(s, reduceGrid(1), blocks, partial, out)
+		}
 	}
 	return wrap(op, err)
 }
@@ -198,11 +201,14 @@ func Iamax[T Float](s *gpu.Stream, x Vector[T], out *gpu.Buffer[int], work ...*g
 		return wrap(op, gpu.Fill(s, out, -1))
 	case isCPU(s):
 		err = kernels.LaunchLargestCPU(s, gpu.Linear(blocks), x.N, chunk, x.Inc, x.Data, partial)
+		if err == nil {
+			err = kernels.LaunchLargestOfCPU(s, gpu.Linear(1), blocks, partial, out)
+		}
 	default:
 		err = kernels.LaunchLargest(s, reduceGrid(blocks), x.N, chunk, x.Inc, x.Data, partial)
-	}
-	if err == nil {
-		err = kernels.LaunchLargestOf(s, reduceGrid(1), blocks, partial, out)
+		if err == nil {
+			err = kernels.LaunchLargestOf(s, reduceGrid(1), blocks, partial, out)
+		}
 	}
 	return wrap(op, err)
 }

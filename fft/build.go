@@ -33,6 +33,7 @@ type program struct {
 	steps   []launch
 	scratch []int // elements of each array of temporary memory, from place scratch on
 	host    int   // elements of the scratch memory of kernel host
+	pairs   bool  // whether launches take pairs of real numbers for complex ones
 }
 
 // area is an array that launches read and write.
@@ -73,6 +74,8 @@ const (
 	hostForwardKernel
 	hostInverseKernel
 	hostChirpKernel
+	hostSplitKernel
+	hostMergeKernel
 	chirpReadKernel
 	chirpMultiplyKernel
 	chirpWriteKernel
@@ -138,14 +141,8 @@ func (b *builder) complex(from, to arrays, inverse bool, scale float64) {
 // along adds complex transforms along the axes.
 func (b *builder) along(axes []int, from, to arrays, in, out area, inverse bool, scale float64) {
 	for n, i := range axes {
-		others := []level{{Count: from.batch, In: from.dist, Out: to.dist}}
-		for k, count := range from.shape {
-			if k != i {
-				others = append(others, level{Count: count, In: from.strides[k], Out: to.strides[k]})
-			}
-		}
 		last := n == len(axes)-1
-		b.axis(from.shape[i], side{in, from.strides[i]}, side{out, to.strides[i]}, others,
+		b.axis(from.shape[i], side{in, from.strides[i]}, side{out, to.strides[i]}, loopsBut(i, from, to),
 			b.direction(inverse, n == 0, last, scale))
 		in, from = out, to
 	}

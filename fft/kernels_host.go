@@ -41,6 +41,36 @@ func hostInverse[T kernel.Float](t kernel.Thread, p pass, tiles int, pairs bool,
 	}
 }
 
+// hostSplit makes the results of forward transforms of pairs, in the place of their spectra; see
+// realSplit.
+//
+//quern:kernel only=cpu instantiate=float32,float64
+func hostSplit[T kernel.Float](t kernel.Thread, p pass, tiles, roots int, tables, out []kernel.Vec2[T]) {
+	n := int(p.N)
+	for i := t.BlockIdx.X; i < tiles; i += t.GridDim.X {
+		first, _, at, _ := place(p, i)
+		for range min(p.Levels[0].Count-first, int(p.Tile)) {
+			hostSplitLine(n, p.Out, p.Out, T(p.ScaleX), tables[roots:], out[at:], out[at:])
+			at += p.Levels[0].Out
+		}
+	}
+}
+
+// hostMerge makes the input of inverse transforms of pairs; see realMerge.
+//
+//quern:kernel only=cpu instantiate=float32,float64
+func hostMerge[T kernel.Float](t kernel.Thread, p pass, tiles, roots int, tables, in, out []kernel.Vec2[T]) {
+	n := int(p.N)
+	for i := t.BlockIdx.X; i < tiles; i += t.GridDim.X {
+		first, at, to, _ := place(p, i)
+		for range min(p.Levels[0].Count-first, int(p.Tile)) {
+			hostMergeLine(n, p.In, tables[roots:], in[at:], out[to:])
+			at += p.Levels[0].In
+			to += p.Levels[0].Out
+		}
+	}
+}
+
 // hostChirp computes transforms as convolutions with a chirp; see chirpRead. forward and
 // backward are the steps of the convolution's transforms.
 //
@@ -189,13 +219,7 @@ func hostForwardTile[T kernel.Float](p pass, index int, pairs bool, roots, table
 		hostLine(p, tables[p.Roots:], a, a, b, a, false)
 		at = writeAt
 		if pairs {
-			out[at] = kernel.Vec2[T]{X: (a[0].X + a[0].Y) * scale}
-			at += p.Out
-			for k, w := range roots[1:n] {
-				out[at] = split(a[k+1], a[n-1-k], w).Scale(scale)
-				at += p.Out
-			}
-			out[at] = kernel.Vec2[T]{X: (a[0].X - a[0].Y) * scale}
+			hostSplitLine(n, 1, p.Out, scale, roots, a, out[at:])
 		} else {
 			for _, v := range a[:n/2+1] {
 				out[at] = v.Scale(scale)
@@ -204,6 +228,46 @@ func hostForwardTile[T kernel.Float](p pass, index int, pairs bool, roots, table
 		}
 		readAt += p.Levels[0].In
 		writeAt += p.Levels[0].Out
+	}
+}
+
+// hostSplitLine makes the n+1 elements of the spectrum of 2n real points from the transform of n
+// pairs, whose elements are from and to elements apart. in may be out. Element n-k needs the same
+// products as element k; see split.
+func hostSplitLine[T kernel.Float](n, from, to int, scale T, roots, in, out []kernel.Vec2[T]) {
+	first, half := in[0], scale/2
+	out[0], out[n*to] = kernel.Vec2[T]{X: (first.X + first.Y) * scale}, kernel.Vec2[T]{X: (first.X - first.Y) * scale}
+	k, other := from, (n-1)*from
+	low, high := to, (n-1)*to
+	for _, w := range roots[1 : n/2+1] {
+		a, b := in[k], in[other]
+		b.Y = -b.Y
+		sum, turned := a.Add(b), turn(multiply(a.Sub(b), w))
+		x, y := sum.Add(turned), sum.Sub(turned)
+		out[low] = x.Scale(half)
+		out[high] = kernel.Vec2[T]{X: y.X * half, Y: -y.Y * half}
+		k += from
+		other -= from
+		low += to
+		high -= to
+	}
+}
+
+// hostMergeLine makes twice the transform of n pairs from the n+1 elements of the spectrum of 2n
+// real points, which are step elements apart; see merge.
+func hostMergeLine[T kernel.Float](n, step int, roots, in, out []kernel.Vec2[T]) {
+	lowest, highest := in[0].X, in[n*step].X
+	out[0] = kernel.Vec2[T]{X: lowest + highest, Y: lowest - highest}
+	low, high := step, (n-1)*step
+	for k, w := range roots[1 : n/2+1] {
+		a, b := in[low], in[high]
+		b.Y, w.Y = -b.Y, -w.Y
+		sum, turned := a.Add(b), turn(multiply(a.Sub(b), w))
+		y := sum.Add(turned)
+		out[k+1] = sum.Sub(turned)
+		out[n-1-k] = kernel.Vec2[T]{X: y.X, Y: -y.Y}
+		low += step
+		high -= step
 	}
 }
 
@@ -216,14 +280,7 @@ func hostInverseTile[T kernel.Float](p pass, index int, pairs bool, roots, table
 	for range scratch[:count] {
 		at := readAt
 		if pairs {
-			low, high := in[at].X, in[at+n*p.In].X
-			a[0] = kernel.Vec2[T]{X: low + high, Y: low - high}
-			end := at + n*p.In
-			for k, w := range roots[1:n] {
-				at += p.In
-				end -= p.In
-				a[k+1] = merge(in[at], in[end], w)
-			}
+			hostMergeLine(n, p.In, roots, in[at:], a)
 		} else {
 			a[0] = kernel.Vec2[T]{X: in[at].X}
 			for k := range a[1 : n/2+1] {

@@ -228,6 +228,13 @@ func (e *engine[T]) runOwn(s *gpu.Stream, which int, a arguments[T], work []*gpu
 	defer tmp.Close()
 	p := e.programs[which]
 	areas := [maxAreas]*gpu.Buffer[kernel.Vec2[T]]{input: a.in, output: a.out, second: a.second}
+	if p.pairs {
+		if a.realIn != nil {
+			areas[input] = pairsOf(tmp, a.realIn)
+		} else {
+			areas[output] = pairsOf(tmp, a.realOut)
+		}
+	}
 	for i, n := range p.scratch {
 		areas[int(scratch)+i] = gpu.Take[kernel.Vec2[T]](tmp, n)
 	}
@@ -254,6 +261,10 @@ func (e *engine[T]) runOwn(s *gpu.Stream, which int, a arguments[T], work []*gpu
 			err = LaunchHostInverse(s, l.grid, l.pass, l.tiles, l.pairs, l.roots, e.tables, host, from, a.realOut)
 		case hostChirpKernel:
 			err = LaunchHostChirp(s, l.grid, l.pass, l.tiles, l.chirps, l.forward, l.backward, e.tables, host, from, to)
+		case hostSplitKernel:
+			err = LaunchHostSplit(s, l.grid, l.pass, l.tiles, l.roots, e.tables, to)
+		case hostMergeKernel:
+			err = LaunchHostMerge(s, l.grid, l.pass, l.tiles, l.roots, e.tables, from, to)
 		case chirpReadKernel:
 			err = LaunchChirpRead(s, l.grid, l.pass, l.chirps, e.tables, from, to)
 		case chirpMultiplyKernel:
@@ -284,6 +295,14 @@ func (e *engine[T]) runOwn(s *gpu.Stream, which int, a arguments[T], work []*gpu
 		}
 	}
 	return nil
+}
+
+// pairsOf returns the pairs of neighbouring numbers of a buffer.
+func pairsOf[T Float](tmp *gpu.Scratch, b *gpu.Buffer[T]) *gpu.Buffer[kernel.Vec2[T]] {
+	if n := b.Len(); n%2 != 0 {
+		b = b.Slice(0, n-1) // no signal of pairs has the last one
+	}
+	return gpu.ViewAs[kernel.Vec2[T]](tmp, b)
 }
 
 // registers launches registers32 or registers64.

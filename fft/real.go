@@ -111,6 +111,15 @@ func (b *builder) realForward(from, to arrays, scale float64) {
 		b.along(others, to, to, output, output, false, scale)
 		return
 	}
+	if pairs, ok := from.pairs(); b.host && ok {
+		b.program.pairs = true
+		b.axis(n/2, side{input, 1}, side{output, to.strides[last]}, loopsBut(last, pairs, to), unscaled)
+		b.levels(&p, loopsBut(last, to, to), nil)
+		p.Tile = hostRows(&p, n/2)
+		b.hostLaunch(launch{kernel: hostSplitKernel, roots: roots, to: output}, p, 0)
+		b.along(others, to, to, output, output, false, scale)
+		return
+	}
 	place := b.temporary(l.Total)
 	line := side{place, l.Columns}
 	b.program.steps = append(b.program.steps, launch{kernel: realReadKernel, pass: p, lines: l, pairs: pairs, reading: reading{Length: n}, grid: l.grid(), from: input, to: place})
@@ -143,11 +152,51 @@ func (b *builder) realInverse(from, to arrays, scale float64) {
 	if b.hostReal(hostInverseKernel, p, pairs, roots, source, output) {
 		return
 	}
+	if pairs, ok := to.pairs(); b.host && ok {
+		b.program.pairs = true
+		packed, _ := Layout{}.resolve("", "", pairs.shape, pairs.batch)
+		place := b.temporary(packed.extent)
+		p.Out = 1
+		b.levels(&p, loopsBut(last, from, packed), nil)
+		p.Tile = hostRows(&p, n/2)
+		b.hostLaunch(launch{kernel: hostMergeKernel, roots: roots, from: source, to: place}, p, 0)
+		b.axis(n/2, side{place, 1}, side{output, 1}, loopsBut(last, packed, pairs), b.direction(true, true, true, scale))
+		return
+	}
 	place := b.temporary(l.Total)
 	line := side{place, l.Columns}
 	b.program.steps = append(b.program.steps, launch{kernel: realMergeKernel, pass: p, lines: l, pairs: pairs, roots: roots, grid: l.grid(), from: source, to: place})
 	b.axis(l.Points, line, line, l.loops(), b.direction(true, true, true, 1))
 	b.program.steps = append(b.program.steps, launch{kernel: realWriteKernel, pass: p, lines: l, pairs: pairs, length: n, grid: l.grid(), from: place, to: output})
+}
+
+// pairs returns real arrays as arrays of complex numbers, which are pairs of neighbouring ones.
+func (a arrays) pairs() (_ arrays, ok bool) {
+	last := len(a.shape) - 1
+	if a.shape[last]%2 != 0 || a.strides[last] != 1 || a.batch > 1 && a.dist%2 != 0 {
+		return a, false
+	}
+	a.shape, a.strides = slices.Clone(a.shape), slices.Clone(a.strides)
+	a.shape[last] /= 2
+	a.dist /= 2
+	for i := range last {
+		if a.shape[i] > 1 && a.strides[i]%2 != 0 {
+			return a, false
+		}
+		a.strides[i] /= 2
+	}
+	return a, true
+}
+
+// loopsBut returns the loops over the transforms along an axis.
+func loopsBut(axis int, from, to arrays) []level {
+	loops := []level{{Count: from.batch, In: from.dist, Out: to.dist}}
+	for i, n := range from.shape {
+		if i != axis {
+			loops = append(loops, level{Count: n, In: from.strides[i], Out: to.strides[i]})
+		}
+	}
+	return loops
 }
 
 // hostReal adds the launch that computes a real pass on the CPU, unless its transforms are
@@ -177,10 +226,6 @@ func (b *builder) realPass(n int, from, to arrays, s scaling) (p pass, l lines, 
 		roots = b.roots(n, points+1)
 	}
 	p = pass{N: int32(points), In: from.strides[last], Out: to.strides[last], Sign: s.sign, ScaleX: s.x, ScaleY: s.y}
-	loops := []level{{Count: from.batch, In: from.dist, Out: to.dist}}
-	for i := range last {
-		loops = append(loops, level{Count: from.shape[i], In: from.strides[i], Out: to.strides[i]})
-	}
-	b.levels(&p, loops, nil)
+	b.levels(&p, loopsBut(last, from, to), nil)
 	return p, linesOf(&p, points), pairs, roots
 }

@@ -67,6 +67,27 @@ func TestSweepIsCSV(t *testing.T) {
 	}
 }
 
+func TestPlotHasDashedCurvesOfPeers(t *testing.T) {
+	const peers = "algorithm,elements,seconds,gb_per_second\nsort,1024,1e-5,3.7\nsort,2048,1e-5,7.4\nother,1024,1,1\n"
+	figures, err := readPeers(strings.NewReader(peers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plot strings.Builder
+	r := &Report{Figures: []Figure{{Name: "sort", Elements: 1024, GBs: 1}, {Name: "sort", Elements: 2048, GBs: 2}}}
+	if err := writePlot(&plot, r, figures); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(plot.String(), "stroke-dasharray"); n != 1 {
+		t.Errorf("%d dashed curves, want 1", n)
+	}
+	for _, bad := range []string{"a\nsort,1,1\n", "a,b,c,d\nsort,x,1,1\n", "a,b,c,d\nsort,1024,1,-1\n"} {
+		if _, err := readPeers(strings.NewReader(bad)); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
 func TestPlotHasACurvePerAlgorithm(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sweep.svg")
 	if err := run(t.Context(), options{shortly: true, device: "cpu", n: 5000, sweep: true, plot: file}, io.Discard, io.Discard); err != nil {

@@ -17,12 +17,13 @@ import (
 	"quern.dev/gpu"
 )
 
-// options are the command-line options. Those of quern bench algo are the same.
+// options are the command-line options. Those of quern bench algo are the same, except peers.
 type options struct {
 	device        string
 	n             int
 	sweep, asJSON bool
 	plot          string // the file for the plot of a sweep, unless empty
+	peers         string // CSV of a sweep of another library, for the plot, unless empty
 	shortly       bool   // one sample per figure, for tests
 }
 
@@ -34,6 +35,7 @@ func main() {
 	flag.IntVar(&o.n, "elements", 0, "elements; 0 means a number that suits the device")
 	flag.BoolVar(&o.sweep, "sweep", false, "measure the powers of two from 2^10 to -elements and write CSV")
 	flag.StringVar(&o.plot, "plot", "", "write an SVG plot of the sweep to this file")
+	flag.StringVar(&o.peers, "peers", "", "add a sweep of another library, in the same CSV, to the plot")
 	flag.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -114,11 +116,22 @@ func run(ctx context.Context, o options, w, progress io.Writer) (err error) {
 
 // writePlot writes the plot of a sweep to its file.
 func (o *options) writePlot(r *Report) error {
+	var peers []Figure
+	if o.peers != "" {
+		in, err := os.Open(o.peers)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		if peers, err = readPeers(in); err != nil {
+			return fmt.Errorf("%s: %w", o.peers, err)
+		}
+	}
 	f, err := os.Create(o.plot)
 	if err != nil {
 		return err
 	}
-	return errors.Join(writePlot(f, r), f.Close())
+	return errors.Join(writePlot(f, r, peers), f.Close())
 }
 
 // sizes returns the numbers of elements to measure.

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"encoding/csv"
+	"errors"
 	"fmt"
 	"html"
 	"io"
 	"math"
 	"math/bits"
+	"strconv"
 	"strings"
 )
 
@@ -20,13 +23,14 @@ const (
 var plotColors = []string{"#000000", "#e69f00", "#56b4e9", "#009e73", "#d55e00", "#0072b2", "#cc79a7", "#999999"}
 
 // writePlot writes the figures of a sweep as an SVG image: the bytes per second of each algorithm
-// by the number of elements. Both axes are logarithmic.
-func writePlot(w io.Writer, r *Report) error {
+// by the number of elements. Both axes are logarithmic. The curves of peers are dashed, and have
+// the color of their algorithm.
+func writePlot(w io.Writer, r *Report, peers []Figure) error {
 	if len(r.Figures) == 0 {
 		return fmt.Errorf("no figures to plot")
 	}
 	var names []string
-	curves := make(map[string][]Figure)
+	curves, dashed := make(map[string][]Figure), make(map[string][]Figure)
 	low, high := math.Inf(1), math.Inf(-1)
 	least, most := math.MaxInt, 0
 	for _, f := range r.Figures {
@@ -36,6 +40,12 @@ func writePlot(w io.Writer, r *Report) error {
 		curves[f.Name] = append(curves[f.Name], f)
 		low, high = min(low, f.GBs), max(high, f.GBs)
 		least, most = min(least, f.Elements), max(most, f.Elements)
+	}
+	for _, f := range peers {
+		if curves[f.Name] != nil && least <= f.Elements && f.Elements <= most {
+			dashed[f.Name] = append(dashed[f.Name], f)
+			low, high = min(low, f.GBs), max(high, f.GBs)
+		}
 	}
 	from, to := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))
 	to = max(to, from+1)
@@ -61,14 +71,52 @@ func writePlot(w io.Writer, r *Report) error {
 	}
 	for i, name := range names {
 		color := plotColors[i%len(plotColors)]
-		var points strings.Builder
-		for _, f := range curves[name] {
-			fmt.Fprintf(&points, "%.1f,%.1f ", x(f.Elements), y(f.GBs))
+		line := func(figures []Figure, style string) {
+			var points strings.Builder
+			for _, f := range figures {
+				fmt.Fprintf(&points, "%.1f,%.1f ", x(f.Elements), y(f.GBs))
+			}
+			fmt.Fprintf(&s, `<polyline fill="none" stroke="%s" stroke-width="2"%s points="%s"/>`, color, style, strings.TrimSpace(points.String()))
 		}
-		fmt.Fprintf(&s, `<polyline fill="none" stroke="%s" stroke-width="2" points="%s"/>`, color, strings.TrimSpace(points.String()))
+		line(curves[name], "")
+		if len(dashed[name]) > 0 {
+			line(dashed[name], ` stroke-dasharray="6 4"`)
+		}
 		fmt.Fprintf(&s, `<text x="%d" y="%d" fill="%s">%s</text>`+"\n", plotLeft+plotWidth+12, plotTop+12+18*i, color, html.EscapeString(name))
+	}
+	if len(dashed) > 0 {
+		fmt.Fprintf(&s, `<text x="%d" y="%d">dashed: peer</text>`+"\n", plotLeft+plotWidth+12, plotTop+12+18*len(names))
 	}
 	s.WriteString("</svg>\n")
 	_, err := io.WriteString(w, s.String())
 	return err
+}
+
+// readPeers reads the figures of a sweep of another library, in the same CSV.
+func readPeers(r io.Reader) (figures []Figure, err error) {
+	lines, err := csv.NewReader(r).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	for i, l := range lines {
+		if i == 0 {
+			continue // the names of the columns
+		}
+		if len(l) < 4 {
+			return nil, fmt.Errorf("line %d: %d columns, want 4 at least", i+1, len(l))
+		}
+		f := Figure{Name: l[0]}
+		var errs [3]error
+		f.Elements, errs[0] = strconv.Atoi(l[1])
+		f.Seconds, errs[1] = strconv.ParseFloat(l[2], 64)
+		f.GBs, errs[2] = strconv.ParseFloat(l[3], 64)
+		if err := errors.Join(errs[:]...); err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+		if !(f.GBs > 0) || math.IsInf(f.GBs, 0) || f.Elements < 1 {
+			return nil, fmt.Errorf("line %d: %d elements and %v GB/s, which are not positive", i+1, f.Elements, f.GBs)
+		}
+		figures = append(figures, f)
+	}
+	return figures, nil
 }

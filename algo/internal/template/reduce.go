@@ -36,7 +36,7 @@ func storeVector[T any](out []T, i int, v [Vector]T) {
 // ReduceParts combines the elements of each part of in. Part p has the elements p*Vector*part to
 // (p+1)*Vector*part-1, if there are as many. The result is out[p].
 //
-//quern:template Combine,merge block=256
+//quern:template Combine,merge block=256 only=gpu
 //quern:unchecked
 func ReduceParts[T any](t kernel.Thread, combine func(a, b T) T, part int, in, out []T) {
 	partial := kernel.Shared[[warps]T](t)
@@ -74,6 +74,46 @@ func ReduceParts[T any](t kernel.Thread, combine func(a, b T) T, part int, in, o
 	if i == 0 {
 		out[t.BlockIdx.X] = sum
 	}
+}
+
+// ReducePartsInTurn is [ReduceParts] with one thread per part. It combines the elements in the same
+// order.
+//
+//quern:template Combine,merge only=cpu
+func ReducePartsInTurn[T any](t kernel.Thread, combine func(a, b T) T, part int, in, out []T) {
+	first := t.Global() * Vector * part
+	if t.Global() >= len(out) || first >= len(in) {
+		return
+	}
+	in = in[first:min(first+Vector*part, len(in))]
+	vectors := len(in) / Vector
+	active := min(vectors, Threads)
+	var sums [Threads]T
+	for i := range active {
+		v := in[Vector*i:][:Vector]
+		sums[i] = combine(combine(v[0], v[1]), combine(v[2], v[3]))
+	}
+	for j := Threads; j < vectors; j += Threads {
+		row := in[Vector*j : Vector*min(j+Threads, vectors)]
+		for i := range len(row) / Vector {
+			v := row[Vector*i:][:Vector]
+			sums[i] = combine(sums[i], combine(combine(v[0], v[1]), combine(v[2], v[3])))
+		}
+	}
+	for i, v := range in[Vector*vectors:] {
+		if i < active {
+			sums[i] = combine(sums[i], v)
+		} else {
+			sums[i] = v
+		}
+	}
+	active = max(active, len(in)-Vector*vectors)
+	for d := 1; d < active; d *= 2 {
+		for i := 0; i+d < active; i += 2 * d {
+			sums[i] = combine(sums[i], sums[i+d])
+		}
+	}
+	out[t.Global()] = sums[0]
 }
 
 // ReduceRows combines the elements of rows of n elements. Each row is divided into parts of part

@@ -187,7 +187,7 @@ func squares[T Float](t kernel.Thread, n, chunk, inc int, x []T, partial []Squar
 
 // norm writes the square root of the sum of the results of squares.
 //
-//quern:kernel block=ReduceThreads instantiate=float32,float64
+//quern:kernel block=ReduceThreads only=gpu instantiate=float32,float64
 func norm[T Float](t kernel.Thread, n int, partial []Squares, out []T) {
 	warps := kernel.Shared[[ReduceThreads / 32]Squares](t)
 	var sum Squares
@@ -198,6 +198,17 @@ func norm[T Float](t kernel.Thread, n int, partial []Squares, out []T) {
 	if t.ThreadIdx.X == 0 {
 		out[0] = T(total.root())
 	}
+}
+
+// normCPU is norm for the CPU device.
+//
+//quern:kernel block=1 instantiate=float32,float64 only=cpu
+func normCPU[T Float](t kernel.Thread, n int, partial []Squares, out []T) {
+	var sum Squares
+	for _, s := range partial[:n] {
+		sum.merge(s)
+	}
+	out[0] = T(sum.root())
 }
 
 func (s *Squares) merge(o Squares) {
@@ -257,7 +268,7 @@ func largest[T Float](t kernel.Thread, n, chunk, inc int, x []T, partial []Large
 
 // largestOf writes the index of the largest of the results of largest.
 //
-//quern:kernel block=ReduceThreads instantiate=float32,float64
+//quern:kernel block=ReduceThreads instantiate=float32,float64 only=gpu
 func largestOf[T Float](t kernel.Thread, n int, partial []Largest[T], out []int) {
 	warps := kernel.Shared[[ReduceThreads / 32]Largest[T]](t)
 	best := Largest[T]{Index: -1}
@@ -341,6 +352,17 @@ func asumCPU[T Float](t kernel.Thread, n, chunk, inc int, x, partial []T) {
 		s0 += kernel.Abs(x[place(i, n, inc)])
 	}
 	partial[t.BlockIdx.X] = (s0 + s1) + (s2 + s3)
+}
+
+// largestOfCPU is largestOf for the CPU device.
+//
+//quern:kernel block=1 instantiate=float32,float64 only=cpu
+func largestOfCPU[T Float](t kernel.Thread, n int, partial []Largest[T], out []int) {
+	best := Largest[T]{Index: -1}
+	for _, l := range partial[:n] {
+		best.take(l)
+	}
+	out[0] = best.Index
 }
 
 // squaresCPU is squares for the CPU device.

@@ -1,0 +1,93 @@
+package algo
+
+import "quern.dev/gpu"
+
+// TopKAxis writes the first elements of each line of src along an axis to dst, sorted in the order
+// of r, like [TopK]. dst is an array with the same other extents; its extent along the axis says
+// how many elements of a line are wanted.
+func TopKAxis[K Key](s *gpu.Stream, r Radix, axis Axis, dst, src *gpu.Buffer[K], work ...*gpu.Workspace) error {
+	return topKAxis("TopKAxis", s, r, axis, dst, nil, src, work)
+}
+
+// TopKIndicesAxis is [TopKAxis], and writes to index where the elements are in their lines. If all
+// elements are wanted, these are the indices that sort the lines.
+func TopKIndicesAxis[K Key](s *gpu.Stream, r Radix, axis Axis, dst *gpu.Buffer[K], index *gpu.Buffer[uint32], src *gpu.Buffer[K], work ...*gpu.Workspace) error {
+	const name = "TopKIndicesAxis"
+	if err := present(name, "dst", dst); err != nil {
+		return err
+	}
+	if err := length(name, "index", index, dst.Len()); err != nil {
+		return err
+	}
+	return topKAxis(name, s, r, axis, dst, index, src, work)
+}
+
+func topKAxis[K Key](name string, s *gpu.Stream, r Radix, axis Axis, dst *gpu.Buffer[K], index *gpu.Buffer[uint32], src *gpu.Buffer[K], work []*gpu.Workspace) error {
+	if err := present(name, "dst", dst); err != nil {
+		return err
+	}
+	if err := present(name, "src", src); err != nil {
+		return err
+	}
+	if err := axis.check(name, "src", src.Len()); err != nil {
+		return err
+	}
+	lines, k := axis.lines(), 0
+	if lines > 0 {
+		k = dst.Len() / lines
+	}
+	if k*lines != dst.Len() || k > axis.N {
+		return invalid(name, "dst", "%d elements; want as many for each of the %d lines, up to %d", dst.Len(), lines, axis.N)
+	}
+	if dst.Len() == 0 {
+		return nil
+	}
+	if lines == 1 {
+		return topK(name, s, r, dst, index, src, work)
+	}
+	tmp, err := gpu.OpenScratch(s, work)
+	if err != nil {
+		return failed(name, err)
+	}
+	defer tmp.Close()
+	n := src.Len()
+	keys, positions := gpu.Take[K](tmp, n), gpu.Take[uint32](tmp, n)
+	if index == nil {
+		index = gpu.Take[uint32](tmp, 0)
+	}
+	// Short lines are sorted where they are. Of longer ones, only the positions are.
+	short := s.Device().Backend() != gpu.CPU && axis.N <= mostInLine
+	if short {
+		if err := step(name, tmp, n, func() error {
+			if err := gpu.Copy(s, keys, src); err != nil {
+				return err
+			}
+			return LaunchNumbers(s, gpu.Linear(n), positions)
+		}); err != nil {
+			return err
+		}
+		err = sortWords(name, s, tmp, r, axis, keys, positions)
+	} else {
+		err = orderGroups(name, s, tmp, r, src, keys, positions, lines, axis.groups(s))
+	}
+	if err != nil {
+		return err
+	}
+	return step(name, tmp, n, func() error {
+		switch sizeOf[K]() {
+		case 1:
+			return firstOf[uint8](s, tmp, axis, k, short, positions, dst, src, index)
+		case 2:
+			return firstOf[uint16](s, tmp, axis, k, short, positions, dst, src, index)
+		case 4:
+			return firstOf[uint32](s, tmp, axis, k, short, positions, dst, src, index)
+		default:
+			return firstOf[uint64](s, tmp, axis, k, short, positions, dst, src, index)
+		}
+	})
+}
+
+// firstOf copies the first k elements of each line.
+func firstOf[W chunk, K Key](s *gpu.Stream, tmp *gpu.Scratch, axis Axis, k int, inPlace bool, positions *gpu.Buffer[uint32], dst, src *gpu.Buffer[K], index *gpu.Buffer[uint32]) error {
+	return LaunchFirstOfLines(s, gpu.Linear(dst.Len()), uint32(axis.N), uint32(k), uint32(axis.Inner), inPlace, positions, gpu.ViewAs[W](tmp, src), gpu.ViewAs[W](tmp, dst), index)
+}
