@@ -31,7 +31,7 @@ func withoutCUPTI(t *testing.T) {
 
 // withCUPTI makes recordings use a substitute, which reports a kernel of 5 us for each
 // operation that is marked.
-func withCUPTI(t *testing.T) *fakecupti.Library {
+func withCUPTI(t testing.TB) *fakecupti.Library {
 	var correlation atomic.Uint32
 	lib := &fakecupti.Library{Epoch: 1 << 60}
 	lib.OnPop = func(l *fakecupti.Library, mark uint64) {
@@ -256,6 +256,50 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 		fake.Idle = true
 		run(t, d)
 	})
+}
+
+// BenchmarkRecorded measures what a recording adds to the host's part of a launch, and of a launch
+// with a wait for it. The driver and CUPTI are substitutes that do nothing.
+func BenchmarkRecorded(b *testing.B) {
+	k := NewKernel(saxpyInfo)
+	fake := fakecuda.New(1)
+	d := openFake(b, fake)
+	do(b, k.Prepare(d))
+	s := d.DefaultStream()
+	x, y := upload(b, s, ramp(1)...), upload(b, s, ramp(1)...)
+	launch := func() { do(b, launchSaxpy(k, s, Linear(1), 1, 1, x, y)) }
+	for _, operation := range []struct {
+		name string
+		do   func()
+	}{
+		{"launch", launch},
+		{"launch and wait", func() { launch(); do(b, s.Synchronize(context.Background())) }},
+	} {
+		for _, mode := range []string{"off", "sample", "all"} {
+			b.Run(operation.name+"/"+mode, func(b *testing.B) {
+				withCUPTI(b).OnPop = nil
+				if mode != "off" {
+					fake.Idle = false
+					stop := trace.Start(trace.NewMemory(1 << 10))
+					defer func() { do(b, stop()) }()
+					operation.do() // starts CUPTI
+					t := d.timerFor(trace.Active())
+					t.mu.Lock()
+					do(b, t.rebase()) // what a sample needs
+					t.mu.Unlock()
+				}
+				if mode == "all" {
+					trace.Active().RecordAll()
+				}
+				fake.Idle = true
+				defer func() { fake.Idle = false }()
+				b.ReportAllocs()
+				for b.Loop() {
+					operation.do()
+				}
+			})
+		}
+	}
 }
 
 func BenchmarkLaunchRecorded(b *testing.B) {
