@@ -136,15 +136,24 @@ func (p *predictor) measure(ctx context.Context, w Workload, d *gpu.Device, card
 	return f, err
 }
 
-// awake returns the median time of f in seconds while the device is busy with it.
+// awake returns the time of f in seconds while the device is busy with it. It is the lower quartile
+// of several runs: what else a machine does makes some of them slower, and none faster.
 func awake(ctx context.Context, f func() error) (float64, error) {
-	for begin := time.Now(); time.Since(begin) < wakeTime; {
+	var list []float64
+	for begin := time.Now(); len(list) < hostFewest || time.Since(begin) < wakeTime+calibrationTime; {
+		if err := context.Cause(ctx); err != nil {
+			return 0, err
+		}
+		at := time.Now()
 		if err := f(); err != nil {
 			return 0, err
 		}
+		if at.Sub(begin) >= wakeTime {
+			list = append(list, time.Since(at).Seconds())
+		}
 	}
-	m := &measurer{ctx: ctx, span: calibrationTime}
-	return m.host(f)
+	slices.Sort(list)
+	return max(quantile(list, 0.25), 1e-9), nil
 }
 
 // roundTrip returns a function that copies arrays to the device, runs the workload, and copies
