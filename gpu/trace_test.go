@@ -175,12 +175,39 @@ func TestWorkOfOthersIsRecordedWithoutACallStack(t *testing.T) {
 	t.Error("the kernel of a library is missing")
 }
 
+// What keeps CUPTI from measuring must not keep the program from running, or a recording from
+// having its kernels.
 func TestWithoutCUPTITheReasonIsKept(t *testing.T) {
-	withoutCUPTI(t)
-	d := openFake(t, fakecuda.New(1))
-	_, m := recordTrace(t, func() { closeAll(t, upload(t, d.DefaultStream(), ramp(100)...)) })
-	if want := "times are from events in the streams: CUPTI was not found"; m.Note() != want {
-		t.Errorf("%q, want %q", m.Note(), want)
+	fails := func(function string, code int) func() (cupti.Library, error) {
+		lib := &fakecupti.Library{Fail: map[string]int{function: code}}
+		return func() (cupti.Library, error) { return lib, nil }
+	}
+	k := NewKernel(saxpyInfo)
+	for name, c := range map[string]struct {
+		open   func() (cupti.Library, error)
+		reason string
+	}{
+		"it is not installed":     {func() (cupti.Library, error) { return nil, errors.New("CUPTI was not found") }, "CUPTI was not found"},
+		"another tool uses it":    {fails("cuptiSubscribe", 39), "another tool uses CUPTI in this process"},
+		"permissions are missing": {fails("cuptiActivityEnable", 35), "the driver allows profiling for administrators only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Cleanup(trace.SetLibrary(c.open))
+			d := openFake(t, fakecuda.New(1))
+			s := d.DefaultStream()
+			list, m := recordTrace(t, func() {
+				x, y := upload(t, s, ramp(100)...), upload(t, s, ramp(100)...)
+				do(t, launchSaxpy(k, s, Linear(100), 2, 100, x, y))
+				do(t, s.Synchronize(context.Background()))
+				closeAll(t, x, y)
+			})
+			if want := "times are from events in the streams: " + c.reason; !strings.HasPrefix(m.Note(), want) {
+				t.Errorf("%q, want %q", m.Note(), want)
+			}
+			if n := len(find(list, trace.Launch, true)); n != 1 {
+				t.Errorf("%d kernels, want 1", n)
+			}
+		})
 	}
 }
 

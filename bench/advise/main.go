@@ -3,12 +3,14 @@
 //
 //	bench-advise               # where the GPU is; some minutes
 //	bench-advise -run nbody -sizes 0.5,1
-//
 //	bench-advise -device none  # without a GPU: only the times of the CPU are judged
 //
 // A size is one of package suite's: 0 is small, 1 is for CPUs, 2 for GPUs, and numbers between
-// them are between. Two predictions are judged: one from the cards of the devices alone, and
-// one that is corrected by runs of the kernel at other sizes, which are not judged.
+// them are between. Up to 1, the work is a power of the size, as it is of the number of elements
+// in a program; at 1 the power changes, which no smaller size can tell.
+//
+// Two predictions are judged: one from the cards of the devices alone, and one that is corrected
+// by runs of the kernel at other sizes, which are not judged.
 package main
 
 import (
@@ -37,7 +39,7 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("advise: ")
 	only := flag.String("run", "", "`regular expression` of the kernels")
-	sizes := flag.String("sizes", "0.2,0.7,1.1", "`list` of the sizes that are judged")
+	sizes := flag.String("sizes", "0.2,0.7,1", "`list` of the sizes that are judged")
 	device := flag.String("device", "cuda", "the `device` that is compared with cpu, or none")
 	limit := flag.Duration("limit", 5*time.Minute, "no further kernel begins after this `time`")
 	flag.Parse()

@@ -186,3 +186,27 @@ func TestWhileCUPTIPausesItIsLeftAlone(t *testing.T) {
 		t.Errorf("%d subscriptions, now %v", count, subscribed)
 	}
 }
+
+func TestASampleGoesOnIfAnotherToolTakesCUPTIMeanwhile(t *testing.T) {
+	lib := &fakecupti.Library{}
+	t.Cleanup(SetLibrary(func() (cupti.Library, error) { return lib, nil }))
+	record(t, 10, func(r *Recorder) {
+		r.UseCUDA()
+		r.alone(t, func(adapt func(operations, since int64)) {
+			adapt(mostFull, 100)
+			lib.Fail = map[string]int{"cuptiSubscribe": 39}
+			for range 3 {
+				r.sampler.busy = Now() - 2*int64(calmTime)
+				adapt(1, 100)
+			}
+			if kinds, _ := lib.Enabled(); r.UseCUDA() || len(kinds) != 0 {
+				t.Errorf("CUPTI records %v for two tools", kinds)
+			}
+			lib.Fail = nil
+			adapt(1, 100)
+			if !r.UseCUDA() {
+				t.Error("CUPTI does not continue when the other tool has ended")
+			}
+		})
+	})
+}
