@@ -113,7 +113,7 @@ func clock(s *cupti.Session) int64 {
 // r.round.
 func (r *Recorder) read() {
 	s := r.session.Load()
-	if s == nil || r.sampler.active.Load() && Now()-r.sampler.paused > int64(calmTime) {
+	if s == nil || r.sampler.active.Load() && Now()-r.sampler.paused.Load() > int64(calmTime) {
 		return
 	}
 	offset := clock(s)

@@ -34,11 +34,11 @@ type sampler struct {
 	active atomic.Bool  // samples are taken, and CUPTI pauses
 	every  atomic.Int64 // one of so many operations is recorded
 	count  atomic.Int64 // operations since the last look
+	paused atomic.Int64 // when CUPTI began to pause
 
 	// Of the goroutine of the recorder.
 	looked int64 // when
 	busy   int64 // when there were many operations last
-	paused int64 // when CUPTI began to pause
 }
 
 // countdown tells which operations of a kernel are recorded.
@@ -103,7 +103,7 @@ func (r *Recorder) adapt() {
 		if session != nil && session.Pause() != nil && session.Resume() == nil {
 			return // all is recorded, slowly
 		}
-		s.paused = now
+		s.paused.Store(now)
 		s.every.Store(int64(rate/mostSampled) + 1)
 		s.active.Store(true)
 		note := fmt.Sprintf("%.0f operations per second are too many to record them all without slowing the program down, so a sample is recorded, and totals are estimates; set %s=1 to record all", rate, AllVariable)

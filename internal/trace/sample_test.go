@@ -164,7 +164,7 @@ func TestWhileCUPTIPausesItIsLeftAlone(t *testing.T) {
 			t.Fatalf("CUPTI does not pause, or is subscribed to: %v", subscribed)
 		}
 		r.round.Lock()
-		r.sampler.paused -= int64(calmTime)
+		r.sampler.paused.Add(-int64(calmTime) - 1)
 		before := lib.Calls()
 		select {
 		case <-r.wake:
