@@ -70,8 +70,8 @@ type SimOptions struct {
 	// NoChecks turns off all checks except those of the kernels, and uses all cores.
 	NoChecks bool
 
-	// Counting is for package profile: it counts what kernels execute.
-	Counting *ptxvm.Counting
+	// Counter is for package profile: it counts what kernels do.
+	Counter *ptxvm.Counter
 }
 
 // DeviceInfo describes a device, or gives the reason why a device cannot be used.

@@ -31,7 +31,7 @@ func withoutCUPTI(t *testing.T) {
 
 // withCUPTI makes recordings use a substitute, which reports a kernel of 5 us for each
 // operation that is marked.
-func withCUPTI(t *testing.T) *fakecupti.Library {
+func withCUPTI(t testing.TB) *fakecupti.Library {
 	var correlation atomic.Uint32
 	lib := &fakecupti.Library{Epoch: 1 << 60}
 	lib.OnPop = func(l *fakecupti.Library, mark uint64) {
@@ -175,12 +175,39 @@ func TestWorkOfOthersIsRecordedWithoutACallStack(t *testing.T) {
 	t.Error("the kernel of a library is missing")
 }
 
+// What keeps CUPTI from measuring must not keep the program from running, or a recording from
+// having its kernels.
 func TestWithoutCUPTITheReasonIsKept(t *testing.T) {
-	withoutCUPTI(t)
-	d := openFake(t, fakecuda.New(1))
-	_, m := recordTrace(t, func() { closeAll(t, upload(t, d.DefaultStream(), ramp(100)...)) })
-	if want := "times are from events in the streams: CUPTI was not found"; m.Note() != want {
-		t.Errorf("%q, want %q", m.Note(), want)
+	fails := func(function string, code int) func() (cupti.Library, error) {
+		lib := &fakecupti.Library{Fail: map[string]int{function: code}}
+		return func() (cupti.Library, error) { return lib, nil }
+	}
+	k := NewKernel(saxpyInfo)
+	for name, c := range map[string]struct {
+		open   func() (cupti.Library, error)
+		reason string
+	}{
+		"it is not installed":     {func() (cupti.Library, error) { return nil, errors.New("CUPTI was not found") }, "CUPTI was not found"},
+		"another tool uses it":    {fails("cuptiSubscribe", 39), "another tool uses CUPTI in this process"},
+		"permissions are missing": {fails("cuptiActivityEnable", 35), "the driver allows profiling for administrators only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Cleanup(trace.SetLibrary(c.open))
+			d := openFake(t, fakecuda.New(1))
+			s := d.DefaultStream()
+			list, m := recordTrace(t, func() {
+				x, y := upload(t, s, ramp(100)...), upload(t, s, ramp(100)...)
+				do(t, launchSaxpy(k, s, Linear(100), 2, 100, x, y))
+				do(t, s.Synchronize(context.Background()))
+				closeAll(t, x, y)
+			})
+			if want := "times are from events in the streams: " + c.reason; !strings.HasPrefix(m.Note(), want) {
+				t.Errorf("%q, want %q", m.Note(), want)
+			}
+			if n := len(find(list, trace.Launch, true)); n != 1 {
+				t.Errorf("%d kernels, want 1", n)
+			}
+		})
 	}
 }
 
@@ -256,6 +283,50 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 		fake.Idle = true
 		run(t, d)
 	})
+}
+
+// BenchmarkRecorded measures what a recording adds to the host's part of a launch, and of a launch
+// with a wait for it. The driver and CUPTI are substitutes that do nothing.
+func BenchmarkRecorded(b *testing.B) {
+	k := NewKernel(saxpyInfo)
+	fake := fakecuda.New(1)
+	d := openFake(b, fake)
+	do(b, k.Prepare(d))
+	s := d.DefaultStream()
+	x, y := upload(b, s, ramp(1)...), upload(b, s, ramp(1)...)
+	launch := func() { do(b, launchSaxpy(k, s, Linear(1), 1, 1, x, y)) }
+	for _, operation := range []struct {
+		name string
+		do   func()
+	}{
+		{"launch", launch},
+		{"launch and wait", func() { launch(); do(b, s.Synchronize(context.Background())) }},
+	} {
+		for _, mode := range []string{"off", "sample", "all"} {
+			b.Run(operation.name+"/"+mode, func(b *testing.B) {
+				withCUPTI(b).OnPop = nil
+				if mode != "off" {
+					fake.Idle = false
+					stop := trace.Start(trace.NewMemory(1 << 10))
+					defer func() { do(b, stop()) }()
+					operation.do() // starts CUPTI
+					t := d.timerFor(trace.Active())
+					t.mu.Lock()
+					do(b, t.rebase()) // what a sample needs
+					t.mu.Unlock()
+				}
+				if mode == "all" {
+					trace.Active().RecordAll()
+				}
+				fake.Idle = true
+				defer func() { fake.Idle = false }()
+				b.ReportAllocs()
+				for b.Loop() {
+					operation.do()
+				}
+			})
+		}
+	}
 }
 
 func BenchmarkLaunchRecorded(b *testing.B) {

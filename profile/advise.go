@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"quern.dev/gpu"
 )
@@ -19,10 +18,12 @@ type AdviseConfig struct {
 	GPU, CPU *Card // of the two devices; see MeasureCard and SavedCard
 	Sizes    []int // for which predictions are made; at least one
 
-	// Calibrate are devices on which the kernels run once at a small size, which corrects the
-	// model. Without any, the predictions use only the cards and counted instructions.
+	// Calibrate are devices on which the workload runs for some milliseconds at several sizes,
+	// which corrects the model. Without any, the predictions use only the cards and counted
+	// instructions.
 	Calibrate []*gpu.Device
-	// CalibrateSizes are the sizes at which they may run; any of Sizes if it is empty.
+	// CalibrateSizes are the sizes at which it may run; those of Sizes and smaller ones if it is
+	// empty.
 	CalibrateSizes []int
 
 	Pinned   bool // the data is in page-locked memory
@@ -37,10 +38,6 @@ type Advice struct {
 	CPU  string `json:"cpu"`
 	// Source says where the numbers of instructions and bytes are from.
 	Source string `json:"source"`
-	// CorrectionGPU and CorrectionCPU are the factors by which calibration runs have changed
-	// the times of the kernels; 1 without.
-	CorrectionGPU float64 `json:"correctionGPU"`
-	CorrectionCPU float64 `json:"correctionCPU"`
 	// Predictions are in the order of sizes.
 	Predictions []Prediction `json:"predictions"`
 	// Crossover is the size from which the GPU is faster, up to the largest size of
@@ -66,6 +63,7 @@ type Times struct {
 	Kernel float64 `json:"kernel"` // of all launches
 	Out    float64 `json:"out"`    // copies from the device
 	Total  float64 `json:"total"`  // with launches and waiting
+	Model  float64 `json:"model"`  // Total by the cards alone, without calibration runs
 	Bound  string  `json:"bound"`  // what determines the time of the kernel
 }
 
@@ -135,110 +133,86 @@ func advise(ctx context.Context, w Workload, c AdviseConfig) (*Advice, error) {
 		return nil, err
 	}
 	a := &Advice{Name: w.Name, GPU: c.GPU.Device, CPU: c.CPU.Device}
-	a.Source = fmt.Sprintf("instructions and bytes: compiled PTX, run for up to %d blocks in the simulator at size %s", countBlocks, listSizes(counts))
-	p := &predictor{AdviseConfig: c, counts: counts, gpuScale: 1, cpuScale: 1}
+	a.Source = fmt.Sprintf("instructions and bytes: compiled PTX, run for up to %d blocks in the simulator at size %s", countBlocks, list(sizesOf(counts)))
+	p := &predictor{AdviseConfig: c, counts: counts}
 	for _, d := range c.Calibrate {
-		n, err := p.calibrate(ctx, w, d)
+		at, err := p.calibrate(ctx, w, d)
 		if err != nil {
 			return nil, fmt.Errorf("calibrate on %s: %w", d.ID(), err)
 		}
-		a.Source += fmt.Sprintf("; corrected by a run on %s at size %d", d.ID(), n)
+		a.Source += fmt.Sprintf("; corrected by runs on %s at size %s", d.ID(), list(at))
 	}
 	for _, n := range sizes {
 		a.Predictions = append(a.Predictions, p.predict(n))
 	}
-	a.CorrectionGPU, a.CorrectionCPU = p.gpuScale, p.cpuScale
 	a.Crossover = p.crossover(sizes)
 	a.Moves = p.moves(sizes)
 	return a, nil
 }
 
-func listSizes(counts []countedSize) string {
-	var list []string
+func sizesOf(counts []countedSize) (sizes []int) {
 	for _, c := range counts {
-		list = append(list, strconv.Itoa(c.n))
+		sizes = append(sizes, c.n)
 	}
-	return strings.Join(list, ", ")
+	return sizes
+}
+
+// list returns the numbers with commas.
+func list(numbers []int) string {
+	var text []string
+	for _, n := range numbers {
+		text = append(text, strconv.Itoa(n))
+	}
+	return strings.Join(text, ", ")
 }
 
 // predictor predicts from counts.
 type predictor struct {
 	AdviseConfig
-	counts             []countedSize
-	gpuScale, cpuScale float64 // measured time divided by that of the model
-	overlap            bool    // copies and kernels run at the same time
+	counts   []countedSize
+	gpu, cpu correction
+	overlap  bool // copies and kernels run at the same time
 }
 
 func (p *predictor) predict(n int) Prediction {
 	c := at(p.counts, n)
-	out := Prediction{Size: n, Work: c.work, Counted: slices.ContainsFunc(p.counts, func(x countedSize) bool { return x.n == n })}
-	launches := float64(max(1, p.Launches))
-	side := func(card *Card, scale float64, t *Times) {
-		k := card.kernel(&c.work)
-		t.Kernel, t.Bound = launches*k.seconds*scale, k.bound
-		if !p.Resident {
-			t.In, t.Out = card.transfers(c.in, c.out, p.Pinned)
-		}
-		t.Total = t.In + t.Kernel + t.Out
-		if p.overlap {
-			t.Total = max(t.In, t.Kernel, t.Out)
-		}
-		switch {
-		case card.Backend != "cuda": // the kernel's time has it
-		case t.Out > 0: // the copy from the device waits
-			t.Total += card.Latency.Launch
-		default:
-			t.Total += card.Latency.Wait
-		}
+	return Prediction{
+		Size: n, Work: c.work, Counted: slices.Contains(sizesOf(p.counts), n),
+		GPU: p.times(p.GPU, p.gpu, &c), CPU: p.times(p.CPU, p.cpu, &c),
 	}
-	side(p.GPU, p.gpuScale, &out.GPU)
-	side(p.CPU, p.cpuScale, &out.CPU)
-	return out
 }
 
-// Bounds of a calibration: the longest predicted time, and the largest correction.
-const (
-	calibrationTime = 20 * time.Millisecond
-	mostCorrection  = 32
-)
+// times predicts the times of a size on the device of a card.
+func (p *predictor) times(card *Card, by correction, c *countedSize) Times {
+	t := p.add(card, factors{1, 1}, c)
+	model := t.Total
+	if len(by) > 0 {
+		t = p.add(card, by.at(c.n), c)
+	}
+	t.Model = model
+	return t
+}
 
-// calibrate runs the kernels on a device at the largest counted size that takes little time,
-// and corrects the model by the ratio of measured and predicted time.
-func (p *predictor) calibrate(ctx context.Context, w Workload, d *gpu.Device) (n int, err error) {
-	card, scale := p.CPU, &p.cpuScale
-	if d.Backend() == gpu.CUDA {
-		card, scale = p.GPU, &p.gpuScale
+// add adds up the parts of the time of a size.
+func (p *predictor) add(card *Card, by factors, c *countedSize) (t Times) {
+	k := card.kernel(&c.work)
+	t.Kernel, t.Bound = by.kernel*float64(max(1, p.Launches))*k.seconds, k.bound
+	if !p.Resident {
+		t.In, t.Out = card.transfers(c.in, c.out, p.Pinned)
+		t.In, t.Out = by.copies*t.In, by.copies*t.Out
 	}
-	chosen := p.counts[0]
-	for _, c := range p.counts[1:] {
-		if len(p.CalibrateSizes) > 0 && !slices.Contains(p.CalibrateSizes, c.n) {
-			continue
-		}
-		if card.kernel(&c.work).seconds < calibrationTime.Seconds() {
-			chosen = c
-		}
+	t.Total = t.In + t.Kernel + t.Out
+	if p.overlap {
+		t.Total = max(t.In, t.Kernel, t.Out)
 	}
-	s := d.DefaultStream()
-	i, err := w.Prepare(s, chosen.n)
-	if err != nil {
-		return 0, err
+	switch {
+	case card.Backend != "cuda": // the kernel's time has it
+	case t.Out > 0: // the copy from the device waits
+		t.Total += by.copies * card.Latency.Launch
+	default:
+		t.Total += card.Latency.Wait
 	}
-	defer func() { err = errors.Join(err, i.close()) }()
-	r, err := benchmark(ctx, s, BenchmarkConfig{Name: w.Name, MinTime: calibrationTime, MaxTime: 4 * calibrationTime, Noise: 0.05, KeepCache: true, Warmup: 1}, i.Launch)
-	if err != nil {
-		return 0, err
-	}
-	fixed := card.Latency.Kernel
-	if card.Backend != "cuda" {
-		fixed = card.Latency.Wait
-	}
-	fixed *= max(1, chosen.work.Launches)
-	model := card.kernel(&chosen.work).seconds
-	measured := r.Median / 1e9
-	if measured > 2*fixed && model > 2*fixed {
-		*scale = min(max((measured-fixed)/(model-fixed), 1.0/mostCorrection), mostCorrection)
-	}
-	return chosen.n, nil
+	return t
 }
 
 // crossover returns the size from which the GPU is faster up to the largest size.

@@ -30,20 +30,30 @@ func openCUDA(t testing.TB) *gpu.Device {
 	return d
 }
 
-// spinning returns a function that launches a kernel of about the given time on the device. Long
-// kernels tell how fast its clock is: a loop of short ones would measure the host.
+// spinning returns a function that launches a kernel which spins for the given time on the device.
+// The whole kernel takes longer by what an empty one takes. The clock is that of a device which has
+// been busy long enough to have raised it.
 func spinning(t testing.TB, s *gpu.Stream, want time.Duration) func() error {
 	t.Helper()
 	spin := func(ticks int64) error {
 		return kernels.LaunchSpin(s, gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}), ticks)
 	}
-	const ticks = 5_000_000
-	took := time.Duration(math.MaxInt64)
-	for range 3 {
-		took = min(took, elapsed(t, s, func() { check(t, spin(ticks)) }))
+	const ticks, near, most = 2_000_000, 0.002, 500
+	took := func(n int64) float64 {
+		return float64(elapsed(t, s, func() { check(t, spin(n)) }))
 	}
-	short := int64(float64(ticks) * float64(want) / float64(took))
-	return func() error { return spin(short) }
+	// The difference of two times has no launch in it.
+	perTick := func() float64 { return (took(2*ticks) - took(ticks)) / ticks }
+	before := perTick()
+	for range most {
+		now := perTick()
+		if math.Abs(now/before-1) < near {
+			return func() error { return spin(int64(float64(want) / now)) }
+		}
+		before = now
+	}
+	t.Fatalf("the clock of the device does not settle: a tick takes %v ns", before)
+	return nil
 }
 
 func check(t testing.TB, err error) {
@@ -180,7 +190,11 @@ func TestOverheadOfARecording(t *testing.T) {
 			}
 			return time.Since(begin) / time.Duration(c.n/4)
 		}
-		for name, loop := range map[string]func() time.Duration{"queued": queued, "waited for": waited} {
+		for _, l := range []struct {
+			name string
+			loop func() time.Duration
+		}{{"queued", queued}, {"waited for", waited}} {
+			name, loop := l.name, l.loop
 			rounds := func() time.Duration {
 				loop()
 				var list []time.Duration
@@ -241,13 +255,18 @@ func TestABenchmarkAgreesWithItsKernel(t *testing.T) {
 	m, err := profile.Measure(t.Context(), s)
 	check(t, err)
 	t.Logf("copy %.0f GB/s, float32 %.1f TFLOP/s, float64 %.1f TFLOP/s", m.CopyBandwidth/1e9, m.Flops32/1e12, m.Flops64/1e12)
-	for _, want := range []time.Duration{5 * time.Microsecond, 100 * time.Microsecond} {
-		launch := spinning(t, s, want)
-		r, err := profile.Benchmark(t.Context(), s, profile.BenchmarkConfig{Name: want.String()}, func(*gpu.Stream) error { return launch() })
+	measure := func(name string, launch func() error) float64 {
+		t.Helper()
+		r, err := profile.Benchmark(t.Context(), s, profile.BenchmarkConfig{Name: name, KeepCache: true}, func(*gpu.Stream) error { return launch() })
 		check(t, err)
 		t.Logf("%v, throttled %d", r, r.Throttled)
-		if off := math.Abs(r.Median - float64(want)); off > 0.1*float64(want)+2000 {
-			t.Errorf("%v is measured as %v ns", want, r.Median)
+		return r.Median
+	}
+	empty := measure("empty", func() error { return kernels.LaunchSpin(s, gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}), 0) })
+	for _, want := range []time.Duration{5 * time.Microsecond, 20 * time.Microsecond, 100 * time.Microsecond} {
+		got := measure(want.String(), spinning(t, s, want)) - empty
+		if off := math.Abs(got - float64(want)); off > 0.03*float64(want)+300 {
+			t.Errorf("a kernel that spins for %v takes %v ns more than an empty one", want, got)
 		}
 	}
 	_, err = profile.Benchmark(t.Context(), s, profile.BenchmarkConfig{Waits: true, MinTime: time.Millisecond, MaxTime: 100 * time.Millisecond}, func(s *gpu.Stream) error {

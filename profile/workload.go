@@ -85,7 +85,7 @@ type Work struct {
 }
 
 // workOf converts the counts of the simulator.
-func workOf(c ptxvm.Counts) Work {
+func workOf(c ptxvm.Totals) Work {
 	n, i := &c.Instructions, &c.Issued
 	w := Work{
 		Launches: c.Launches, Blocks: c.Blocks, Threads: c.Threads, Warps: c.Warps,
@@ -94,7 +94,7 @@ func workOf(c ptxvm.Counts) Work {
 		Shared: n[ptxvm.Shareds], Local: n[ptxvm.Locals], Global: n[ptxvm.Globals], Atomics: n[ptxvm.Atomics], Barriers: n[ptxvm.Barriers],
 		Flops32: c.Flops32, Flops64: c.Flops64,
 		IssuedGlobal: i[ptxvm.Globals] + i[ptxvm.Atomics] + i[ptxvm.Locals], IssuedShared: i[ptxvm.Shareds], IssuedBarrier: i[ptxvm.Barriers],
-		AccessedBytes: c.LoadBytes + c.StoreBytes, SectorBytes: 32 * c.Sectors, ReadBytes: c.ReadBytes, WrittenBytes: c.WrittenBytes,
+		AccessedBytes: c.Bytes, SectorBytes: 32 * c.Sectors, ReadBytes: c.ReadBytes, WrittenBytes: c.WrittenBytes,
 	}
 	for _, class := range []ptxvm.Class{ptxvm.Integers, ptxvm.Conversions, ptxvm.Branches, ptxvm.Warps, ptxvm.Floats, ptxvm.Doubles, ptxvm.Roots, ptxvm.Functions, ptxvm.Matrices} {
 		w.Issued += i[class]
@@ -149,8 +149,8 @@ func count(ctx context.Context, w Workload, n int) (c countedSize, err error) {
 	if w.Prepare == nil {
 		return c, errors.New("Workload.Prepare is nil")
 	}
-	counting := &ptxvm.Counting{Blocks: countBlocks}
-	dev, err := gpu.Open(gpu.Config{Device: "sim", Sim: gpu.SimOptions{Steps: countSteps, Counting: counting}})
+	counter := &ptxvm.Counter{Blocks: countBlocks, Touched: true}
+	dev, err := gpu.Open(gpu.Config{Device: "sim", Sim: gpu.SimOptions{Steps: countSteps, Counter: counter}})
 	if err != nil {
 		return c, err
 	}
@@ -164,7 +164,7 @@ func count(ctx context.Context, w Workload, n int) (c countedSize, err error) {
 	if i.bytes() > countBytes {
 		return c, errTooLarge
 	}
-	before := counting.Counts()
+	before := counter.Totals()
 	err = i.Launch(s)
 	if err == nil {
 		err = s.Synchronize(ctx)
@@ -176,7 +176,7 @@ func count(ctx context.Context, w Workload, n int) (c countedSize, err error) {
 	if err != nil {
 		return c, err
 	}
-	work, earlier := workOf(counting.Counts()), workOf(before)
+	work, earlier := workOf(counter.Totals()), workOf(before)
 	for at, to := range work.fields() {
 		*to -= *earlier.fields()[at]
 	}

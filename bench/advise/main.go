@@ -1,12 +1,16 @@
 // Advise judges profile.Advise: it predicts for the kernels of bench/parity at several sizes
 // whether the GPU or the CPU is faster, copies included, and then measures both.
 //
-//	bench-advise             # where the GPU is; half a minute
+//	bench-advise               # where the GPU is; some minutes
 //	bench-advise -run nbody -sizes 0.5,1
+//	bench-advise -device none  # without a GPU: only the times of the CPU are judged
 //
 // A size is one of package suite's: 0 is small, 1 is for CPUs, 2 for GPUs, and numbers between
-// them are between. Two predictions are judged: one from the cards of the devices alone, and
-// one that is corrected by a run of the kernel at a small size, which is not judged.
+// them are between. Up to 1, the work is a power of the size, as it is of the number of elements
+// in a program; at 1 the power changes, which no smaller size can tell.
+//
+// Two predictions are judged: one from the cards of the devices alone, and one that is corrected
+// by runs of the kernel at other sizes, which are not judged.
 package main
 
 import (
@@ -35,9 +39,9 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("advise: ")
 	only := flag.String("run", "", "`regular expression` of the kernels")
-	sizes := flag.String("sizes", "0.2,0.7,1.1", "`list` of the sizes that are judged")
-	device := flag.String("device", "cuda", "the `device` that is compared with cpu")
-	limit := flag.Duration("limit", 60*time.Second, "no further kernel begins after this `time`")
+	sizes := flag.String("sizes", "0.2,0.7,1", "`list` of the sizes that are judged")
+	device := flag.String("device", "cuda", "the `device` that is compared with cpu, or none")
+	limit := flag.Duration("limit", 5*time.Minute, "no further kernel begins after this `time`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -61,20 +65,63 @@ func main() {
 
 // judge compares predictions with measurements.
 type judge struct {
-	ctx        context.Context
-	only       *regexp.Regexp
-	sizes      []suite.Size
-	limit      time.Duration
-	gpu, cpu   *gpu.Device
-	gpuCard    *profile.Card
-	cpuCard    *profile.Card
-	table      *tabwriter.Writer
-	cases      int
-	right      [2]int     // without and with calibration
-	logs       [2]float64 // squares of the logarithms of predicted to measured ratio
-	wrong      []string
-	clear      int // cases in which one side is at least 1.1 times as fast
-	clearRight [2]int
+	ctx      context.Context
+	only     *regexp.Regexp
+	sizes    []suite.Size
+	limit    time.Duration
+	gpu, cpu *gpu.Device // gpu is nil if only the CPU is judged
+	gpuCard  *profile.Card
+	cpuCard  *profile.Card
+	table    *tabwriter.Writer
+	right    [methods]tally
+	onGPU    [methods]errorsOf
+	onCPU    [methods]errorsOf
+	wrong    []string
+}
+
+// The methods that are judged.
+const (
+	cards = iota
+	calibrated
+	methods
+)
+
+var methodNames = [methods]string{"cards alone", "with calibration runs"}
+
+// tally counts right predictions of the faster side.
+type tally struct {
+	cases, right           int
+	clearCases, clearRight int // in which one side is at least 1.1 times as fast
+}
+
+// errorsOf are the logarithms of predicted to measured times.
+type errorsOf []float64
+
+func (e *errorsOf) add(predicted, measured float64) { *e = append(*e, math.Log(predicted/measured)) }
+
+// String describes the distribution.
+func (e errorsOf) String() string {
+	squares, within := 0.0, [3]int{}
+	factors := [3]float64{1.1, 1.3, 2}
+	for _, x := range e {
+		squares += x * x
+		for i, f := range factors {
+			if math.Abs(x) <= math.Log(f) {
+				within[i]++
+			}
+		}
+	}
+	n := float64(len(e))
+	sorted := slices.Sorted(slices.Values(e))
+	at := func(q float64) float64 { return math.Exp(sorted[int(q*(n-1))]) }
+	text := fmt.Sprintf("predicted / measured: %.2f to %.2f, quartiles %.2f, %.2f, %.2f; off by a factor of %.2f (root of mean square);", at(0), at(1), at(0.25), at(0.5), at(0.75), math.Exp(math.Sqrt(squares/n)))
+	for i, f := range factors {
+		text += fmt.Sprintf(" %.0f %% within %.1f", 100*float64(within[i])/n, f)
+		if i+1 < len(factors) {
+			text += ","
+		}
+	}
+	return text
 }
 
 // goal is the share of right predictions.
@@ -85,7 +132,11 @@ func (j *judge) run(device string, w io.Writer) (err error) {
 		id   string
 		dev  **gpu.Device
 		card **profile.Card
-	}{{device, &j.gpu, &j.gpuCard}, {"cpu", &j.cpu, &j.cpuCard}} {
+	}{{"cpu", &j.cpu, &j.cpuCard}, {device, &j.gpu, &j.gpuCard}} {
+		if d.id == "none" {
+			j.gpuCard = j.cpuCard // predictions need one
+			continue
+		}
 		if *d.dev, err = gpu.Open(gpu.Config{Device: d.id}); err != nil {
 			return err
 		}
@@ -94,12 +145,21 @@ func (j *judge) run(device string, w io.Writer) (err error) {
 			return err
 		}
 	}
-	fmt.Fprintf(w, "%s or %s\n\n", j.gpu.Name(), j.cpu.Name())
 	j.table = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(j.table, "kernel\tsize\tGPU ms\tpredicted\tcalibrated\tCPU ms\tpredicted\tcalibrated\tmeasured\tpredicted\tcalibrated\tbound\t")
+	if j.gpu == nil {
+		fmt.Fprintf(w, "%s\n\n", j.cpu.Name())
+		fmt.Fprintln(j.table, "kernel\tsize\tCPU ms\tcards\tcalibrated\tbound\t")
+	} else {
+		fmt.Fprintf(w, "%s or %s\n\n", j.gpu.Name(), j.cpu.Name())
+		fmt.Fprintln(j.table, "kernel\tsize\tGPU ms\tcards\tcalibrated\tCPU ms\tcards\tcalibrated\tfaster\tcards\tcalibrated\tbound\t")
+	}
 	begin := time.Now()
 	for _, entry := range suite.All {
-		if !j.only.MatchString(entry.Name) || time.Since(begin) > j.limit {
+		if !j.only.MatchString(entry.Name) {
+			continue
+		}
+		if time.Since(begin) > j.limit {
+			j.wrong = append(j.wrong, fmt.Sprintf("%s: not judged, because %v have passed (-limit)", entry.Name, j.limit))
 			continue
 		}
 		if err := j.kernel(entry); err != nil {
@@ -113,13 +173,17 @@ func (j *judge) run(device string, w io.Writer) (err error) {
 }
 
 func (j *judge) print(w io.Writer) error {
-	if j.cases == 0 {
-		return errors.New("no case was judged")
+	if len(j.onCPU[cards]) == 0 {
+		return errors.Join(errors.New("no case was judged"), errors.New(strings.Join(j.wrong, "\n")))
 	}
-	for i, name := range []string{"cards alone", "with a calibration run"} {
-		n := float64(j.cases)
-		fmt.Fprintf(w, "%s: %d of %d right (%.1f %%, goal %.0f %%); of %d in which one side is 1.1 times as fast: %d; ratio of the two sides off by a factor of %.2f (geometric standard deviation)\n",
-			name, j.right[i], j.cases, 100*float64(j.right[i])/n, 100*goal, j.clear, j.clearRight[i], math.Exp(math.Sqrt(j.logs[i]/n)))
+	for i, name := range methodNames {
+		fmt.Fprintf(w, "\n%s\n", name)
+		if t := &j.right[i]; j.gpu != nil {
+			fmt.Fprintf(w, "  faster side: %d of %d right (%.1f %%, goal %.0f %%); %d of the %d in which one side is 1.1 times as fast, %d of the %d others\n",
+				t.right, t.cases, 100*float64(t.right)/float64(t.cases), 100*goal, t.clearRight, t.clearCases, t.right-t.clearRight, t.cases-t.clearCases)
+			fmt.Fprintf(w, "  GPU, %v\n", j.onGPU[i])
+		}
+		fmt.Fprintf(w, "  CPU, %v\n", j.onCPU[i])
 	}
 	for _, line := range j.wrong {
 		fmt.Fprintln(w, line)
@@ -164,7 +228,10 @@ func (j *judge) kernel(entry suite.Entry) error {
 		config.Sizes = append(config.Sizes, encode(z))
 	}
 	// What is judged is not what the calibration runs at.
-	config.Calibrate = []*gpu.Device{j.gpu, j.cpu}
+	config.Calibrate = []*gpu.Device{j.cpu}
+	if j.gpu != nil {
+		config.Calibrate = append(config.Calibrate, j.gpu)
+	}
 	for _, z := range counted {
 		config.CalibrateSizes = append(config.CalibrateSizes, encode(z))
 	}
@@ -183,46 +250,50 @@ func (j *judge) kernel(entry suite.Entry) error {
 // judge measures a case and compares.
 func (j *judge) judge(entry suite.Entry, z suite.Size, a *profile.Advice) error {
 	c := entry.New(z)
-	onGPU, err := j.measure(c, j.gpu, true)
-	if err != nil {
-		return err
-	}
+	at := slices.IndexFunc(a.Predictions, func(p profile.Prediction) bool { return p.Size == encode(z) })
+	p := &a.Predictions[at]
 	onCPU, err := j.measure(c, j.cpu, false)
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(a.Predictions, func(p profile.Prediction) bool { return p.Size == encode(z) })
-	p := [2]profile.Prediction{a.Predictions[at], a.Predictions[at]}
-	p[0].GPU.Total += p[0].GPU.Kernel * (1/a.CorrectionGPU - 1)
-	p[0].CPU.Total += p[0].CPU.Kernel * (1/a.CorrectionCPU - 1)
-	faster := "cpu"
-	if onGPU < onCPU {
-		faster = "gpu"
+	j.onCPU[cards].add(p.CPU.Model, onCPU)
+	j.onCPU[calibrated].add(p.CPU.Total, onCPU)
+	if j.gpu == nil {
+		fmt.Fprintf(j.table, "%s\t%.1f\t%.4g\t%.4g\t%.4g\t%s\t\n", entry.Name, float64(z), 1e3*onCPU, 1e3*p.CPU.Model, 1e3*p.CPU.Total, p.CPU.Bound)
+		return nil
 	}
-	ratio := onCPU / onGPU
-	isClear := max(ratio, 1/ratio) > 1.1
-	if isClear {
-		j.clear++
+	onGPU, err := j.measure(c, j.gpu, true)
+	if err != nil {
+		return err
 	}
-	j.cases++
-	for i := range p {
-		off := math.Log(p[i].CPU.Total / p[i].GPU.Total / ratio)
-		j.logs[i] += off * off
-		if p[i].Faster() == faster {
-			j.right[i]++
-			if isClear {
-				j.clearRight[i]++
+	j.onGPU[cards].add(p.GPU.Model, onGPU)
+	j.onGPU[calibrated].add(p.GPU.Total, onGPU)
+	faster := func(gpu, cpu float64) string {
+		if gpu < cpu {
+			return "gpu"
+		}
+		return "cpu"
+	}
+	truth := faster(onGPU, onCPU)
+	said := [methods]string{faster(p.GPU.Model, p.CPU.Model), faster(p.GPU.Total, p.CPU.Total)}
+	for i := range said {
+		t := &j.right[i]
+		right := said[i] == truth
+		t.cases++
+		if right {
+			t.right++
+		} else {
+			said[i] += " WRONG"
+		}
+		if max(onCPU/onGPU, onGPU/onCPU) > 1.1 {
+			t.clearCases++
+			if right {
+				t.clearRight++
 			}
 		}
 	}
-	mark := func(p profile.Prediction) string {
-		if p.Faster() != faster {
-			return p.Faster() + " WRONG"
-		}
-		return p.Faster()
-	}
 	fmt.Fprintf(j.table, "%s\t%.1f\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\t%s\t%s\t%s\t%s, %s\t\n", entry.Name, float64(z),
-		1e3*onGPU, 1e3*p[0].GPU.Total, 1e3*p[1].GPU.Total, 1e3*onCPU, 1e3*p[0].CPU.Total, 1e3*p[1].CPU.Total, faster, mark(p[0]), mark(p[1]), p[0].GPU.Bound, p[0].CPU.Bound)
+		1e3*onGPU, 1e3*p.GPU.Model, 1e3*p.GPU.Total, 1e3*onCPU, 1e3*p.CPU.Model, 1e3*p.CPU.Total, truth, said[cards], said[calibrated], p.GPU.Bound, p.CPU.Bound)
 	return nil
 }
 
@@ -235,8 +306,9 @@ const (
 	longest = 60 * time.Millisecond
 )
 
-// measure returns the median time in seconds of the launch, and with transfers of the copies.
-func (j *judge) measure(c *suite.Case, d *gpu.Device, transfers bool) (median float64, err error) {
+// measure returns the time in seconds of the launch, and with transfers of the copies: the lower
+// quartile of several runs.
+func (j *judge) measure(c *suite.Case, d *gpu.Device, transfers bool) (seconds float64, err error) {
 	b, err := c.Bind(d.DefaultStream())
 	if err != nil {
 		return 0, err
@@ -273,5 +345,5 @@ func (j *judge) measure(c *suite.Case, d *gpu.Device, transfers bool) (median fl
 		list = append(list, time.Since(at).Seconds())
 	}
 	slices.Sort(list)
-	return list[len(list)/2], nil
+	return list[len(list)/4], nil
 }

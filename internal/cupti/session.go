@@ -158,7 +158,6 @@ func Start(lib Library) (*Session, error) {
 		}
 	}
 	if err := s.start(); err != nil {
-		s.end()
 		return nil, err
 	}
 	current = s
@@ -173,12 +172,25 @@ func (s *Session) start() error {
 	if s.attached, err = attach(s.api.lib); err != nil {
 		return err
 	}
+	return s.Resume()
+}
+
+// Resume continues recording after Pause. It fails if another tool has begun to use CUPTI.
+func (s *Session) Resume() error {
 	// A subscription keeps other tools from replacing the callbacks below, and fails if this
 	// session would replace theirs.
 	if err := s.api.call(subscribe, uintptr(unsafe.Pointer(&s.subscriber)), s.attached.subscribe, 0); err != nil {
 		s.subscriber = 0
 		return err
 	}
+	if err := s.record(); err != nil {
+		return errors.Join(err, s.Pause())
+	}
+	return nil
+}
+
+// record enables what a session records.
+func (s *Session) record() error {
 	if err := s.api.call(registerCallbacks, s.attached.request, s.attached.complete); err != nil {
 		return err
 	}
@@ -198,27 +210,9 @@ func (s *Session) start() error {
 	return nil
 }
 
-// Pause stops recording activities that have not begun. Start's kinds are enabled again by
-// Resume.
+// Pause stops recording activities that have not begun, until Resume. While a session pauses,
+// CUPTI adds nothing to the calls of the driver.
 func (s *Session) Pause() error {
-	var errs []error
-	for _, kind := range s.kinds {
-		errs = append(errs, s.api.call(disable, kind))
-	}
-	return errors.Join(errs...)
-}
-
-// Resume continues recording after Pause.
-func (s *Session) Resume() error {
-	var errs []error
-	for _, kind := range s.kinds {
-		errs = append(errs, s.api.call(enable, kind))
-	}
-	return errors.Join(errs...)
-}
-
-// end disables what was enabled.
-func (s *Session) end() error {
 	var errs []error
 	for _, kind := range s.kinds {
 		errs = append(errs, s.api.call(disable, kind))
@@ -305,7 +299,7 @@ func (s *Session) Stop(f func(*Record)) error {
 		return nil
 	}
 	err := s.Read(true, f)
-	err = errors.Join(err, s.end())
+	err = errors.Join(err, s.Pause())
 	current = nil
 	return err
 }

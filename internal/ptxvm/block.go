@@ -82,8 +82,6 @@ type block struct {
 	barriers   [16]barrier
 	mbarriers  map[uint64]*mbarrier // by offset in shared memory
 
-	counter *counter // nil unless the launch counts
-
 	*clock            // of the race checker
 	blockStart uint32 // timestamps of the start of the block, its last barrier, and its cluster's last barrier
 	barrier    uint32
@@ -93,8 +91,9 @@ type block struct {
 	err        error
 	fences     uint32 // number of fences executed; see decodeFence
 
-	counts  []Count // by instruction; nil unless the launch counts
-	counted uint64  // blocks
+	counts  []Count          // by instruction; nil unless the launch counts
+	touched map[uint64]touch // by number of the sector; nil unless the launch counts them
+	counted uint64           // blocks
 }
 
 // coordinates returns the x, y and z of the thread with the given linear index.
@@ -177,11 +176,7 @@ func (b *block) pass() (progress, pauses bool) {
 			continue
 		}
 		granted, fuel := b.granted, b.fuel
-		if b.counter != nil {
-			b.counter.run(t)
-		} else {
-			t.run()
-		}
+		t.run()
 		progress = progress || t.state != polling || b.granted+uint64(fuel)-granted-uint64(b.fuel) > pollSteps
 		// Release waiting threads here, not in the instruction, so that they continue in
 		// index order.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -13,15 +14,23 @@ import (
 // Counter counts what kernels do. A launch with a Config.Counter runs the threads of a warp in
 // lockstep, as a GPU does, so that the counts are of warps. It is safe for concurrent use.
 type Counter struct {
-	mu      sync.Mutex
-	entries map[*Entry]*entryCount
+	// Blocks is the largest number of blocks of a launch that run, if it is not 0. They are spread
+	// evenly over the grid, and what they do is scaled to all blocks; the results of the launch are
+	// incomplete. Blocks that wait for each other run all the same.
+	Blocks int
+	// Touched makes the counter find out how much memory is accessed at all.
+	Touched bool
+
+	mu            sync.Mutex // guards the fields below
+	entries       map[*Entry]*entryCount
+	read, written float64 // bytes
 }
 
 // entryCount holds what the launches of an entry have done.
 type entryCount struct {
-	name                      string
-	launches, blocks, threads uint64
-	code                      []Count // by instruction
+	name                             string
+	launches, blocks, threads, warps uint64
+	code                             []Count // by instruction
 }
 
 // Count is what some instructions have done.
@@ -30,7 +39,9 @@ type Count struct {
 	Lanes        uint64 `json:"lanes"`        // threads that took part, in all of them together
 	Diverged     uint64 `json:"diverged"`     // branches at which a warp split
 	Branches     uint64 `json:"branches"`     // branches that warps have executed
-	Operations   uint64 `json:"operations"`   // floating-point operations of all threads
+	// Operations are floating-point operations of all threads; a fused multiplication and addition
+	// is two. As in Nsight Compute, minima and maxima are none.
+	Operations uint64 `json:"operations"`
 
 	Loads   uint64 `json:"loads"`   // instructions that read or write global memory
 	Bytes   uint64 `json:"bytes"`   // that their threads read or wrote
@@ -42,20 +53,22 @@ type Count struct {
 	Fewest uint64 `json:"fewest"` // passes without conflicts
 }
 
+// fields returns all numbers.
+func (c *Count) fields() []*uint64 {
+	return []*uint64{
+		&c.Instructions, &c.Lanes, &c.Diverged, &c.Branches, &c.Operations,
+		&c.Loads, &c.Bytes, &c.Sectors, &c.Least, &c.Shared, &c.Passes, &c.Fewest,
+	}
+}
+
 // Add adds o to c.
-func (c *Count) Add(o *Count) {
-	c.Instructions += o.Instructions
-	c.Lanes += o.Lanes
-	c.Diverged += o.Diverged
-	c.Branches += o.Branches
-	c.Operations += o.Operations
-	c.Loads += o.Loads
-	c.Bytes += o.Bytes
-	c.Sectors += o.Sectors
-	c.Least += o.Least
-	c.Shared += o.Shared
-	c.Passes += o.Passes
-	c.Fewest += o.Fewest
+func (c *Count) Add(o *Count) { c.addScaled(o, 1) }
+
+func (c *Count) addScaled(o *Count, by float64) {
+	from := o.fields()
+	for i, to := range c.fields() {
+		*to += uint64(math.Round(by * float64(*from[i])))
+	}
 }
 
 // LineCount is what the instructions of a source line have done.
@@ -74,23 +87,104 @@ type KernelCount struct {
 	Lines    []LineCount `json:"lines"` // by file and line
 }
 
-// NewCounter returns a counter of nothing.
-func NewCounter() *Counter { return &Counter{entries: map[*Entry]*entryCount{}} }
+// counting is what the blocks of a launch have done.
+type counting struct {
+	mu      sync.Mutex
+	blocks  uint64 // that have run
+	code    []Count
+	touched map[uint64]touch // by number of the sector
+}
 
-// add adds what one launch or worker has done.
-func (c *Counter) add(e *Entry, label string, launches, blocks, threads uint64, code []Count) {
+// touch says how a sector was accessed.
+type touch uint8
+
+const (
+	wasRead touch = 1 << iota
+	wasWritten
+)
+
+// add adds what the blocks of a machine have done.
+func (c *counting) add(b *block) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.blocks += b.counted
+	for i := range b.counts {
+		c.code[i].Add(&b.counts[i])
+	}
+	for sector, how := range b.touched {
+		c.touched[sector] |= how
+	}
+}
+
+// sampled returns the linear index of the i-th block that runs, and whether there is one.
+func (l *launch) sampled(i uint64) (linear uint64, ok bool) {
+	n := uint64(0)
+	if c := l.config.Counter; c != nil {
+		n = uint64(max(0, c.Blocks))
+	}
+	if n == 0 || n >= l.blocks {
+		return i, i < l.blocks
+	}
+	// The middle of each of n equal parts of the grid.
+	return (2*i + 1) * l.blocks / (2 * n), i < n
+}
+
+// add adds what a launch has done, scaled to all of its blocks.
+func (c *Counter) add(l *launch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries == nil {
+		c.entries = map[*Entry]*entryCount{}
+	}
+	e := l.entry
 	sum := c.entries[e]
 	if sum == nil {
-		sum = &entryCount{name: cmp.Or(label, e.Name), code: make([]Count, len(e.code))}
+		sum = &entryCount{name: cmp.Or(l.config.Label, e.Name), code: make([]Count, len(e.code))}
 		c.entries[e] = sum
 	}
-	sum.launches += launches
-	sum.blocks += blocks
-	sum.threads += threads
-	for i := range code {
-		sum.code[i].Add(&code[i])
+	sum.launches++
+	ran := l.counting.blocks
+	if ran == 0 {
+		return
+	}
+	scale := 1.0
+	if c.Blocks > 0 {
+		scale = float64(l.blocks) / float64(ran)
+		ran = l.blocks
+	}
+	threads := uint64(l.config.Block[0] * l.config.Block[1] * l.config.Block[2])
+	sum.blocks += ran
+	sum.threads += ran * threads
+	sum.warps += ran * ((threads + warpSize - 1) / warpSize)
+	for i := range sum.code {
+		sum.code[i].addScaled(&l.counting.code[i], scale)
+	}
+	c.addTouched(l, scale)
+}
+
+// addTouched adds the sizes of what a launch has accessed. They are scaled too, but an array does
+// not become larger than it is.
+func (c *Counter) addTouched(l *launch, scale float64) {
+	type use struct{ read, written float64 }
+	uses := map[uint64]use{} // by slot of the memory's table
+	for sector, how := range l.counting.touched {
+		slot := sector << sectorShift >> slotShift
+		u := uses[slot]
+		if how&wasRead != 0 {
+			u.read += 1 << sectorShift
+		}
+		if how&wasWritten != 0 {
+			u.written += 1 << sectorShift
+		}
+		uses[slot] = u
+	}
+	for slot, u := range uses {
+		most := math.Inf(1)
+		if slot < uint64(len(l.table)) && l.table[slot] != nil {
+			most = float64(l.table[slot].size)
+		}
+		c.read += min(most, u.read*scale)
+		c.written += min(most, u.written*scale)
 	}
 }
 
@@ -184,34 +278,29 @@ func (b *block) passLockstep() (progress, pauses bool) {
 // lanes that have left a loop or a branch wait behind it for the others. This is where a GPU's
 // lanes converge too.
 func (w *warp) lockstep(b *block, resting uint32) (lanes uint32, steps int) {
+	together := false // the lanes that have run last can run on, and no others
 	for steps < turnSteps {
-		first := int32(-1)
-		var at uint32
-		for lane := range w.threads {
-			t := &w.threads[lane]
-			if t.state != ready || resting>>lane&1 != 0 || first >= 0 && t.pc > first {
-				continue
+		if !together {
+			at, ready := w.first(resting)
+			if at == 0 {
+				return lanes, steps
 			}
-			if t.pc != first {
-				first, at = t.pc, 0
-			}
-			at |= 1 << lane
+			lanes, together = at, at == ready
 		}
-		if at == 0 {
-			return lanes, steps
-		}
-		lanes = at
 		steps++
-		if b.fuel <= 0 && !b.refuel(&w.threads[bits.TrailingZeros32(at)]) {
+		if b.fuel <= 0 && !b.refuel(&w.threads[bits.TrailingZeros32(lanes)]) {
 			return lanes, steps
 		}
-		b.fuel -= bits.OnesCount32(at)
-		w.step(b, at)
+		b.fuel -= bits.OnesCount32(lanes)
+		if w.step(b, lanes) {
+			continue
+		}
+		together = false
 		if b.err != nil {
 			return lanes, steps
 		}
 		stopped := false
-		w.each(at, func(t *thread, _ int) { stopped = stopped || t.state == polling || t.state == paused })
+		w.each(lanes, func(t *thread, _ int) { stopped = stopped || t.state == polling || t.state == paused })
 		if stopped {
 			return lanes, steps
 		}
@@ -219,34 +308,59 @@ func (w *warp) lockstep(b *block, resting uint32) (lanes uint32, steps int) {
 	return lanes, steps
 }
 
-// step executes the next instruction of lanes that are at the same one, and counts it.
-func (w *warp) step(b *block, lanes uint32) {
+// first returns which lanes are at the first instruction of those at which lanes can run, and
+// which lanes can run at all.
+func (w *warp) first(resting uint32) (at, able uint32) {
+	first := int32(-1)
+	for lane := range w.threads {
+		t := &w.threads[lane]
+		if t.state != ready || resting>>lane&1 != 0 {
+			continue
+		}
+		able |= 1 << lane
+		switch {
+		case first < 0 || t.pc < first:
+			first, at = t.pc, 1<<lane
+		case t.pc == first:
+			at |= 1 << lane
+		}
+	}
+	return at, able
+}
+
+// step executes the next instruction of lanes that are at the same one, and counts it. It reports
+// whether all of them can go on, from the same instruction.
+func (w *warp) step(b *block, lanes uint32) (together bool) {
 	pc := w.threads[bits.TrailingZeros32(lanes)].pc
 	in := &b.code[pc]
 	active := lanes
-	w.each(lanes, func(t *thread, lane int) {
-		t.pc++
-		if in.guard >= 0 && (t.regs[in.guard]&1 != 0) == in.unless {
-			active &^= 1 << lane
+	if in.guard >= 0 {
+		for m := lanes; m != 0; m &= m - 1 {
+			if t := &w.threads[bits.TrailingZeros32(m)]; (t.regs[in.guard]&1 != 0) == in.unless {
+				active &^= m & -m
+			}
 		}
-	})
+	}
 	c := &b.counts[pc]
 	c.Instructions++
 	c.Lanes += uint64(bits.OnesCount32(active))
 	c.Operations += uint64(in.operations) * uint64(bits.OnesCount32(active))
 	if in.access.size > 0 && active != 0 {
-		w.countAccess(c, in, active)
+		w.countAccess(b, c, in, active)
 		if in.from != nil {
-			w.countAccess(c, in.from, active)
+			w.countAccess(b, c, in.from, active)
 		}
 	}
-	jumps, split := false, false
+	jumps, split, waits := false, false, false
 	next := int32(-1)
-	w.each(lanes, func(t *thread, lane int) {
-		if active>>lane&1 != 0 && b.err == nil {
+	for m := lanes; m != 0; m &= m - 1 {
+		t := &w.threads[bits.TrailingZeros32(m)]
+		t.pc++
+		if active&m&-m != 0 && b.err == nil {
 			in.exec(t, in)
 		}
 		jumps = jumps || t.pc != pc+1
+		waits = waits || t.state != ready
 		switch {
 		case t.state == halted:
 		case next < 0:
@@ -254,12 +368,15 @@ func (w *warp) step(b *block, lanes uint32) {
 		case t.pc != next:
 			split = true
 		}
-	})
+	}
 	if jumps || in.guard >= 0 && in.target > 0 {
 		c.Branches++
 		if split {
 			c.Diverged++
 		}
+	}
+	if b.err != nil || !waits {
+		return b.err == nil && !split
 	}
 	// Release waiting threads once all lanes have arrived.
 	w.each(lanes, func(t *thread, _ int) {
@@ -271,12 +388,13 @@ func (w *warp) step(b *block, lanes uint32) {
 			w.perform(b, t)
 		}
 	})
+	return false
 }
 
 const sectorShift = 5 // sectors of 32 bytes
 
 // countAccess counts what the active lanes access.
-func (w *warp) countAccess(c *Count, in *instr, active uint32) {
+func (w *warp) countAccess(b *block, c *Count, in *instr, active uint32) {
 	var global, shared [warpSize]uint64
 	g, s := 0, 0
 	w.each(active, func(t *thread, _ int) {
@@ -304,6 +422,7 @@ func (w *warp) countAccess(c *Count, in *instr, active uint32) {
 		sectors, distinct := sectorsOf(global[:g], size)
 		c.Sectors += sectors
 		c.Least += distinct
+		b.touch(in, global[:g])
 	}
 	if s > 0 {
 		c.Shared++
@@ -313,8 +432,29 @@ func (w *warp) countAccess(c *Count, in *instr, active uint32) {
 	}
 }
 
-// sectorsOf returns the number of sectors that accesses of the given size touch, and how many
-// their distinct bytes would need if they were adjacent.
+// touch notes which sectors of global memory are accessed.
+func (b *block) touch(in *instr, addresses []uint64) {
+	if b.touched == nil {
+		return
+	}
+	var how touch
+	if in.access.read {
+		how |= wasRead
+	}
+	if in.access.write {
+		how |= wasWritten
+	}
+	last := uint64(math.MaxUint64)
+	for _, a := range addresses {
+		if s := a >> sectorShift; s != last {
+			b.touched[s] |= how
+			last = s
+		}
+	}
+}
+
+// sectorsOf sorts the addresses. It returns the number of sectors that accesses of the given size
+// touch, and how many their distinct bytes would need if they were adjacent.
 func sectorsOf(addresses []uint64, size int) (sectors, least uint64) {
 	slices.Sort(addresses)
 	var last, end uint64
@@ -374,7 +514,7 @@ func floatOperations(opcode, text string) uint16 {
 		lanes = 2
 	}
 	switch opcode {
-	case "add", "sub", "mul", "div", "min", "max", "sqrt", "rsqrt", "rcp", "sin", "cos", "lg2", "ex2", "tanh":
+	case "add", "sub", "mul", "div", "sqrt", "rsqrt", "rcp", "sin", "cos", "lg2", "ex2", "tanh":
 		return lanes
 	case "fma", "mad":
 		return 2 * lanes

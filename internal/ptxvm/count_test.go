@@ -8,7 +8,7 @@ import (
 // counted runs a body in one block and returns the sum of the counts of all instructions.
 func counted(t *testing.T, body string, threads int) (sum Count, out []uint32) {
 	t.Helper()
-	c := NewCounter()
+	c := new(Counter)
 	b, err := runKernel(t, body, threads, Config{Counter: c})
 	if err != nil {
 		t.Fatal(err)

@@ -273,7 +273,7 @@ func (f *function) instruction(first token) {
 	begin := len(f.code)
 	decode(&d)
 	for i := begin; i < len(f.code); i++ {
-		f.code[i].class, f.code[i].flops = classify(d.opcode, d.text, &f.code[i])
+		f.code[i].class = classify(d.opcode, d.text, &f.code[i])
 	}
 	if len(d.mods) > 0 {
 		p.unsupported("%s: modifier .%s is not supported", d.text, d.mods[0])

@@ -25,7 +25,6 @@ type instr struct {
 	line       int32      // line in the PTX text
 	loc        int32      // index in Entry.locations
 	class      Class      // for counts
-	flops      uint8      // floating-point operations of a thread, for counts
 }
 
 const noGuard = -1

@@ -36,16 +36,12 @@ type Config struct {
 	// Cooperative makes all blocks take turns, so that they can wait for each other. There
 	// may be at most MaxTogether blocks.
 	Cooperative bool
-	// Counter counts what the launch does, if it is not nil.
+	// Counter counts what the launch does, if it is not nil. It may leave blocks out.
 	Counter *Counter
 	Label   string // what Counter calls the kernel; "" for its name
 	// Workers is the number of blocks that run concurrently without Checks; zero means
 	// GOMAXPROCS.
 	Workers int
-	// Counting makes the launch count what it executes; nil means that it does not. Such a
-	// launch may run only some blocks, so its results are incomplete. It is not possible with
-	// Cooperative, and for kernels with clusters.
-	Counting *Counting
 }
 
 // LaunchError reports a Config that is not valid for the kernel.
@@ -58,15 +54,14 @@ func (e *LaunchError) Error() string { return fmt.Sprintf("launch of %s: %s", e.
 
 // launch is the state of one launch, shared by its workers.
 type launch struct {
-	entry   *Entry
-	config  Config
-	ctx     context.Context
-	initial []uint64 // slots of a thread, including the addresses of variables
-	table   []*allocation
-	params  []byte
-	blocks  uint64
-	sample  uint64    // blocks that run, 0 for all
-	counted *estimate // nil unless the launch counts
+	entry    *Entry
+	config   Config
+	ctx      context.Context
+	initial  []uint64 // slots of a thread, including the addresses of variables
+	table    []*allocation
+	params   []byte
+	blocks   uint64
+	counting counting // if there is a counter
 
 	next      atomic.Uint64 // next block to run
 	remaining atomic.Int64  // instructions
@@ -107,15 +102,12 @@ func (m *Module) Launch(ctx context.Context, entry string, c Config) error {
 		defer c.Memory.checked.Unlock()
 	}
 	l.table = c.Memory.snapshot(c.Checks)
-	if c.Counter != nil {
-		c.Counter.add(e, c.Label, 1, 0, 0, nil)
-	}
-	if c.Counting == nil {
+	if c.Counter == nil {
 		return l.run()
 	}
-	l.counted, l.sample = &estimate{touched: map[uint64]touch{}}, uint64(max(0, c.Counting.Blocks))
+	l.counting.code, l.counting.touched = make([]Count, len(e.code)), map[uint64]touch{}
 	err = l.run()
-	l.finishCounting(c.Counting)
+	c.Counter.add(l)
 	return err
 }
 
@@ -194,9 +186,6 @@ func (e *Entry) validate(c *Config) error {
 	if n := c.Grid[0] * c.Grid[1] * c.Grid[2]; c.Cooperative && n > MaxTogether {
 		return fail("%d blocks must run together: the limit is %d", n, MaxTogether)
 	}
-	if c.Counting != nil && (c.Cooperative || e.Cluster[0] > 0) {
-		return fail("blocks that wait for each other cannot be counted")
-	}
 	if c.MaxSteps < 0 {
 		return fail("MaxSteps is %d: want zero or more", c.MaxSteps)
 	}
@@ -257,13 +246,6 @@ func (l *launch) work() error {
 		}
 		b.start(linear)
 		b.run()
-		if b.counter != nil && b.err == nil {
-			b.counter.endBlock(b)
-		}
-	}
-	if b.counter != nil {
-		l.endCounting(b.counter)
-		b.counter = nil
 	}
 	err := b.err
 	if err != nil {
@@ -311,9 +293,12 @@ func (b *block) prepare(l *launch) {
 	b.params = l.params
 	b.fuel, b.granted = 0, 0
 	b.err = nil
-	b.counts, b.counted = nil, 0
+	b.counts, b.touched, b.counted = nil, nil, 0
 	if c.Counter != nil {
 		b.counts = make([]Count, len(b.code))
+		if c.Counter.Touched {
+			b.touched = map[uint64]touch{}
+		}
 	}
 	if len(b.threads) != threads {
 		b.threads = make([]thread, threads)
@@ -339,7 +324,6 @@ func (b *block) prepare(l *launch) {
 			b.sharedInit, b.sharedRace = nil, nil
 		}
 	}
-	b.prepareCounter(l)
 	if !b.checks {
 		return
 	}
@@ -367,9 +351,9 @@ func (b *block) release() {
 	if b.checks {
 		b.launch.config.Memory.raceClock = b.now
 	}
-	if c := b.launch.config.Counter; c != nil {
-		c.add(b.entry, "", 0, b.counted, b.counted*uint64(len(b.threads)), b.counts)
-		b.counts = nil
+	if b.counts != nil {
+		b.launch.counting.add(b)
+		b.counts, b.touched = nil, nil
 	}
 	b.launch, b.table, b.params, b.initial = nil, nil, nil, nil
 	b.entry.machines.Put(b)

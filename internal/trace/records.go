@@ -108,10 +108,12 @@ func clock(s *cupti.Session) int64 {
 	return offset
 }
 
-// read reads CUPTI's records. The caller holds r.round.
+// read reads CUPTI's records. While CUPTI pauses, there are soon no more of them, and asking for
+// them would hold up the driver; those of kernels that run on are read later. The caller holds
+// r.round.
 func (r *Recorder) read() {
 	s := r.session.Load()
-	if s == nil {
+	if s == nil || r.sampler.active.Load() && Now()-r.sampler.paused.Load() > int64(calmTime) {
 		return
 	}
 	offset := clock(s)

@@ -34,6 +34,7 @@ type sampler struct {
 	active atomic.Bool  // samples are taken, and CUPTI pauses
 	every  atomic.Int64 // one of so many operations is recorded
 	count  atomic.Int64 // operations since the last look
+	paused atomic.Int64 // when CUPTI began to pause
 
 	// Of the goroutine of the recorder.
 	looked int64 // when
@@ -72,13 +73,14 @@ func (c *countdown) take(every int64) (weight int32) {
 // then stands for. Package gpu calls it before Begin, for each of them.
 func (r *Recorder) Take(label *Label) (weight int32) {
 	s := &r.sampler
-	if s.count.Add(1) == mostAtOnce {
+	n := s.count.Add(1)
+	if s.active.Load() {
+		return label.countdown.take(s.every.Load())
+	}
+	if n == mostAtOnce {
 		r.hurry()
 	}
-	if !s.active.Load() {
-		return 1
-	}
-	return label.countdown.take(s.every.Load())
+	return 1
 }
 
 // adapt begins to take samples if there are too many operations, and ends it if there are few.
@@ -98,9 +100,10 @@ func (r *Recorder) adapt() {
 	session := r.session.Load()
 	switch {
 	case rate > mostFull && !s.active.Load():
-		if session != nil && session.Pause() != nil {
+		if session != nil && session.Pause() != nil && session.Resume() == nil {
 			return // all is recorded, slowly
 		}
+		s.paused.Store(now)
 		s.every.Store(int64(rate/mostSampled) + 1)
 		s.active.Store(true)
 		note := fmt.Sprintf("%.0f operations per second are too many to record them all without slowing the program down, so a sample is recorded, and totals are estimates; set %s=1 to record all", rate, AllVariable)

@@ -151,3 +151,62 @@ func TestCUPTIPausesWhileThereAreTooManyOperations(t *testing.T) {
 		t.Errorf("the note is %q", m.Note())
 	}
 }
+
+// A busy program must not be held up by a recorder that takes samples: neither by CUPTI, nor by
+// rounds that follow each other.
+func TestWhileCUPTIPausesItIsLeftAlone(t *testing.T) {
+	lib := &fakecupti.Library{}
+	t.Cleanup(SetLibrary(func() (cupti.Library, error) { return lib, nil }))
+	record(t, 10, func(r *Recorder) {
+		r.UseCUDA()
+		r.alone(t, func(adapt func(operations, since int64)) { adapt(mostFull, 100) })
+		if _, subscribed := lib.Subscriptions(); r.UseCUDA() || subscribed {
+			t.Fatalf("CUPTI does not pause, or is subscribed to: %v", subscribed)
+		}
+		r.round.Lock()
+		r.sampler.paused.Add(-int64(calmTime) - 1)
+		before := lib.Calls()
+		select {
+		case <-r.wake:
+		default:
+		}
+		launches(r, 100*mostAtOnce)
+		select {
+		case <-r.wake:
+			t.Error("operations of which a sample is taken begin a round")
+		default:
+		}
+		r.pass(false)
+		r.round.Unlock()
+		if n := lib.Calls() - before; n != 0 {
+			t.Errorf("CUPTI is called %d times", n)
+		}
+	})
+	if count, subscribed := lib.Subscriptions(); subscribed || count != 1 {
+		t.Errorf("%d subscriptions, now %v", count, subscribed)
+	}
+}
+
+func TestASampleGoesOnIfAnotherToolTakesCUPTIMeanwhile(t *testing.T) {
+	lib := &fakecupti.Library{}
+	t.Cleanup(SetLibrary(func() (cupti.Library, error) { return lib, nil }))
+	record(t, 10, func(r *Recorder) {
+		r.UseCUDA()
+		r.alone(t, func(adapt func(operations, since int64)) {
+			adapt(mostFull, 100)
+			lib.Fail = map[string]int{"cuptiSubscribe": 39}
+			for range 3 {
+				r.sampler.busy = Now() - 2*int64(calmTime)
+				adapt(1, 100)
+			}
+			if kinds, _ := lib.Enabled(); r.UseCUDA() || len(kinds) != 0 {
+				t.Errorf("CUPTI records %v for two tools", kinds)
+			}
+			lib.Fail = nil
+			adapt(1, 100)
+			if !r.UseCUDA() {
+				t.Error("CUPTI does not continue when the other tool has ended")
+			}
+		})
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -40,7 +41,11 @@ type Library struct {
 
 	subscribed   bool
 	subscribedBy int
+	calls        atomic.Int64
 }
+
+// Calls returns the number of calls so far.
+func (l *Library) Calls() int64 { return l.calls.Load() }
 
 var began = time.Now()
 
@@ -104,6 +109,7 @@ func pointer[T any](word uintptr) *T { return *(**T)(unsafe.Pointer(&word)) }
 
 // Call calls a function.
 func (l *Library) Call(function uintptr, args []uintptr) uintptr {
+	l.calls.Add(1)
 	l.mu.Lock()
 	name := l.names[function-1]
 	if code := l.Fail[name]; code != 0 {

@@ -69,14 +69,13 @@ type Options struct {
 	Checks bool
 	Steps  int64 // of all threads together, 0 for no limit
 
-	// Counter counts what launches do, if it is not nil. Counted is called after each.
+	// Counter counts what launches do, if it is not nil. Counted, if it is not nil, is called
+	// after each.
 	Counter *ptxvm.Counter
 	Counted func()
 
 	// Recorded returns the fault found by the kernel's own checks, or nil.
 	Recorded func() (*driver.Fault, error)
-
-	Counting *ptxvm.Counting // counts what runs, or nil
 
 	Context context.Context // cancels the launch; nil: cannot be cancelled
 }
@@ -121,9 +120,8 @@ func (f *Function) run(l *driver.Frame, o Options) error {
 		MaxSteps:      o.Steps,
 		Counter:       o.Counter,
 		Label:         f.label,
-		Counting:      o.Counting,
 	})
-	if o.Counter != nil {
+	if o.Counted != nil {
 		o.Counted()
 	}
 	if fault, ok := errors.AsType[*ptxvm.Fault](err); ok {

@@ -33,7 +33,7 @@ type counts struct {
 var files sync.Map
 
 func countInto(file string) (*counts, error) {
-	v, known := files.LoadOrStore(file, &counts{file: file, counter: ptxvm.NewCounter()})
+	v, known := files.LoadOrStore(file, &counts{file: file, counter: new(ptxvm.Counter)})
 	c := v.(*counts)
 	if known {
 		return c, nil

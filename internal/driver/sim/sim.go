@@ -28,7 +28,7 @@ type Options struct {
 	Steps    int64 // instructions of all threads of a launch; 0 means 1<<32
 	NoChecks bool  // skip all checks but the kernels' own, and use all cores
 
-	Counting *ptxvm.Counting // count what launches execute, without checks; or nil
+	Counter *ptxvm.Counter // of what launches do, without checks; or nil
 }
 
 // Candidate returns the simulator as a device.
@@ -66,9 +66,9 @@ func open(i driver.Info, o Options) (driver.Device, error) {
 		Device:  synchronous.Device{Memory: m, Shared: synchronous.NewTurn()},
 		info:    i,
 		memory:  m,
-		options: interp.Options{Memory: m.Memory, Checks: !o.NoChecks && o.Counting == nil, Steps: o.Steps, Counting: o.Counting},
+		options: interp.Options{Memory: m.Memory, Checks: !o.NoChecks && o.Counter == nil, Steps: o.Steps, Counter: o.Counter},
 	}
-	if file := os.Getenv(CountVariable); file != "" {
+	if file := os.Getenv(CountVariable); file != "" && o.Counter == nil {
 		c, err := countInto(file)
 		if err != nil {
 			return nil, err

@@ -2,7 +2,6 @@ package ptxvm
 
 import (
 	"encoding/binary"
-	"errors"
 	"testing"
 )
 
@@ -40,7 +39,7 @@ done:
 `
 
 // run counts a launch of the kernel in which every second thread makes 10 steps.
-func countWork(t *testing.T, sample, blocks int) Counts {
+func countWork(t *testing.T, sample, blocks int) Totals {
 	t.Helper()
 	m, err := Parse(countedKernel)
 	if err != nil {
@@ -51,15 +50,15 @@ func countWork(t *testing.T, sample, blocks int) Counts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Counting{Blocks: sample}
+	c := &Counter{Blocks: sample, Touched: true}
 	err = m.Launch(t.Context(), "work", Config{
-		Grid: [3]int{blocks, 1, 1}, Block: [3]int{64, 1, 1}, Memory: memory, Counting: c,
+		Grid: [3]int{blocks, 1, 1}, Block: [3]int{64, 1, 1}, Memory: memory, Counter: c,
 		Params: [][]byte{binary.LittleEndian.AppendUint64(nil, x), binary.LittleEndian.AppendUint32(nil, 10)},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.Counts()
+	return c.Totals()
 }
 
 func TestLaunchesAreCounted(t *testing.T) {
@@ -77,7 +76,7 @@ func TestLaunchesAreCounted(t *testing.T) {
 			{"roots", c.Instructions[Roots], threads},
 			{"float32 operations", c.Flops32, 2*10*threads/2 + threads},
 			{"accesses", c.Instructions[Globals], 2 * threads},
-			{"bytes loaded", c.LoadBytes, 4 * threads}, {"bytes stored", c.StoreBytes, 4 * threads},
+			{"bytes accessed", c.Bytes, 8 * threads},
 			{"sectors", c.Sectors, 2 * threads * 4 / 32},
 			{"bytes read", c.ReadBytes, 4 * threads}, {"bytes written", c.WrittenBytes, 4 * threads},
 		} {
@@ -88,17 +87,23 @@ func TestLaunchesAreCounted(t *testing.T) {
 	}
 }
 
-func TestBlocksThatWaitForEachOtherAreNotCounted(t *testing.T) {
+// Blocks that wait for each other cannot be left out.
+func TestBlocksThatWaitForEachOtherAreAllCounted(t *testing.T) {
 	m, err := Parse(countedKernel)
 	if err != nil {
 		t.Fatal(err)
 	}
+	memory := NewMemory()
+	x, err := memory.Alloc(4*32*8, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Counter{Blocks: 2, Touched: true}
 	err = m.Launch(t.Context(), "work", Config{
-		Grid: [3]int{1, 1, 1}, Block: [3]int{32, 1, 1}, Memory: NewMemory(), Counting: &Counting{}, Cooperative: true,
-		Params: [][]byte{make([]byte, 8), make([]byte, 4)},
+		Grid: [3]int{8, 1, 1}, Block: [3]int{32, 1, 1}, Memory: memory, Counter: c, Cooperative: true,
+		Params: [][]byte{binary.LittleEndian.AppendUint64(nil, x), binary.LittleEndian.AppendUint32(nil, 10)},
 	})
-	var launch *LaunchError
-	if !errors.As(err, &launch) {
-		t.Errorf("the error is %v", err)
+	if got := c.Totals(); err != nil || got.Blocks != 8 || got.ReadBytes != 4*32*8 || got.Instructions[Roots] != 32*8 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
