@@ -5,6 +5,7 @@ package algo
 import (
 	_ "embed"
 
+	"quern.dev/algo/internal/template"
 	"quern.dev/gpu"
 	"quern.dev/gpu/compiled"
 	"quern.dev/kernel"
@@ -17,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "6cde8d7ee7638ab479618138411d1dfbf5fa6bbc11c3b9b1b239f602d0b59499",
+	Sum:     "c93d8a0721dc2e9899707d3f79d38a4b7b7ce052cdbd845d9bd2a768e0711228",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -64,8 +65,29 @@ type (
 		Mean  float64
 		M2    float64
 	}
-	quern_gen_is_stale__run_go_generate__momentsOfParts_float32  func(t kernel.Thread, part int, in []float32, out []Moments)
-	quern_gen_is_stale__run_go_generate__momentsOfParts_float64  func(t kernel.Thread, part int, in []float64, out []Moments)
+	quern_gen_is_stale__run_go_generate__momentsOfParts_float32 func(t kernel.Thread, part int, in []float32, out []Moments)
+	quern_gen_is_stale__run_go_generate__momentsOfParts_float64 func(t kernel.Thread, part int, in []float64, out []Moments)
+	quern_gen_is_stale__run_go_generate__momentsOfLines_int32   func(t kernel.Thread, l struct {
+		N     int
+		Inner int
+		Parts int
+		Part  int
+		Group int
+	}, ends []int32, in []int32, out []Moments)
+	quern_gen_is_stale__run_go_generate__momentsOfLines_float32 func(t kernel.Thread, l struct {
+		N     int
+		Inner int
+		Parts int
+		Part  int
+		Group int
+	}, ends []int32, in []float32, out []Moments)
+	quern_gen_is_stale__run_go_generate__momentsOfLines_float64 func(t kernel.Thread, l struct {
+		N     int
+		Inner int
+		Parts int
+		Part  int
+		Group int
+	}, ends []int32, in []float64, out []Moments)
 	quern_gen_is_stale__run_go_generate__keepFlagged_uint8       func(t kernel.Thread, flags []uint8, in []uint8, kept []uint8, count []int, status []uint64)
 	quern_gen_is_stale__run_go_generate__keepFlagged_uint16      func(t kernel.Thread, flags []uint8, in []uint16, kept []uint16, count []int, status []uint64)
 	quern_gen_is_stale__run_go_generate__keepFlagged_uint32      func(t kernel.Thread, flags []uint8, in []uint32, kept []uint32, count []int, status []uint64)
@@ -158,6 +180,10 @@ type (
 	quern_gen_is_stale__run_go_generate__keepFirst_uint64                     func(t kernel.Thread, o digitOrder[uint64], bits uint64, limit []uint64, in []uint64, kept []uint64, index []uint32, status []uint64)
 	quern_gen_is_stale__run_go_generate__setRank                              func(t kernel.Thread, rank uint32, limit []uint64)
 	quern_gen_is_stale__run_go_generate__copyFirst                            func(t kernel.Thread, in []uint32, out []uint32)
+	quern_gen_is_stale__run_go_generate__firstOfLines_uint8                   func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint8, out []uint8, index []uint32)
+	quern_gen_is_stale__run_go_generate__firstOfLines_uint16                  func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint16, out []uint16, index []uint32)
+	quern_gen_is_stale__run_go_generate__firstOfLines_uint32                  func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint32, out []uint32, index []uint32)
+	quern_gen_is_stale__run_go_generate__firstOfLines_uint64                  func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint64, out []uint64, index []uint32)
 	quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 func(a Compensated[float32], b Compensated[float32]) Compensated[float32]
 	quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 func(a Compensated[float64], b Compensated[float64]) Compensated[float64]
 	quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts           func(a Moments, b Moments) Moments
@@ -181,10 +207,10 @@ type (
 	quern_gen_is_stale__run_go_generate__op_sameRunTiles_int64                func(a int64, b int64) bool
 	quern_gen_is_stale__run_go_generate__op_sameRunTiles_float32              func(a float32, b float32) bool
 	quern_gen_is_stale__run_go_generate__op_sameRunTiles_float64              func(a float64, b float64) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_int32            func(x int32) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_int64            func(x int64) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_float32          func(x float32) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_float64          func(x float64) bool
+	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int32           func(x int32) bool
+	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int64           func(x int64) bool
+	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float32         func(x float32) bool
+	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float64         func(x float64) bool
 )
 
 var (
@@ -221,6 +247,9 @@ var (
 	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__Moments)((*Moments)(nil))
 	quern_momentsOfParts_float32      quern_gen_is_stale__run_go_generate__momentsOfParts_float32               = momentsOfParts[float32]
 	quern_momentsOfParts_float64      quern_gen_is_stale__run_go_generate__momentsOfParts_float64               = momentsOfParts[float64]
+	quern_momentsOfLines_int32        quern_gen_is_stale__run_go_generate__momentsOfLines_int32                 = momentsOfLines[int32]
+	quern_momentsOfLines_float32      quern_gen_is_stale__run_go_generate__momentsOfLines_float32               = momentsOfLines[float32]
+	quern_momentsOfLines_float64      quern_gen_is_stale__run_go_generate__momentsOfLines_float64               = momentsOfLines[float64]
 	quern_keepFlagged_uint8           quern_gen_is_stale__run_go_generate__keepFlagged_uint8                    = keepFlagged[uint8]
 	quern_keepFlagged_uint16          quern_gen_is_stale__run_go_generate__keepFlagged_uint16                   = keepFlagged[uint16]
 	quern_keepFlagged_uint32          quern_gen_is_stale__run_go_generate__keepFlagged_uint32                   = keepFlagged[uint32]
@@ -289,6 +318,10 @@ var (
 	quern_keepFirst_uint64            quern_gen_is_stale__run_go_generate__keepFirst_uint64                     = keepFirst[uint64]
 	quern_setRank                     quern_gen_is_stale__run_go_generate__setRank                              = setRank
 	quern_copyFirst                   quern_gen_is_stale__run_go_generate__copyFirst                            = copyFirst
+	quern_firstOfLines_uint8          quern_gen_is_stale__run_go_generate__firstOfLines_uint8                   = firstOfLines[uint8]
+	quern_firstOfLines_uint16         quern_gen_is_stale__run_go_generate__firstOfLines_uint16                  = firstOfLines[uint16]
+	quern_firstOfLines_uint32         quern_gen_is_stale__run_go_generate__firstOfLines_uint32                  = firstOfLines[uint32]
+	quern_firstOfLines_uint64         quern_gen_is_stale__run_go_generate__firstOfLines_uint64                  = firstOfLines[uint64]
 	_                                 quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 = addCompensated[float32]
 	_                                 quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 = addCompensated[float64]
 	_                                 quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts           = mergeMoments
@@ -312,10 +345,10 @@ var (
 	_                                 quern_gen_is_stale__run_go_generate__op_sameRunTiles_int64                = same[int64]
 	_                                 quern_gen_is_stale__run_go_generate__op_sameRunTiles_float32              = same[float32]
 	_                                 quern_gen_is_stale__run_go_generate__op_sameRunTiles_float64              = same[float64]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_int32            = nonZero[int32]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_int64            = nonZero[int64]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_float32          = nonZero[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroKeepTiles_float64          = nonZero[float64]
+	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int32           = nonZero[int32]
+	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int64           = nonZero[int64]
+	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float32         = nonZero[float32]
+	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float64         = nonZero[float64]
 )
 
 var quernSumCompensated_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumCompensated[float32]", Code: &quernPTX, Host: quernHostSumCompensated[float32], Plain: quernPlainSumCompensated[float32]}}
@@ -583,6 +616,34 @@ func LaunchMomentsOfParts[T int32 | float32 | float64](s *gpu.Stream, g gpu.Grid
 		return err
 	}
 	gpu.Arg(l, part)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernMomentsOfLines_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "momentsOfLines[int32]", Code: &quernPTX, Host: quernHostMomentsOfLines[int32], Plain: quernPlainMomentsOfLines[int32]}}
+var quernMomentsOfLines_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "momentsOfLines[float32]", Code: &quernPTX, Host: quernHostMomentsOfLines[float32], Plain: quernPlainMomentsOfLines[float32]}}
+var quernMomentsOfLines_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "momentsOfLines[float64]", Code: &quernPTX, Host: quernHostMomentsOfLines[float64], Plain: quernPlainMomentsOfLines[float64]}}
+
+// LaunchMomentsOfLines runs momentsOfLines on the grid g.
+//
+// momentsOfLines computes the moments of each part of a line. Part p of line i is out[i*Parts+p].
+func LaunchMomentsOfLines[T int32 | float32 | float64](s *gpu.Stream, g gpu.Grid, l_ template.Lines, ends *gpu.Buffer[int32], in *gpu.Buffer[T], out *gpu.Buffer[Moments]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *int32:
+		k = quernMomentsOfLines_int32
+	case *float32:
+		k = quernMomentsOfLines_float32
+	case *float64:
+		k = quernMomentsOfLines_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, l_)
+	gpu.SliceArg(l, ends)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
 	return l.End()
@@ -1301,11 +1362,53 @@ func LaunchCopyFirst(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint32]) err
 	return l.End()
 }
 
-var quernAddCompensatedReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCompensatedReduceParts[float32]", Code: &quernPTX, Host: quernHostAddCompensatedReduceParts[float32]}}
-var quernAddCompensatedReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCompensatedReduceParts[float64]", Code: &quernPTX, Host: quernHostAddCompensatedReduceParts[float64]}}
-var quernMergeMomentsReduceParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "mergeMomentsReduceParts", Code: &quernPTX, Host: quernHostMergeMomentsReduceParts}}
-var quernExtremeIntegerReduceParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReduceParts[int32]", Code: &quernPTX, Host: quernHostExtremeIntegerReduceParts[int32]}}
-var quernExtremeIntegerReduceParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReduceParts[int64]", Code: &quernPTX, Host: quernHostExtremeIntegerReduceParts[int64]}}
+var quernFirstOfLines_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint8]", Code: &quernPTX, Host: quernHostFirstOfLines[uint8], Plain: quernPlainFirstOfLines[uint8]}}
+var quernFirstOfLines_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint16]", Code: &quernPTX, Host: quernHostFirstOfLines[uint16], Plain: quernPlainFirstOfLines[uint16]}}
+var quernFirstOfLines_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint32]", Code: &quernPTX, Host: quernHostFirstOfLines[uint32], Plain: quernPlainFirstOfLines[uint32]}}
+var quernFirstOfLines_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint64]", Code: &quernPTX, Host: quernHostFirstOfLines[uint64], Plain: quernPlainFirstOfLines[uint64]}}
+
+// LaunchFirstOfLines runs firstOfLines on the grid g.
+//
+// firstOfLines copies the first k elements of lines of n elements, which are inner apart, in an
+// order that is given by their positions: those of a line are one after another, or, if inPlace is
+// set, inner apart. It writes their indices in the lines to index, unless that is empty.
+func LaunchFirstOfLines[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, n, k_, inner uint32, inPlace bool, positions *gpu.Buffer[uint32], in, out *gpu.Buffer[W], index *gpu.Buffer[uint32]) error {
+	var k *gpu.Kernel
+	switch interface{}((*W)(nil)).(type) {
+	case *uint8:
+		k = quernFirstOfLines_uint8
+	case *uint16:
+		k = quernFirstOfLines_uint16
+	case *uint32:
+		k = quernFirstOfLines_uint32
+	case *uint64:
+		k = quernFirstOfLines_uint64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.Arg(l, k_)
+	gpu.Arg(l, inner)
+	gpu.Arg(l, inPlace)
+	gpu.SliceArg(l, positions)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	gpu.SliceArg(l, index)
+	return l.End()
+}
+
+var quernAddCompensatedReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCompensatedReduceParts[float32]", Code: &quernPTX}}
+var quernAddCompensatedReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCompensatedReduceParts[float64]", Code: &quernPTX}}
+var quernAddCompensatedReducePartsInTurn_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCompensatedReducePartsInTurn[float32]", Code: &quernPTX, Host: quernHostAddCompensatedReducePartsInTurn[float32]}}
+var quernAddCompensatedReducePartsInTurn_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addCompensatedReducePartsInTurn[float64]", Code: &quernPTX, Host: quernHostAddCompensatedReducePartsInTurn[float64]}}
+var quernMergeMomentsReduceParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "mergeMomentsReduceParts", Code: &quernPTX}}
+var quernMergeMomentsReducePartsInTurn = &gpu.Kernel{Declared: compiled.Declaration{Name: "mergeMomentsReducePartsInTurn", Code: &quernPTX, Host: quernHostMergeMomentsReducePartsInTurn}}
+var quernExtremeIntegerReduceParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReduceParts[int32]", Code: &quernPTX}}
+var quernExtremeIntegerReduceParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReduceParts[int64]", Code: &quernPTX}}
+var quernExtremeIntegerReducePartsInTurn_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReducePartsInTurn[int32]", Code: &quernPTX, Host: quernHostExtremeIntegerReducePartsInTurn[int32]}}
+var quernExtremeIntegerReducePartsInTurn_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReducePartsInTurn[int64]", Code: &quernPTX, Host: quernHostExtremeIntegerReducePartsInTurn[int64]}}
 var quernExtremeIntegerReduceRows_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReduceRows[int32]", Code: &quernPTX, Host: quernHostExtremeIntegerReduceRows[int32]}}
 var quernExtremeIntegerReduceRows_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReduceRows[int64]", Code: &quernPTX, Host: quernHostExtremeIntegerReduceRows[int64]}}
 var quernExtremeIntegerReduceColumns_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerReduceColumns[int32]", Code: &quernPTX, Host: quernHostExtremeIntegerReduceColumns[int32]}}
@@ -1328,8 +1431,10 @@ var quernExtremeIntegerScanRows_int32 = &gpu.Kernel{Declared: compiled.Declarati
 var quernExtremeIntegerScanRows_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerScanRows[int64]", Code: &quernPTX}}
 var quernExtremeIntegerScanLines_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerScanLines[int32]", Code: &quernPTX, Host: quernHostExtremeIntegerScanLines[int32]}}
 var quernExtremeIntegerScanLines_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeIntegerScanLines[int64]", Code: &quernPTX, Host: quernHostExtremeIntegerScanLines[int64]}}
-var quernExtremeFloatReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReduceParts[float32]", Code: &quernPTX, Host: quernHostExtremeFloatReduceParts[float32]}}
-var quernExtremeFloatReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReduceParts[float64]", Code: &quernPTX, Host: quernHostExtremeFloatReduceParts[float64]}}
+var quernExtremeFloatReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReduceParts[float32]", Code: &quernPTX}}
+var quernExtremeFloatReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReduceParts[float64]", Code: &quernPTX}}
+var quernExtremeFloatReducePartsInTurn_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReducePartsInTurn[float32]", Code: &quernPTX, Host: quernHostExtremeFloatReducePartsInTurn[float32]}}
+var quernExtremeFloatReducePartsInTurn_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReducePartsInTurn[float64]", Code: &quernPTX, Host: quernHostExtremeFloatReducePartsInTurn[float64]}}
 var quernExtremeFloatReduceRows_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReduceRows[float32]", Code: &quernPTX, Host: quernHostExtremeFloatReduceRows[float32]}}
 var quernExtremeFloatReduceRows_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReduceRows[float64]", Code: &quernPTX, Host: quernHostExtremeFloatReduceRows[float64]}}
 var quernExtremeFloatReduceColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatReduceColumns[float32]", Code: &quernPTX, Host: quernHostExtremeFloatReduceColumns[float32]}}
@@ -1352,10 +1457,14 @@ var quernExtremeFloatScanRows_float32 = &gpu.Kernel{Declared: compiled.Declarati
 var quernExtremeFloatScanRows_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatScanRows[float64]", Code: &quernPTX}}
 var quernExtremeFloatScanLines_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatScanLines[float32]", Code: &quernPTX, Host: quernHostExtremeFloatScanLines[float32]}}
 var quernExtremeFloatScanLines_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "extremeFloatScanLines[float64]", Code: &quernPTX, Host: quernHostExtremeFloatScanLines[float64]}}
-var quernAddReduceParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[int32]", Code: &quernPTX, Host: quernHostAddReduceParts[int32]}}
-var quernAddReduceParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[int64]", Code: &quernPTX, Host: quernHostAddReduceParts[int64]}}
-var quernAddReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[float32]", Code: &quernPTX, Host: quernHostAddReduceParts[float32]}}
-var quernAddReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[float64]", Code: &quernPTX, Host: quernHostAddReduceParts[float64]}}
+var quernAddReduceParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[int32]", Code: &quernPTX}}
+var quernAddReduceParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[int64]", Code: &quernPTX}}
+var quernAddReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[float32]", Code: &quernPTX}}
+var quernAddReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceParts[float64]", Code: &quernPTX}}
+var quernAddReducePartsInTurn_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReducePartsInTurn[int32]", Code: &quernPTX, Host: quernHostAddReducePartsInTurn[int32]}}
+var quernAddReducePartsInTurn_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReducePartsInTurn[int64]", Code: &quernPTX, Host: quernHostAddReducePartsInTurn[int64]}}
+var quernAddReducePartsInTurn_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReducePartsInTurn[float32]", Code: &quernPTX, Host: quernHostAddReducePartsInTurn[float32]}}
+var quernAddReducePartsInTurn_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReducePartsInTurn[float64]", Code: &quernPTX, Host: quernHostAddReducePartsInTurn[float64]}}
 var quernAddReduceRows_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceRows[int32]", Code: &quernPTX, Host: quernHostAddReduceRows[int32]}}
 var quernAddReduceRows_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceRows[int64]", Code: &quernPTX, Host: quernHostAddReduceRows[int64]}}
 var quernAddReduceRows_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addReduceRows[float32]", Code: &quernPTX, Host: quernHostAddReduceRows[float32]}}
@@ -1400,10 +1509,14 @@ var quernAddScanLines_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "
 var quernAddScanLines_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addScanLines[int64]", Code: &quernPTX, Host: quernHostAddScanLines[int64]}}
 var quernAddScanLines_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addScanLines[float32]", Code: &quernPTX, Host: quernHostAddScanLines[float32]}}
 var quernAddScanLines_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "addScanLines[float64]", Code: &quernPTX, Host: quernHostAddScanLines[float64]}}
-var quernMultiplyReduceParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[int32]", Code: &quernPTX, Host: quernHostMultiplyReduceParts[int32]}}
-var quernMultiplyReduceParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[int64]", Code: &quernPTX, Host: quernHostMultiplyReduceParts[int64]}}
-var quernMultiplyReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[float32]", Code: &quernPTX, Host: quernHostMultiplyReduceParts[float32]}}
-var quernMultiplyReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[float64]", Code: &quernPTX, Host: quernHostMultiplyReduceParts[float64]}}
+var quernMultiplyReduceParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[int32]", Code: &quernPTX}}
+var quernMultiplyReduceParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[int64]", Code: &quernPTX}}
+var quernMultiplyReduceParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[float32]", Code: &quernPTX}}
+var quernMultiplyReduceParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceParts[float64]", Code: &quernPTX}}
+var quernMultiplyReducePartsInTurn_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReducePartsInTurn[int32]", Code: &quernPTX, Host: quernHostMultiplyReducePartsInTurn[int32]}}
+var quernMultiplyReducePartsInTurn_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReducePartsInTurn[int64]", Code: &quernPTX, Host: quernHostMultiplyReducePartsInTurn[int64]}}
+var quernMultiplyReducePartsInTurn_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReducePartsInTurn[float32]", Code: &quernPTX, Host: quernHostMultiplyReducePartsInTurn[float32]}}
+var quernMultiplyReducePartsInTurn_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReducePartsInTurn[float64]", Code: &quernPTX, Host: quernHostMultiplyReducePartsInTurn[float64]}}
 var quernMultiplyReduceRows_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceRows[int32]", Code: &quernPTX, Host: quernHostMultiplyReduceRows[int32]}}
 var quernMultiplyReduceRows_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceRows[int64]", Code: &quernPTX, Host: quernHostMultiplyReduceRows[int64]}}
 var quernMultiplyReduceRows_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "multiplyReduceRows[float32]", Code: &quernPTX, Host: quernHostMultiplyReduceRows[float32]}}
@@ -1452,6 +1565,8 @@ var quernOrderedIntegersExtremes_int32 = &gpu.Kernel{Declared: compiled.Declarat
 var quernOrderedIntegersExtremes_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersExtremes[int64]", Code: &quernPTX}}
 var quernOrderedIntegersExtremeParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersExtremeParts[int32]", Code: &quernPTX, Host: quernHostOrderedIntegersExtremeParts[int32]}}
 var quernOrderedIntegersExtremeParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersExtremeParts[int64]", Code: &quernPTX, Host: quernHostOrderedIntegersExtremeParts[int64]}}
+var quernOrderedIntegersExtremeLines_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersExtremeLines[int32]", Code: &quernPTX, Host: quernHostOrderedIntegersExtremeLines[int32]}}
+var quernOrderedIntegersExtremeLines_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersExtremeLines[int64]", Code: &quernPTX, Host: quernHostOrderedIntegersExtremeLines[int64]}}
 var quernOrderedIntegersMergePaths_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersMergePaths[int32]", Code: &quernPTX}}
 var quernOrderedIntegersMergePaths_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersMergePaths[int64]", Code: &quernPTX}}
 var quernOrderedIntegersSortTiles_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedIntegersSortTiles[int32]", Code: &quernPTX}}
@@ -1484,6 +1599,8 @@ var quernOrderedFloatsExtremes_float32 = &gpu.Kernel{Declared: compiled.Declarat
 var quernOrderedFloatsExtremes_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsExtremes[float64]", Code: &quernPTX}}
 var quernOrderedFloatsExtremeParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsExtremeParts[float32]", Code: &quernPTX, Host: quernHostOrderedFloatsExtremeParts[float32]}}
 var quernOrderedFloatsExtremeParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsExtremeParts[float64]", Code: &quernPTX, Host: quernHostOrderedFloatsExtremeParts[float64]}}
+var quernOrderedFloatsExtremeLines_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsExtremeLines[float32]", Code: &quernPTX, Host: quernHostOrderedFloatsExtremeLines[float32]}}
+var quernOrderedFloatsExtremeLines_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsExtremeLines[float64]", Code: &quernPTX, Host: quernHostOrderedFloatsExtremeLines[float64]}}
 var quernOrderedFloatsMergePaths_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsMergePaths[float32]", Code: &quernPTX}}
 var quernOrderedFloatsMergePaths_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsMergePaths[float64]", Code: &quernPTX}}
 var quernOrderedFloatsSortTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "orderedFloatsSortTiles[float32]", Code: &quernPTX}}
@@ -1524,6 +1641,10 @@ var quernSameRunParts_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "
 var quernSameRunParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameRunParts[int64]", Code: &quernPTX, Host: quernHostSameRunParts[int64]}}
 var quernSameRunParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameRunParts[float32]", Code: &quernPTX, Host: quernHostSameRunParts[float32]}}
 var quernSameRunParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sameRunParts[float64]", Code: &quernPTX, Host: quernHostSameRunParts[float64]}}
+var quernNonZeroCountLines_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroCountLines[int32]", Code: &quernPTX, Host: quernHostNonZeroCountLines[int32]}}
+var quernNonZeroCountLines_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroCountLines[int64]", Code: &quernPTX, Host: quernHostNonZeroCountLines[int64]}}
+var quernNonZeroCountLines_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroCountLines[float32]", Code: &quernPTX, Host: quernHostNonZeroCountLines[float32]}}
+var quernNonZeroCountLines_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroCountLines[float64]", Code: &quernPTX, Host: quernHostNonZeroCountLines[float64]}}
 var quernNonZeroKeepTiles_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroKeepTiles[int32]", Code: &quernPTX}}
 var quernNonZeroKeepTiles_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroKeepTiles[int64]", Code: &quernPTX}}
 var quernNonZeroKeepTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroKeepTiles[float32]", Code: &quernPTX}}
@@ -1549,9 +1670,9 @@ var quernNonZeroIndexParts_int64 = &gpu.Kernel{Declared: compiled.Declaration{Na
 var quernNonZeroIndexParts_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroIndexParts[float32]", Code: &quernPTX, Host: quernHostNonZeroIndexParts[float32]}}
 var quernNonZeroIndexParts_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "nonZeroIndexParts[float64]", Code: &quernPTX, Host: quernHostNonZeroIndexParts[float64]}}
 
-var quernOpAddCompensated_float32 = mergeKernels{ReduceParts: quernAddCompensatedReduceParts_float32}
+var quernOpAddCompensated_float32 = mergeKernels{ReduceParts: quernAddCompensatedReduceParts_float32, ReducePartsInTurn: quernAddCompensatedReducePartsInTurn_float32}
 
-var quernOpAddCompensated_float64 = mergeKernels{ReduceParts: quernAddCompensatedReduceParts_float64}
+var quernOpAddCompensated_float64 = mergeKernels{ReduceParts: quernAddCompensatedReduceParts_float64, ReducePartsInTurn: quernAddCompensatedReducePartsInTurn_float64}
 
 // OpAddCompensated is addCompensated as an operator.
 //
@@ -1567,16 +1688,16 @@ func OpAddCompensated[T float32 | float64]() merge[Compensated[T]] {
 	return merge[Compensated[T]]{Kernels: k}
 }
 
-var quernOpMergeMoments = mergeKernels{ReduceParts: quernMergeMomentsReduceParts}
+var quernOpMergeMoments = mergeKernels{ReduceParts: quernMergeMomentsReduceParts, ReducePartsInTurn: quernMergeMomentsReducePartsInTurn}
 
 // OpMergeMoments is mergeMoments as an operator.
 //
 // mergeMoments merges two sets (Chan, Golub and LeVeque, 1979).
 var OpMergeMoments = merge[Moments]{Kernels: &quernOpMergeMoments}
 
-var quernOpExtremeInteger_int32 = CombineKernels{ReduceParts: quernExtremeIntegerReduceParts_int32, ReduceRows: quernExtremeIntegerReduceRows_int32, ReduceColumns: quernExtremeIntegerReduceColumns_int32, ReduceSegments: quernExtremeIntegerReduceSegments_int32, ScanRuns: quernExtremeIntegerScanRuns_int32, RunScanParts: quernExtremeIntegerRunScanParts_int32, ScanTiles: quernExtremeIntegerScanTiles_int32, TotalParts: quernExtremeIntegerTotalParts_int32, PrefixParts: quernExtremeIntegerPrefixParts_int32, ScanParts: quernExtremeIntegerScanParts_int32, ScanRows: quernExtremeIntegerScanRows_int32, ScanLines: quernExtremeIntegerScanLines_int32}
+var quernOpExtremeInteger_int32 = CombineKernels{ReduceParts: quernExtremeIntegerReduceParts_int32, ReducePartsInTurn: quernExtremeIntegerReducePartsInTurn_int32, ReduceRows: quernExtremeIntegerReduceRows_int32, ReduceColumns: quernExtremeIntegerReduceColumns_int32, ReduceSegments: quernExtremeIntegerReduceSegments_int32, ScanRuns: quernExtremeIntegerScanRuns_int32, RunScanParts: quernExtremeIntegerRunScanParts_int32, ScanTiles: quernExtremeIntegerScanTiles_int32, TotalParts: quernExtremeIntegerTotalParts_int32, PrefixParts: quernExtremeIntegerPrefixParts_int32, ScanParts: quernExtremeIntegerScanParts_int32, ScanRows: quernExtremeIntegerScanRows_int32, ScanLines: quernExtremeIntegerScanLines_int32}
 
-var quernOpExtremeInteger_int64 = CombineKernels{ReduceParts: quernExtremeIntegerReduceParts_int64, ReduceRows: quernExtremeIntegerReduceRows_int64, ReduceColumns: quernExtremeIntegerReduceColumns_int64, ReduceSegments: quernExtremeIntegerReduceSegments_int64, ScanRuns: quernExtremeIntegerScanRuns_int64, RunScanParts: quernExtremeIntegerRunScanParts_int64, ScanTiles: quernExtremeIntegerScanTiles_int64, TotalParts: quernExtremeIntegerTotalParts_int64, PrefixParts: quernExtremeIntegerPrefixParts_int64, ScanParts: quernExtremeIntegerScanParts_int64, ScanRows: quernExtremeIntegerScanRows_int64, ScanLines: quernExtremeIntegerScanLines_int64}
+var quernOpExtremeInteger_int64 = CombineKernels{ReduceParts: quernExtremeIntegerReduceParts_int64, ReducePartsInTurn: quernExtremeIntegerReducePartsInTurn_int64, ReduceRows: quernExtremeIntegerReduceRows_int64, ReduceColumns: quernExtremeIntegerReduceColumns_int64, ReduceSegments: quernExtremeIntegerReduceSegments_int64, ScanRuns: quernExtremeIntegerScanRuns_int64, RunScanParts: quernExtremeIntegerRunScanParts_int64, ScanTiles: quernExtremeIntegerScanTiles_int64, TotalParts: quernExtremeIntegerTotalParts_int64, PrefixParts: quernExtremeIntegerPrefixParts_int64, ScanParts: quernExtremeIntegerScanParts_int64, ScanRows: quernExtremeIntegerScanRows_int64, ScanLines: quernExtremeIntegerScanLines_int64}
 
 // OpExtremeInteger is extremeInteger as an operator.
 //
@@ -1595,9 +1716,9 @@ func OpExtremeInteger[T int32 | int64](flip T) Combine[T] {
 	}}
 }
 
-var quernOpExtremeFloat_float32 = CombineKernels{ReduceParts: quernExtremeFloatReduceParts_float32, ReduceRows: quernExtremeFloatReduceRows_float32, ReduceColumns: quernExtremeFloatReduceColumns_float32, ReduceSegments: quernExtremeFloatReduceSegments_float32, ScanRuns: quernExtremeFloatScanRuns_float32, RunScanParts: quernExtremeFloatRunScanParts_float32, ScanTiles: quernExtremeFloatScanTiles_float32, TotalParts: quernExtremeFloatTotalParts_float32, PrefixParts: quernExtremeFloatPrefixParts_float32, ScanParts: quernExtremeFloatScanParts_float32, ScanRows: quernExtremeFloatScanRows_float32, ScanLines: quernExtremeFloatScanLines_float32}
+var quernOpExtremeFloat_float32 = CombineKernels{ReduceParts: quernExtremeFloatReduceParts_float32, ReducePartsInTurn: quernExtremeFloatReducePartsInTurn_float32, ReduceRows: quernExtremeFloatReduceRows_float32, ReduceColumns: quernExtremeFloatReduceColumns_float32, ReduceSegments: quernExtremeFloatReduceSegments_float32, ScanRuns: quernExtremeFloatScanRuns_float32, RunScanParts: quernExtremeFloatRunScanParts_float32, ScanTiles: quernExtremeFloatScanTiles_float32, TotalParts: quernExtremeFloatTotalParts_float32, PrefixParts: quernExtremeFloatPrefixParts_float32, ScanParts: quernExtremeFloatScanParts_float32, ScanRows: quernExtremeFloatScanRows_float32, ScanLines: quernExtremeFloatScanLines_float32}
 
-var quernOpExtremeFloat_float64 = CombineKernels{ReduceParts: quernExtremeFloatReduceParts_float64, ReduceRows: quernExtremeFloatReduceRows_float64, ReduceColumns: quernExtremeFloatReduceColumns_float64, ReduceSegments: quernExtremeFloatReduceSegments_float64, ScanRuns: quernExtremeFloatScanRuns_float64, RunScanParts: quernExtremeFloatRunScanParts_float64, ScanTiles: quernExtremeFloatScanTiles_float64, TotalParts: quernExtremeFloatTotalParts_float64, PrefixParts: quernExtremeFloatPrefixParts_float64, ScanParts: quernExtremeFloatScanParts_float64, ScanRows: quernExtremeFloatScanRows_float64, ScanLines: quernExtremeFloatScanLines_float64}
+var quernOpExtremeFloat_float64 = CombineKernels{ReduceParts: quernExtremeFloatReduceParts_float64, ReducePartsInTurn: quernExtremeFloatReducePartsInTurn_float64, ReduceRows: quernExtremeFloatReduceRows_float64, ReduceColumns: quernExtremeFloatReduceColumns_float64, ReduceSegments: quernExtremeFloatReduceSegments_float64, ScanRuns: quernExtremeFloatScanRuns_float64, RunScanParts: quernExtremeFloatRunScanParts_float64, ScanTiles: quernExtremeFloatScanTiles_float64, TotalParts: quernExtremeFloatTotalParts_float64, PrefixParts: quernExtremeFloatPrefixParts_float64, ScanParts: quernExtremeFloatScanParts_float64, ScanRows: quernExtremeFloatScanRows_float64, ScanLines: quernExtremeFloatScanLines_float64}
 
 // OpExtremeFloat is extremeFloat as an operator.
 //
@@ -1615,13 +1736,13 @@ func OpExtremeFloat[T float32 | float64](sign T) Combine[T] {
 	}}
 }
 
-var quernOpAdd_int32 = CombineKernels{ReduceParts: quernAddReduceParts_int32, ReduceRows: quernAddReduceRows_int32, ReduceColumns: quernAddReduceColumns_int32, ReduceSegments: quernAddReduceSegments_int32, ScanRuns: quernAddScanRuns_int32, RunScanParts: quernAddRunScanParts_int32, ScanTiles: quernAddScanTiles_int32, TotalParts: quernAddTotalParts_int32, PrefixParts: quernAddPrefixParts_int32, ScanParts: quernAddScanParts_int32, ScanRows: quernAddScanRows_int32, ScanLines: quernAddScanLines_int32}
+var quernOpAdd_int32 = CombineKernels{ReduceParts: quernAddReduceParts_int32, ReducePartsInTurn: quernAddReducePartsInTurn_int32, ReduceRows: quernAddReduceRows_int32, ReduceColumns: quernAddReduceColumns_int32, ReduceSegments: quernAddReduceSegments_int32, ScanRuns: quernAddScanRuns_int32, RunScanParts: quernAddRunScanParts_int32, ScanTiles: quernAddScanTiles_int32, TotalParts: quernAddTotalParts_int32, PrefixParts: quernAddPrefixParts_int32, ScanParts: quernAddScanParts_int32, ScanRows: quernAddScanRows_int32, ScanLines: quernAddScanLines_int32}
 
-var quernOpAdd_int64 = CombineKernels{ReduceParts: quernAddReduceParts_int64, ReduceRows: quernAddReduceRows_int64, ReduceColumns: quernAddReduceColumns_int64, ReduceSegments: quernAddReduceSegments_int64, ScanRuns: quernAddScanRuns_int64, RunScanParts: quernAddRunScanParts_int64, ScanTiles: quernAddScanTiles_int64, TotalParts: quernAddTotalParts_int64, PrefixParts: quernAddPrefixParts_int64, ScanParts: quernAddScanParts_int64, ScanRows: quernAddScanRows_int64, ScanLines: quernAddScanLines_int64}
+var quernOpAdd_int64 = CombineKernels{ReduceParts: quernAddReduceParts_int64, ReducePartsInTurn: quernAddReducePartsInTurn_int64, ReduceRows: quernAddReduceRows_int64, ReduceColumns: quernAddReduceColumns_int64, ReduceSegments: quernAddReduceSegments_int64, ScanRuns: quernAddScanRuns_int64, RunScanParts: quernAddRunScanParts_int64, ScanTiles: quernAddScanTiles_int64, TotalParts: quernAddTotalParts_int64, PrefixParts: quernAddPrefixParts_int64, ScanParts: quernAddScanParts_int64, ScanRows: quernAddScanRows_int64, ScanLines: quernAddScanLines_int64}
 
-var quernOpAdd_float32 = CombineKernels{ReduceParts: quernAddReduceParts_float32, ReduceRows: quernAddReduceRows_float32, ReduceColumns: quernAddReduceColumns_float32, ReduceSegments: quernAddReduceSegments_float32, ScanRuns: quernAddScanRuns_float32, RunScanParts: quernAddRunScanParts_float32, ScanTiles: quernAddScanTiles_float32, TotalParts: quernAddTotalParts_float32, PrefixParts: quernAddPrefixParts_float32, ScanParts: quernAddScanParts_float32, ScanRows: quernAddScanRows_float32, ScanLines: quernAddScanLines_float32}
+var quernOpAdd_float32 = CombineKernels{ReduceParts: quernAddReduceParts_float32, ReducePartsInTurn: quernAddReducePartsInTurn_float32, ReduceRows: quernAddReduceRows_float32, ReduceColumns: quernAddReduceColumns_float32, ReduceSegments: quernAddReduceSegments_float32, ScanRuns: quernAddScanRuns_float32, RunScanParts: quernAddRunScanParts_float32, ScanTiles: quernAddScanTiles_float32, TotalParts: quernAddTotalParts_float32, PrefixParts: quernAddPrefixParts_float32, ScanParts: quernAddScanParts_float32, ScanRows: quernAddScanRows_float32, ScanLines: quernAddScanLines_float32}
 
-var quernOpAdd_float64 = CombineKernels{ReduceParts: quernAddReduceParts_float64, ReduceRows: quernAddReduceRows_float64, ReduceColumns: quernAddReduceColumns_float64, ReduceSegments: quernAddReduceSegments_float64, ScanRuns: quernAddScanRuns_float64, RunScanParts: quernAddRunScanParts_float64, ScanTiles: quernAddScanTiles_float64, TotalParts: quernAddTotalParts_float64, PrefixParts: quernAddPrefixParts_float64, ScanParts: quernAddScanParts_float64, ScanRows: quernAddScanRows_float64, ScanLines: quernAddScanLines_float64}
+var quernOpAdd_float64 = CombineKernels{ReduceParts: quernAddReduceParts_float64, ReducePartsInTurn: quernAddReducePartsInTurn_float64, ReduceRows: quernAddReduceRows_float64, ReduceColumns: quernAddReduceColumns_float64, ReduceSegments: quernAddReduceSegments_float64, ScanRuns: quernAddScanRuns_float64, RunScanParts: quernAddRunScanParts_float64, ScanTiles: quernAddScanTiles_float64, TotalParts: quernAddTotalParts_float64, PrefixParts: quernAddPrefixParts_float64, ScanParts: quernAddScanParts_float64, ScanRows: quernAddScanRows_float64, ScanLines: quernAddScanLines_float64}
 
 // OpAdd is add as an operator.
 //
@@ -1641,13 +1762,13 @@ func OpAdd[T int32 | int64 | float32 | float64]() Combine[T] {
 	return Combine[T]{Kernels: k}
 }
 
-var quernOpMultiply_int32 = CombineKernels{ReduceParts: quernMultiplyReduceParts_int32, ReduceRows: quernMultiplyReduceRows_int32, ReduceColumns: quernMultiplyReduceColumns_int32, ReduceSegments: quernMultiplyReduceSegments_int32, ScanRuns: quernMultiplyScanRuns_int32, RunScanParts: quernMultiplyRunScanParts_int32, ScanTiles: quernMultiplyScanTiles_int32, TotalParts: quernMultiplyTotalParts_int32, PrefixParts: quernMultiplyPrefixParts_int32, ScanParts: quernMultiplyScanParts_int32, ScanRows: quernMultiplyScanRows_int32, ScanLines: quernMultiplyScanLines_int32}
+var quernOpMultiply_int32 = CombineKernels{ReduceParts: quernMultiplyReduceParts_int32, ReducePartsInTurn: quernMultiplyReducePartsInTurn_int32, ReduceRows: quernMultiplyReduceRows_int32, ReduceColumns: quernMultiplyReduceColumns_int32, ReduceSegments: quernMultiplyReduceSegments_int32, ScanRuns: quernMultiplyScanRuns_int32, RunScanParts: quernMultiplyRunScanParts_int32, ScanTiles: quernMultiplyScanTiles_int32, TotalParts: quernMultiplyTotalParts_int32, PrefixParts: quernMultiplyPrefixParts_int32, ScanParts: quernMultiplyScanParts_int32, ScanRows: quernMultiplyScanRows_int32, ScanLines: quernMultiplyScanLines_int32}
 
-var quernOpMultiply_int64 = CombineKernels{ReduceParts: quernMultiplyReduceParts_int64, ReduceRows: quernMultiplyReduceRows_int64, ReduceColumns: quernMultiplyReduceColumns_int64, ReduceSegments: quernMultiplyReduceSegments_int64, ScanRuns: quernMultiplyScanRuns_int64, RunScanParts: quernMultiplyRunScanParts_int64, ScanTiles: quernMultiplyScanTiles_int64, TotalParts: quernMultiplyTotalParts_int64, PrefixParts: quernMultiplyPrefixParts_int64, ScanParts: quernMultiplyScanParts_int64, ScanRows: quernMultiplyScanRows_int64, ScanLines: quernMultiplyScanLines_int64}
+var quernOpMultiply_int64 = CombineKernels{ReduceParts: quernMultiplyReduceParts_int64, ReducePartsInTurn: quernMultiplyReducePartsInTurn_int64, ReduceRows: quernMultiplyReduceRows_int64, ReduceColumns: quernMultiplyReduceColumns_int64, ReduceSegments: quernMultiplyReduceSegments_int64, ScanRuns: quernMultiplyScanRuns_int64, RunScanParts: quernMultiplyRunScanParts_int64, ScanTiles: quernMultiplyScanTiles_int64, TotalParts: quernMultiplyTotalParts_int64, PrefixParts: quernMultiplyPrefixParts_int64, ScanParts: quernMultiplyScanParts_int64, ScanRows: quernMultiplyScanRows_int64, ScanLines: quernMultiplyScanLines_int64}
 
-var quernOpMultiply_float32 = CombineKernels{ReduceParts: quernMultiplyReduceParts_float32, ReduceRows: quernMultiplyReduceRows_float32, ReduceColumns: quernMultiplyReduceColumns_float32, ReduceSegments: quernMultiplyReduceSegments_float32, ScanRuns: quernMultiplyScanRuns_float32, RunScanParts: quernMultiplyRunScanParts_float32, ScanTiles: quernMultiplyScanTiles_float32, TotalParts: quernMultiplyTotalParts_float32, PrefixParts: quernMultiplyPrefixParts_float32, ScanParts: quernMultiplyScanParts_float32, ScanRows: quernMultiplyScanRows_float32, ScanLines: quernMultiplyScanLines_float32}
+var quernOpMultiply_float32 = CombineKernels{ReduceParts: quernMultiplyReduceParts_float32, ReducePartsInTurn: quernMultiplyReducePartsInTurn_float32, ReduceRows: quernMultiplyReduceRows_float32, ReduceColumns: quernMultiplyReduceColumns_float32, ReduceSegments: quernMultiplyReduceSegments_float32, ScanRuns: quernMultiplyScanRuns_float32, RunScanParts: quernMultiplyRunScanParts_float32, ScanTiles: quernMultiplyScanTiles_float32, TotalParts: quernMultiplyTotalParts_float32, PrefixParts: quernMultiplyPrefixParts_float32, ScanParts: quernMultiplyScanParts_float32, ScanRows: quernMultiplyScanRows_float32, ScanLines: quernMultiplyScanLines_float32}
 
-var quernOpMultiply_float64 = CombineKernels{ReduceParts: quernMultiplyReduceParts_float64, ReduceRows: quernMultiplyReduceRows_float64, ReduceColumns: quernMultiplyReduceColumns_float64, ReduceSegments: quernMultiplyReduceSegments_float64, ScanRuns: quernMultiplyScanRuns_float64, RunScanParts: quernMultiplyRunScanParts_float64, ScanTiles: quernMultiplyScanTiles_float64, TotalParts: quernMultiplyTotalParts_float64, PrefixParts: quernMultiplyPrefixParts_float64, ScanParts: quernMultiplyScanParts_float64, ScanRows: quernMultiplyScanRows_float64, ScanLines: quernMultiplyScanLines_float64}
+var quernOpMultiply_float64 = CombineKernels{ReduceParts: quernMultiplyReduceParts_float64, ReducePartsInTurn: quernMultiplyReducePartsInTurn_float64, ReduceRows: quernMultiplyReduceRows_float64, ReduceColumns: quernMultiplyReduceColumns_float64, ReduceSegments: quernMultiplyReduceSegments_float64, ScanRuns: quernMultiplyScanRuns_float64, RunScanParts: quernMultiplyRunScanParts_float64, ScanTiles: quernMultiplyScanTiles_float64, TotalParts: quernMultiplyTotalParts_float64, PrefixParts: quernMultiplyPrefixParts_float64, ScanParts: quernMultiplyScanParts_float64, ScanRows: quernMultiplyScanRows_float64, ScanLines: quernMultiplyScanLines_float64}
 
 // OpMultiply is multiply as an operator.
 //
@@ -1667,9 +1788,9 @@ func OpMultiply[T int32 | int64 | float32 | float64]() Combine[T] {
 	return Combine[T]{Kernels: k}
 }
 
-var quernOpOrderedIntegers_int32 = LessKernels{Extremes: quernOrderedIntegersExtremes_int32, ExtremeParts: quernOrderedIntegersExtremeParts_int32, MergePaths: quernOrderedIntegersMergePaths_int32, SortTiles: quernOrderedIntegersSortTiles_int32, SortPairTiles: quernOrderedIntegersSortPairTiles_int32, MergeTiles: quernOrderedIntegersMergeTiles_int32, MergePairTiles: quernOrderedIntegersMergePairTiles_int32, SortParts: quernOrderedIntegersSortParts_int32, SortPairParts: quernOrderedIntegersSortPairParts_int32, MergeParts: quernOrderedIntegersMergeParts_int32, MergePairParts: quernOrderedIntegersMergePairParts_int32, Bounds: quernOrderedIntegersBounds_int32, Unsorted: quernOrderedIntegersUnsorted_int32, SetPaths: quernOrderedIntegersSetPaths_int32, SetTiles: quernOrderedIntegersSetTiles_int32, SetParts: quernOrderedIntegersSetParts_int32}
+var quernOpOrderedIntegers_int32 = LessKernels{Extremes: quernOrderedIntegersExtremes_int32, ExtremeParts: quernOrderedIntegersExtremeParts_int32, ExtremeLines: quernOrderedIntegersExtremeLines_int32, MergePaths: quernOrderedIntegersMergePaths_int32, SortTiles: quernOrderedIntegersSortTiles_int32, SortPairTiles: quernOrderedIntegersSortPairTiles_int32, MergeTiles: quernOrderedIntegersMergeTiles_int32, MergePairTiles: quernOrderedIntegersMergePairTiles_int32, SortParts: quernOrderedIntegersSortParts_int32, SortPairParts: quernOrderedIntegersSortPairParts_int32, MergeParts: quernOrderedIntegersMergeParts_int32, MergePairParts: quernOrderedIntegersMergePairParts_int32, Bounds: quernOrderedIntegersBounds_int32, Unsorted: quernOrderedIntegersUnsorted_int32, SetPaths: quernOrderedIntegersSetPaths_int32, SetTiles: quernOrderedIntegersSetTiles_int32, SetParts: quernOrderedIntegersSetParts_int32}
 
-var quernOpOrderedIntegers_int64 = LessKernels{Extremes: quernOrderedIntegersExtremes_int64, ExtremeParts: quernOrderedIntegersExtremeParts_int64, MergePaths: quernOrderedIntegersMergePaths_int64, SortTiles: quernOrderedIntegersSortTiles_int64, SortPairTiles: quernOrderedIntegersSortPairTiles_int64, MergeTiles: quernOrderedIntegersMergeTiles_int64, MergePairTiles: quernOrderedIntegersMergePairTiles_int64, SortParts: quernOrderedIntegersSortParts_int64, SortPairParts: quernOrderedIntegersSortPairParts_int64, MergeParts: quernOrderedIntegersMergeParts_int64, MergePairParts: quernOrderedIntegersMergePairParts_int64, Bounds: quernOrderedIntegersBounds_int64, Unsorted: quernOrderedIntegersUnsorted_int64, SetPaths: quernOrderedIntegersSetPaths_int64, SetTiles: quernOrderedIntegersSetTiles_int64, SetParts: quernOrderedIntegersSetParts_int64}
+var quernOpOrderedIntegers_int64 = LessKernels{Extremes: quernOrderedIntegersExtremes_int64, ExtremeParts: quernOrderedIntegersExtremeParts_int64, ExtremeLines: quernOrderedIntegersExtremeLines_int64, MergePaths: quernOrderedIntegersMergePaths_int64, SortTiles: quernOrderedIntegersSortTiles_int64, SortPairTiles: quernOrderedIntegersSortPairTiles_int64, MergeTiles: quernOrderedIntegersMergeTiles_int64, MergePairTiles: quernOrderedIntegersMergePairTiles_int64, SortParts: quernOrderedIntegersSortParts_int64, SortPairParts: quernOrderedIntegersSortPairParts_int64, MergeParts: quernOrderedIntegersMergeParts_int64, MergePairParts: quernOrderedIntegersMergePairParts_int64, Bounds: quernOrderedIntegersBounds_int64, Unsorted: quernOrderedIntegersUnsorted_int64, SetPaths: quernOrderedIntegersSetPaths_int64, SetTiles: quernOrderedIntegersSetTiles_int64, SetParts: quernOrderedIntegersSetParts_int64}
 
 // OpOrderedIntegers is orderedIntegers as an operator.
 //
@@ -1687,9 +1808,9 @@ func OpOrderedIntegers[T int32 | int64](how uint32) Less[T] {
 	}}
 }
 
-var quernOpOrderedFloats_float32 = LessKernels{Extremes: quernOrderedFloatsExtremes_float32, ExtremeParts: quernOrderedFloatsExtremeParts_float32, MergePaths: quernOrderedFloatsMergePaths_float32, SortTiles: quernOrderedFloatsSortTiles_float32, SortPairTiles: quernOrderedFloatsSortPairTiles_float32, MergeTiles: quernOrderedFloatsMergeTiles_float32, MergePairTiles: quernOrderedFloatsMergePairTiles_float32, SortParts: quernOrderedFloatsSortParts_float32, SortPairParts: quernOrderedFloatsSortPairParts_float32, MergeParts: quernOrderedFloatsMergeParts_float32, MergePairParts: quernOrderedFloatsMergePairParts_float32, Bounds: quernOrderedFloatsBounds_float32, Unsorted: quernOrderedFloatsUnsorted_float32, SetPaths: quernOrderedFloatsSetPaths_float32, SetTiles: quernOrderedFloatsSetTiles_float32, SetParts: quernOrderedFloatsSetParts_float32}
+var quernOpOrderedFloats_float32 = LessKernels{Extremes: quernOrderedFloatsExtremes_float32, ExtremeParts: quernOrderedFloatsExtremeParts_float32, ExtremeLines: quernOrderedFloatsExtremeLines_float32, MergePaths: quernOrderedFloatsMergePaths_float32, SortTiles: quernOrderedFloatsSortTiles_float32, SortPairTiles: quernOrderedFloatsSortPairTiles_float32, MergeTiles: quernOrderedFloatsMergeTiles_float32, MergePairTiles: quernOrderedFloatsMergePairTiles_float32, SortParts: quernOrderedFloatsSortParts_float32, SortPairParts: quernOrderedFloatsSortPairParts_float32, MergeParts: quernOrderedFloatsMergeParts_float32, MergePairParts: quernOrderedFloatsMergePairParts_float32, Bounds: quernOrderedFloatsBounds_float32, Unsorted: quernOrderedFloatsUnsorted_float32, SetPaths: quernOrderedFloatsSetPaths_float32, SetTiles: quernOrderedFloatsSetTiles_float32, SetParts: quernOrderedFloatsSetParts_float32}
 
-var quernOpOrderedFloats_float64 = LessKernels{Extremes: quernOrderedFloatsExtremes_float64, ExtremeParts: quernOrderedFloatsExtremeParts_float64, MergePaths: quernOrderedFloatsMergePaths_float64, SortTiles: quernOrderedFloatsSortTiles_float64, SortPairTiles: quernOrderedFloatsSortPairTiles_float64, MergeTiles: quernOrderedFloatsMergeTiles_float64, MergePairTiles: quernOrderedFloatsMergePairTiles_float64, SortParts: quernOrderedFloatsSortParts_float64, SortPairParts: quernOrderedFloatsSortPairParts_float64, MergeParts: quernOrderedFloatsMergeParts_float64, MergePairParts: quernOrderedFloatsMergePairParts_float64, Bounds: quernOrderedFloatsBounds_float64, Unsorted: quernOrderedFloatsUnsorted_float64, SetPaths: quernOrderedFloatsSetPaths_float64, SetTiles: quernOrderedFloatsSetTiles_float64, SetParts: quernOrderedFloatsSetParts_float64}
+var quernOpOrderedFloats_float64 = LessKernels{Extremes: quernOrderedFloatsExtremes_float64, ExtremeParts: quernOrderedFloatsExtremeParts_float64, ExtremeLines: quernOrderedFloatsExtremeLines_float64, MergePaths: quernOrderedFloatsMergePaths_float64, SortTiles: quernOrderedFloatsSortTiles_float64, SortPairTiles: quernOrderedFloatsSortPairTiles_float64, MergeTiles: quernOrderedFloatsMergeTiles_float64, MergePairTiles: quernOrderedFloatsMergePairTiles_float64, SortParts: quernOrderedFloatsSortParts_float64, SortPairParts: quernOrderedFloatsSortPairParts_float64, MergeParts: quernOrderedFloatsMergeParts_float64, MergePairParts: quernOrderedFloatsMergePairParts_float64, Bounds: quernOrderedFloatsBounds_float64, Unsorted: quernOrderedFloatsUnsorted_float64, SetPaths: quernOrderedFloatsSetPaths_float64, SetTiles: quernOrderedFloatsSetTiles_float64, SetParts: quernOrderedFloatsSetParts_float64}
 
 // OpOrderedFloats is orderedFloats as an operator.
 func OpOrderedFloats[T float32 | float64](how uint32) Less[T] {
@@ -1731,13 +1852,13 @@ func OpSame[T int32 | int64 | float32 | float64]() Equal[T] {
 	return Equal[T]{Kernels: k}
 }
 
-var quernOpNonZero_int32 = PredicateKernels{KeepTiles: quernNonZeroKeepTiles_int32, IndexTiles: quernNonZeroIndexTiles_int32, CountMatches: quernNonZeroCountMatches_int32, CountParts: quernNonZeroCountParts_int32, KeepParts: quernNonZeroKeepParts_int32, IndexParts: quernNonZeroIndexParts_int32}
+var quernOpNonZero_int32 = PredicateKernels{CountLines: quernNonZeroCountLines_int32, KeepTiles: quernNonZeroKeepTiles_int32, IndexTiles: quernNonZeroIndexTiles_int32, CountMatches: quernNonZeroCountMatches_int32, CountParts: quernNonZeroCountParts_int32, KeepParts: quernNonZeroKeepParts_int32, IndexParts: quernNonZeroIndexParts_int32}
 
-var quernOpNonZero_int64 = PredicateKernels{KeepTiles: quernNonZeroKeepTiles_int64, IndexTiles: quernNonZeroIndexTiles_int64, CountMatches: quernNonZeroCountMatches_int64, CountParts: quernNonZeroCountParts_int64, KeepParts: quernNonZeroKeepParts_int64, IndexParts: quernNonZeroIndexParts_int64}
+var quernOpNonZero_int64 = PredicateKernels{CountLines: quernNonZeroCountLines_int64, KeepTiles: quernNonZeroKeepTiles_int64, IndexTiles: quernNonZeroIndexTiles_int64, CountMatches: quernNonZeroCountMatches_int64, CountParts: quernNonZeroCountParts_int64, KeepParts: quernNonZeroKeepParts_int64, IndexParts: quernNonZeroIndexParts_int64}
 
-var quernOpNonZero_float32 = PredicateKernels{KeepTiles: quernNonZeroKeepTiles_float32, IndexTiles: quernNonZeroIndexTiles_float32, CountMatches: quernNonZeroCountMatches_float32, CountParts: quernNonZeroCountParts_float32, KeepParts: quernNonZeroKeepParts_float32, IndexParts: quernNonZeroIndexParts_float32}
+var quernOpNonZero_float32 = PredicateKernels{CountLines: quernNonZeroCountLines_float32, KeepTiles: quernNonZeroKeepTiles_float32, IndexTiles: quernNonZeroIndexTiles_float32, CountMatches: quernNonZeroCountMatches_float32, CountParts: quernNonZeroCountParts_float32, KeepParts: quernNonZeroKeepParts_float32, IndexParts: quernNonZeroIndexParts_float32}
 
-var quernOpNonZero_float64 = PredicateKernels{KeepTiles: quernNonZeroKeepTiles_float64, IndexTiles: quernNonZeroIndexTiles_float64, CountMatches: quernNonZeroCountMatches_float64, CountParts: quernNonZeroCountParts_float64, KeepParts: quernNonZeroKeepParts_float64, IndexParts: quernNonZeroIndexParts_float64}
+var quernOpNonZero_float64 = PredicateKernels{CountLines: quernNonZeroCountLines_float64, KeepTiles: quernNonZeroKeepTiles_float64, IndexTiles: quernNonZeroIndexTiles_float64, CountMatches: quernNonZeroCountMatches_float64, CountParts: quernNonZeroCountParts_float64, KeepParts: quernNonZeroKeepParts_float64, IndexParts: quernNonZeroIndexParts_float64}
 
 // OpNonZero is nonZero as an operator.
 //
@@ -1806,7 +1927,7 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -1815,53 +1936,53 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t22 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t22 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3SumCompensated[T](r, vs, first4, t3s, shuffleDowns, givens)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t22)
-				/*line :212:10000*/ for threadZ := range 1 {
-					/*line :213:10000*/ for threadY := range 1 {
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns2, givens, t22)
+				/*line :252:10000*/ for threadZ := range 1 {
+					/*line :253:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4SumCompensated[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t22)
+				/*line :258:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t22)
 				start := 2*d - 1
-				/*line :220:10000*/ for threadZ := range 1 {
-					/*line :221:10000*/ for threadY := range 1 {
+				/*line :260:10000*/ for threadZ := range 1 {
+					/*line :261:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5SumCompensated[T](r, vs, first6, shuffleDowns, shuffleDowns3, d, group, count3, start)
 					}
 				}
 			}
-			/*line :228:10000*/ for threadZ := range 1 {
-				/*line :229:10000*/ for threadY := range 1 {
+			/*line :268:10000*/ for threadZ := range 1 {
+				/*line :269:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6SumCompensated[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line :235:10000*/ for threadZ := range 1 {
-			/*line :236:10000*/ for threadY := range 1 {
+		/*line :275:10000*/ for threadZ := range 1 {
+			/*line :276:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7SumCompensated[T](r, results, first8, vs2, partial)
 			}
 		}
-		/*line :242:10000*/ for first9 := 0; first9 < threads13; first9 += 32 {
+		/*line :282:10000*/ for first9 := 0; first9 < threads13; first9 += 32 {
 			lanes := min(32, threads13-first9)
-			/*line :190:10000*/ if first9>>5 == 0 {
-//line :191:10000
+			/*line :230:10000*/ if first9>>5 == 0 {
+//line :231:10000
 				{
 					at, n, startX := first9, lanes, first9
 					_, _, _ = at, n, startX
@@ -1872,40 +1993,40 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow8SumCompensated[T](r, vs3, at, partial, startX)
 				}
-				/*line :201:10000*/ switch {
-//line :202:10000
+				/*line :241:10000*/ switch {
+//line :242:10000
 				default:
-					/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
+					/*line :240:10000*/ if group2 == 1 {
+//line :241:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
 							quernRow9SumCompensated[T](r, vs3, at, results2)
 						}
-						/*line :206:10000*/ break
+						/*line :246:10000*/ break
 					}
-					/*line :203:10000*/ d2 = 1
-					/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-						/*line :205:10000*/ if r.Halted() {
-							/*line :203:10000*/ r.Halt()
+					/*line :243:10000*/ d2 = 1
+					/*line :244:10000*/ for ; d2 < 32; d2 *= 2 {
+						/*line :245:10000*/ if r.Halted() {
+							/*line :243:10000*/ r.Halt()
 						}
-						/*line :204:10000*/ t23 = d2
-//line :205:10000
+						/*line :244:10000*/ t23 = d2
+//line :245:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
 							quernRow10SumCompensated[T](r, vs3, at, t3s2, shuffleDowns4, givens3)
 						}
-						/*line :210:10000*/ host.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], t23)
-//line :211:10000
+						/*line :250:10000*/ host.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], t23)
+//line :251:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
 							quernRow11SumCompensated[T](r, t3s2, at, shuffleDowns4, shuffleDowns5, givens4)
 						}
-						/*line :216:10000*/ host.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], t23)
+						/*line :256:10000*/ host.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], t23)
 						start2 := 2*d2 - 1
-//line :218:10000
+//line :258:10000
 						{
 							at, n, startX := first9, lanes, first9
 							_, _, _ = at, n, startX
@@ -1917,21 +2038,21 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 							quernRow12SumCompensated[T](r, vs3, at, shuffleDowns4, shuffleDowns6, d2, group2, count4, start2, startX)
 						}
 					}
-//line :229:10000
+//line :269:10000
 					{
 						at, n, startX := first9, lanes, first9
 						_, _, _ = at, n, startX
 						quernRow13SumCompensated[T](r, vs3, at, results2)
 					}
 				}
-//line :235:10000
+//line :275:10000
 				{
 					at, n, startX := first9, lanes, first9
 					_, _, _ = at, n, startX
 					quernRow14SumCompensated[T](r, results2, at, vs2)
 				}
 			}
-//line :241:10000
+//line :281:10000
 			{
 				at, n, startX := first9, lanes, first9
 				_, _, _ = at, n, startX
@@ -1943,7 +2064,7 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 				quernRow15SumCompensated[T](r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:1946:1*/
+	} /*line quern_gen.go:2067:1*/
 }
 
 //go:noinline
@@ -1959,17 +2080,17 @@ func quernRow1SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 			sum = result0
 		}
 		/*line compensated.go:38*/ v := sum
-		/*line quern.dev/algo/internal/template/reduce.go:216*/ v2 := v
-		/*line :185:10000*/ v3 := v2
+		/*line quern.dev/algo/internal/template/reduce.go:256*/ v2 := v
+		/*line :225:10000*/ v3 := v2
 		vRow[threadX] = v3
-	} /*line quern_gen.go:1965:1*/
+	} /*line quern_gen.go:2086:1*/
 }
 
 //go:noinline
 func quernRow2SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first3 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first3:])
 	resultRow := (*[256]Compensated[T])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1972:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2093:1*/
 }
 
 //go:noinline
@@ -1980,7 +2101,7 @@ func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 	givenRow := (*[256]T)(givens[first4:])
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t12 := v3
 		t3 := t12
 		shuffleDown := Compensated[T]{}
 		given := t3.Sum
@@ -2020,7 +2141,7 @@ func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:2023:1*/
+	} /*line quern_gen.go:2144:1*/
 }
 
 //go:noinline
@@ -2033,7 +2154,7 @@ func quernRow4SumCompensated[T float32 | float64](r *host.Run, t3s []Compensated
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Sum = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Sum = shuffleDown2
 		given2 := t3.Rest
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -2067,7 +2188,7 @@ func quernRow4SumCompensated[T float32 | float64](r *host.Run, t3s []Compensated
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:2070:1*/
+	} /*line quern_gen.go:2191:1*/
 }
 
 //go:noinline
@@ -2082,24 +2203,24 @@ func quernRow5SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane := threadX & 31 & (group - 1)
 		count2 := count3 - threadX + threadX&31
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Rest = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Rest = shuffleDown3
 		other := shuffleDown
-		/*line :205:10000*/ if d < group && lane+d < count2 && lane&start == 0 {
+		/*line :245:10000*/ if d < group && lane+d < count2 && lane&start == 0 {
 			t6 := v3
 			t7 := other
-			/*line :206:10000*/ result02 := addCompensated[T](t6, t7)
+			/*line :246:10000*/ result02 := addCompensated[T](t6, t7)
 			v3 = result02
 		}
-		/*line :209:10000*/ vRow[threadX] = v3
+		/*line :249:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:2095:1*/
+	} /*line quern_gen.go:2216:1*/
 }
 
 //go:noinline
 func quernRow6SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first7:])
 	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2102:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2223:1*/
 }
 
 //go:noinline
@@ -2109,12 +2230,12 @@ func quernRow7SumCompensated[T float32 | float64](r *host.Run, results []Compens
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result
+		/*line quern.dev/algo/internal/template/reduce.go:225*/ v4 := result
 		if threadX&31 == 0 {
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:2117:1*/
+	} /*line quern_gen.go:2238:1*/
 }
 
 //go:noinline
@@ -2123,16 +2244,16 @@ func quernRow8SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated
 	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ v5 := partial[lane2%8]
+		/*line quern.dev/algo/internal/template/reduce.go:231*/ v5 := partial[lane2%8]
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:2128:1*/
+	} /*line quern_gen.go:2249:1*/
 }
 
 //go:noinline
 func quernRow9SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2135:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2256:1*/
 }
 
 //go:noinline
@@ -2143,7 +2264,7 @@ func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 	givenRow3 := (*[32]T)(givens3[at:])
 	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		v5 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t13 := v5
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t13 := v5
 		t32 := t13
 		shuffleDown4 := Compensated[T]{}
 		given3 := t32.Sum
@@ -2183,7 +2304,7 @@ func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow3[lane2] = given3
 		}
-	} /*line quern_gen.go:2186:1*/
+	} /*line quern_gen.go:2307:1*/
 }
 
 //go:noinline
@@ -2196,7 +2317,7 @@ func quernRow11SumCompensated[T float32 | float64](r *host.Run, t3s2 []Compensat
 		t32 := t3Row2[lane2]
 		shuffleDown4 := shuffleDownRow4[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.Sum = shuffleDown5
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4.Sum = shuffleDown5
 		given4 := t32.Rest
 		shuffleDownRow4[lane2] = shuffleDown4
 		givenRow4[lane2] = given4
@@ -2230,7 +2351,7 @@ func quernRow11SumCompensated[T float32 | float64](r *host.Run, t3s2 []Compensat
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow4[lane2] = given4
 		}
-	} /*line quern_gen.go:2233:1*/
+	} /*line quern_gen.go:2354:1*/
 }
 
 //go:noinline
@@ -2245,31 +2366,31 @@ func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 		shuffleDown4 := shuffleDownRow4[lane2]
 		shuffleDown6 := shuffleDownRow6[lane2]
 		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.Rest = shuffleDown6
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown4.Rest = shuffleDown6
 		other2 := shuffleDown4
-		/*line :205:10000*/ if d2 < group2 && lane3+d2 < count4 && lane3&start2 == 0 {
+		/*line :245:10000*/ if d2 < group2 && lane3+d2 < count4 && lane3&start2 == 0 {
 			t62 := v5
 			t72 := other2
-			/*line :206:10000*/ result03 := addCompensated[T](t62, t72)
+			/*line :246:10000*/ result03 := addCompensated[T](t62, t72)
 			v5 = result03
 		}
-		/*line :209:10000*/ vRow3[lane2] = v5
+		/*line :249:10000*/ vRow3[lane2] = v5
 		shuffleDownRow4[lane2] = shuffleDown4
-	} /*line quern_gen.go:2258:1*/
+	} /*line quern_gen.go:2379:1*/
 }
 
 //go:noinline
 func quernRow13SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2265:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2386:1*/
 }
 
 //go:noinline
 func quernRow14SumCompensated[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, vs2 []Compensated[T]) {
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
 	vRow2 := (*[32]Compensated[T])(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2272:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2393:1*/
 }
 
 //go:noinline
@@ -2279,13 +2400,13 @@ func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensate
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
-		/*line :216:10000*/ result3 := result2
+		/*line quern.dev/algo/internal/template/reduce.go:233*/ result2 := v4
+		/*line :256:10000*/ result3 := result2
 		/*line compensated.go:38*/ sum2 := result3
 		if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:2288:1*/
+	} /*line quern_gen.go:2409:1*/
 }
 
 func quernPlainAddParts(r *host.Run) {
@@ -2334,7 +2455,7 @@ func quernHostAddParts(r *host.Run) {
 				quernRow4AddParts(r, ns, width, base, counts)
 			}
 		}
-	} /*line quern_gen.go:2337:1*/
+	} /*line quern_gen.go:2458:1*/
 }
 
 //go:noinline
@@ -2356,7 +2477,7 @@ func quernRow1AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			n = 0
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2359:1*/
+	} /*line quern_gen.go:2480:1*/
 }
 
 //go:noinline
@@ -2395,7 +2516,7 @@ func quernRow2AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start4+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2398:1*/
+	} /*line quern_gen.go:2519:1*/
 }
 
 //go:noinline
@@ -2425,7 +2546,7 @@ func quernRow3AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start9+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2428:1*/
+	} /*line quern_gen.go:2549:1*/
 }
 
 //go:noinline
@@ -2450,7 +2571,7 @@ func quernRow4AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 		if i < len(counts) {
 			/*line histogram_kernels.go:72*/ counts[i] = n
 		}
-	} /*line quern_gen.go:2453:1*/
+	} /*line quern_gen.go:2574:1*/
 }
 
 func quernPlainHistogramEvenParts[T float32 | float64](r *host.Run) {
@@ -2508,7 +2629,7 @@ func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base int, bin
 				own[len(own)-1]++
 			}
 		}
-	} /*line quern_gen.go:2511:1*/
+	} /*line quern_gen.go:2632:1*/
 }
 
 func quernPlainHistogramEdgesParts[T int32 | float32 | float64](r *host.Run) {
@@ -2589,7 +2710,7 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 				}
 			}
 		}
-	} /*line quern_gen.go:2592:1*/
+	} /*line quern_gen.go:2713:1*/
 }
 
 func quernPlainHistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run) {
@@ -2648,7 +2769,7 @@ func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:2651:1*/
+	} /*line quern_gen.go:2772:1*/
 }
 
 func quernPlainMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
@@ -2704,7 +2825,7 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -2713,60 +2834,60 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line :203:10000*/ d2 = 1
-			/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d2 = 1
+			/*line :244:10000*/ for ; d2 < 32; d2 *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t2 = d2
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t2 = d2
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3MomentsOfParts[T](r, vs, first4, t3s, shuffleDowns, givens)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t2)
-				/*line :212:10000*/ for threadZ := range 1 {
-					/*line :213:10000*/ for threadY := range 1 {
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns2, givens, t2)
+				/*line :252:10000*/ for threadZ := range 1 {
+					/*line :253:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4MomentsOfParts[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t2)
-				/*line :219:10000*/ for threadZ := range 1 {
-					/*line :220:10000*/ for threadY := range 1 {
+				/*line :258:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t2)
+				/*line :259:10000*/ for threadZ := range 1 {
+					/*line :260:10000*/ for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5MomentsOfParts[T](r, t3s, first6, shuffleDowns, shuffleDowns3, givens3)
 					}
 				}
-				/*line :225:10000*/ host.ShuffleDown(shuffleDowns4, givens3, t2)
+				/*line :265:10000*/ host.ShuffleDown(shuffleDowns4, givens3, t2)
 				start := 2*d2 - 1
-				/*line :227:10000*/ for threadZ := range 1 {
-					/*line :228:10000*/ for threadY := range 1 {
+				/*line :267:10000*/ for threadZ := range 1 {
+					/*line :268:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first7 := (threadZ*1 + threadY) * 256
 						quernRow6MomentsOfParts[T](r, vs, first7, shuffleDowns, shuffleDowns4, d2, group, count4, start)
 					}
 				}
 			}
-			/*line :235:10000*/ for threadZ := range 1 {
-				/*line :236:10000*/ for threadY := range 1 {
+			/*line :275:10000*/ for threadZ := range 1 {
+				/*line :276:10000*/ for threadY := range 1 {
 					first8 := (threadZ*1 + threadY) * 256
 					quernRow7MomentsOfParts[T](r, vs, first8, results)
 				}
 			}
 		}
-		/*line :242:10000*/ for threadZ := range 1 {
-			/*line :243:10000*/ for threadY := range 1 {
+		/*line :282:10000*/ for threadZ := range 1 {
+			/*line :283:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first9 := (threadZ*1 + threadY) * 256
 				quernRow8MomentsOfParts[T](r, results, first9, vs2, partial)
 			}
 		}
-		/*line :249:10000*/ for first10 := 0; first10 < threads17; first10 += 32 {
+		/*line :289:10000*/ for first10 := 0; first10 < threads17; first10 += 32 {
 			lanes := min(32, threads17-first10)
-			/*line :190:10000*/ if first10>>5 == 0 {
-//line :191:10000
+			/*line :230:10000*/ if first10>>5 == 0 {
+//line :231:10000
 				{
 					at, n2, startX := first10, lanes, first10
 					_, _, _ = at, n2, startX
@@ -2777,47 +2898,47 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow9MomentsOfParts[T](r, vs3, at, partial, startX)
 				}
-				/*line :201:10000*/ switch {
-//line :202:10000
+				/*line :241:10000*/ switch {
+//line :242:10000
 				default:
-					/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
+					/*line :240:10000*/ if group2 == 1 {
+//line :241:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
 							quernRow10MomentsOfParts[T](r, vs3, at, results2)
 						}
-						/*line :206:10000*/ break
+						/*line :246:10000*/ break
 					}
-					/*line :203:10000*/ d3 = 1
-					/*line :204:10000*/ for ; d3 < 32; d3 *= 2 {
-						/*line :205:10000*/ if r.Halted() {
-							/*line :203:10000*/ r.Halt()
+					/*line :243:10000*/ d3 = 1
+					/*line :244:10000*/ for ; d3 < 32; d3 *= 2 {
+						/*line :245:10000*/ if r.Halted() {
+							/*line :243:10000*/ r.Halt()
 						}
-						/*line :204:10000*/ t22 = d3
-//line :205:10000
+						/*line :244:10000*/ t22 = d3
+//line :245:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
 							quernRow11MomentsOfParts[T](r, vs3, at, t3s2, shuffleDowns5, givens4)
 						}
-						/*line :210:10000*/ host.ShuffleDown(shuffleDowns6[first10:][:lanes], givens4[first10:][:lanes], t22)
-//line :211:10000
+						/*line :250:10000*/ host.ShuffleDown(shuffleDowns6[first10:][:lanes], givens4[first10:][:lanes], t22)
+//line :251:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
 							quernRow12MomentsOfParts[T](r, t3s2, at, shuffleDowns5, shuffleDowns6, givens5)
 						}
-						/*line :216:10000*/ host.ShuffleDown(shuffleDowns7[first10:][:lanes], givens5[first10:][:lanes], t22)
-//line :217:10000
+						/*line :256:10000*/ host.ShuffleDown(shuffleDowns7[first10:][:lanes], givens5[first10:][:lanes], t22)
+//line :257:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
 							quernRow13MomentsOfParts[T](r, t3s2, at, shuffleDowns5, shuffleDowns7, givens6)
 						}
-						/*line :222:10000*/ host.ShuffleDown(shuffleDowns8[first10:][:lanes], givens6[first10:][:lanes], t22)
+						/*line :262:10000*/ host.ShuffleDown(shuffleDowns8[first10:][:lanes], givens6[first10:][:lanes], t22)
 						start2 := 2*d3 - 1
-//line :224:10000
+//line :264:10000
 						{
 							at, n2, startX := first10, lanes, first10
 							_, _, _ = at, n2, startX
@@ -2829,21 +2950,21 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 							quernRow14MomentsOfParts[T](r, vs3, at, shuffleDowns5, shuffleDowns8, d3, group2, count5, start2, startX)
 						}
 					}
-//line :235:10000
+//line :275:10000
 					{
 						at, n2, startX := first10, lanes, first10
 						_, _, _ = at, n2, startX
 						quernRow15MomentsOfParts[T](r, vs3, at, results2)
 					}
 				}
-//line :241:10000
+//line :281:10000
 				{
 					at, n2, startX := first10, lanes, first10
 					_, _, _ = at, n2, startX
 					quernRow16MomentsOfParts[T](r, results2, at, vs2)
 				}
 			}
-//line :247:10000
+//line :287:10000
 			{
 				at, n2, startX := first10, lanes, first10
 				_, _, _ = at, n2, startX
@@ -2855,7 +2976,7 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				quernRow17MomentsOfParts[T](r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2858:1*/
+	} /*line quern_gen.go:2979:1*/
 }
 
 //go:noinline
@@ -2881,13 +3002,13 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 				m = Moments{Count: int64(n), Mean: origin + mean, M2: squares - sum*mean}
 			}
 			v := m
-			/*line quern.dev/algo/internal/template/reduce.go:216*/ v2 := v
-			/*line :185:10000*/ v3 := v2
+			/*line quern.dev/algo/internal/template/reduce.go:256*/ v2 := v
+			/*line :225:10000*/ v3 := v2
 			vRow[threadX] = v3
 		}
-		/*line :188:10000*/ return
+		/*line :228:10000*/ return
 	}
-	/*line :190:10000*/ for threadX := range 256 {
+	/*line :230:10000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line moments.go:51*/ m := Moments{}
 		if threadX < count {
@@ -2905,17 +3026,17 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			m = Moments{Count: int64(n), Mean: origin + mean, M2: squares - sum*mean}
 		}
 		v := m
-		/*line quern.dev/algo/internal/template/reduce.go:216*/ v2 := v
-		/*line :185:10000*/ v3 := v2
+		/*line quern.dev/algo/internal/template/reduce.go:256*/ v2 := v
+		/*line :225:10000*/ v3 := v2
 		vRow[threadX] = v3
-	} /*line quern_gen.go:2911:1*/
+	} /*line quern_gen.go:3032:1*/
 }
 
 //go:noinline
 func quernRow2MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first3 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first3:])
 	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2918:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3039:1*/
 }
 
 //go:noinline
@@ -2926,7 +3047,7 @@ func quernRow3MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 	givenRow := (*[256]int64)(givens[first4:])
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t1 := v3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t1 := v3
 		t3 := t1
 		shuffleDown := Moments{}
 		given := t3.Count
@@ -2966,7 +3087,7 @@ func quernRow3MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:2969:1*/
+	} /*line quern_gen.go:3090:1*/
 }
 
 //go:noinline
@@ -2979,7 +3100,7 @@ func quernRow4MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Count = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Count = shuffleDown2
 		given2 := t3.Mean
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -3013,7 +3134,7 @@ func quernRow4MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:3016:1*/
+	} /*line quern_gen.go:3137:1*/
 }
 
 //go:noinline
@@ -3026,7 +3147,7 @@ func quernRow5MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 		t3 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Mean = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Mean = shuffleDown3
 		given3 := t3.M2
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow3[threadX] = given3
@@ -3060,7 +3181,7 @@ func quernRow5MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
-	} /*line quern_gen.go:3063:1*/
+	} /*line quern_gen.go:3184:1*/
 }
 
 //go:noinline
@@ -3075,24 +3196,24 @@ func quernRow6MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		shuffleDown4 := shuffleDownRow4[threadX]
 		lane := threadX & 31 & (group - 1)
 		count3 := count4 - threadX + threadX&31
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.M2 = shuffleDown4
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.M2 = shuffleDown4
 		other := shuffleDown
-		/*line :205:10000*/ if d2 < group && lane+d2 < count3 && lane&start == 0 {
+		/*line :245:10000*/ if d2 < group && lane+d2 < count3 && lane&start == 0 {
 			t7 := v3
 			t8 := other
-			/*line :206:10000*/ result0 := mergeMoments(t7, t8)
+			/*line :246:10000*/ result0 := mergeMoments(t7, t8)
 			v3 = result0
 		}
-		/*line :209:10000*/ vRow[threadX] = v3
+		/*line :249:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:3088:1*/
+	} /*line quern_gen.go:3209:1*/
 }
 
 //go:noinline
 func quernRow7MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first8 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first8:])
 	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3095:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3216:1*/
 }
 
 //go:noinline
@@ -3102,12 +3223,12 @@ func quernRow8MomentsOfParts[T int32 | float32 | float64](r *host.Run, results [
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result
+		/*line quern.dev/algo/internal/template/reduce.go:225*/ v4 := result
 		if threadX&31 == 0 {
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:3110:1*/
+	} /*line quern_gen.go:3231:1*/
 }
 
 //go:noinline
@@ -3116,16 +3237,16 @@ func quernRow9MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mom
 	for lane2 := range 32 {
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ v5 := partial[lane2%8]
+		/*line quern.dev/algo/internal/template/reduce.go:231*/ v5 := partial[lane2%8]
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:3121:1*/
+	} /*line quern_gen.go:3242:1*/
 }
 
 //go:noinline
 func quernRow10MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3128:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3249:1*/
 }
 
 //go:noinline
@@ -3136,7 +3257,7 @@ func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 	givenRow4 := (*[32]int64)(givens4[at:])
 	for lane2 := 0; lane2 < 32; lane2 += 4 {
 		v5 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v5
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t12 := v5
 		t32 := t12
 		shuffleDown5 := Moments{}
 		given4 := t32.Count
@@ -3176,7 +3297,7 @@ func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow4[lane2] = given4
 		}
-	} /*line quern_gen.go:3179:1*/
+	} /*line quern_gen.go:3300:1*/
 }
 
 //go:noinline
@@ -3189,7 +3310,7 @@ func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []M
 		t32 := t3Row2[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown6 := shuffleDownRow6[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.Count = shuffleDown6
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.Count = shuffleDown6
 		given5 := t32.Mean
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow5[lane2] = given5
@@ -3223,7 +3344,7 @@ func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []M
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow5[lane2] = given5
 		}
-	} /*line quern_gen.go:3226:1*/
+	} /*line quern_gen.go:3347:1*/
 }
 
 //go:noinline
@@ -3236,7 +3357,7 @@ func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []M
 		t32 := t3Row2[lane2]
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown7 := shuffleDownRow7[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.Mean = shuffleDown7
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.Mean = shuffleDown7
 		given6 := t32.M2
 		shuffleDownRow5[lane2] = shuffleDown5
 		givenRow6[lane2] = given6
@@ -3270,7 +3391,7 @@ func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []M
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow6[lane2] = given6
 		}
-	} /*line quern_gen.go:3273:1*/
+	} /*line quern_gen.go:3394:1*/
 }
 
 //go:noinline
@@ -3285,31 +3406,31 @@ func quernRow14MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 		shuffleDown5 := shuffleDownRow5[lane2]
 		shuffleDown8 := shuffleDownRow8[lane2]
 		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.M2 = shuffleDown8
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown5.M2 = shuffleDown8
 		other2 := shuffleDown5
-		/*line :205:10000*/ if d3 < group2 && lane3+d3 < count5 && lane3&start2 == 0 {
+		/*line :245:10000*/ if d3 < group2 && lane3+d3 < count5 && lane3&start2 == 0 {
 			t72 := v5
 			t82 := other2
-			/*line :206:10000*/ result02 := mergeMoments(t72, t82)
+			/*line :246:10000*/ result02 := mergeMoments(t72, t82)
 			v5 = result02
 		}
-		/*line :209:10000*/ vRow3[lane2] = v5
+		/*line :249:10000*/ vRow3[lane2] = v5
 		shuffleDownRow5[lane2] = shuffleDown5
-	} /*line quern_gen.go:3298:1*/
+	} /*line quern_gen.go:3419:1*/
 }
 
 //go:noinline
 func quernRow15MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3305:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3426:1*/
 }
 
 //go:noinline
 func quernRow16MomentsOfParts[T int32 | float32 | float64](r *host.Run, results2 []Moments, at int, vs2 []Moments) {
 	resultRow2 := (*[32]Moments)(results2[at:])
 	vRow2 := (*[32]Moments)(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:3312:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:3433:1*/
 }
 
 //go:noinline
@@ -3319,13 +3440,498 @@ func quernRow17MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs2 []Mo
 		threadX := startX + lane2
 		r.ThreadIdx.X = threadX
 		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
-		/*line :216:10000*/ result3 := result2
+		/*line quern.dev/algo/internal/template/reduce.go:233*/ result2 := v4
+		/*line :256:10000*/ result3 := result2
 		/*line moments.go:65*/ m2 := result3
 		if threadX == 0 {
 			out[blockX] = m2
 		}
-	} /*line quern_gen.go:3328:1*/
+	} /*line quern_gen.go:3449:1*/
+}
+
+func quernPlainMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
+	v0, v1, v2, v3 := host.Value[template.Lines](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[Moments](r, 3)
+	host.Plain(r, func(t kernel.Thread) { momentsOfLines[T](t, v0, v1, v2, v3) })
+}
+
+func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
+	l := host.Value[struct {
+		N     int
+		Inner int
+		Parts int
+		Part  int
+		Group int
+	}](r, 0)
+	ends := host.Slice[int32](r, 1)
+	in := host.Slice[T](r, 2)
+	out := host.Slice[Moments](r, 3)
+	var lines int
+	var t2 int
+	ps := host.Scratch[struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	}](r, 0, r.BlockDim.Count())
+	vs := host.Scratch[Moments](r, 1, r.BlockDim.Count())
+	t22 := l.Inner
+	c := int(1)
+	var group int
+	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
+	vs2 := host.Scratch[Moments](r, 3, r.BlockDim.Count())
+	results := host.Scratch[Moments](r, 4, r.BlockDim.Count())
+	var d2 int
+	var t23 int
+	t3s := host.Scratch[Moments](r, 5, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[Moments](r, 6, r.BlockDim.Count())
+	givens := host.Scratch[int64](r, 10, r.BlockDim.Count())
+	shuffleDowns2 := host.Scratch[int64](r, 7, r.BlockDim.Count())
+	givens2 := host.Scratch[float64](r, 11, r.BlockDim.Count())
+	shuffleDowns3 := host.Scratch[float64](r, 8, r.BlockDim.Count())
+	givens3 := host.Scratch[float64](r, 12, r.BlockDim.Count())
+	shuffleDowns4 := host.Scratch[float64](r, 9, r.BlockDim.Count())
+	var t6 int
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		r.ThreadIdx = kernel.Dim3{}
+		/*line moments.go:75*/ lines = host.Div(len(out), l.Parts)
+		t2 = lines
+		start := t2 * l.Parts
+		for threadZ := range 1 {
+			/*line moments.go:79:20000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 256
+				quernRow1MomentsOfLines[T](r, ps, first, vs, base, l, start, t2, ends, t22, c, in)
+			}
+		}
+		/*line moments.go:85*/ r.ThreadIdx = kernel.Dim3{}
+		/*line quern.dev/algo/internal/template/lines.go:47*/ group = c << l.Group
+		/*line :48:30000*/ for threadZ := range 1 {
+			/*line :49:30000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 256
+				quernRow2MomentsOfLines[T](r, ps, first3, vs, counts, vs2, c, l)
+			}
+		}
+		/*line :55:30000*/ switch {
+//line :56:30000
+		default:
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow3MomentsOfLines[T](r, vs2, first4, results)
+					}
+				}
+				break
+			}
+			/*line :243:10000*/ d2 = 1
+			/*line :244:10000*/ for ; d2 < 32; d2 *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
+				}
+				/*line :244:10000*/ t23 = d2
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow4MomentsOfLines[T](r, vs2, first5, t3s, shuffleDowns, givens)
+					}
+				}
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns2, givens, t23)
+				/*line :252:10000*/ for threadZ := range 1 {
+					/*line :253:10000*/ for threadY := range 1 {
+						first6 := (threadZ*1 + threadY) * 256
+						quernRow5MomentsOfLines[T](r, t3s, first6, shuffleDowns, shuffleDowns2, givens2)
+					}
+				}
+				/*line :258:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t23)
+				/*line :259:10000*/ for threadZ := range 1 {
+					/*line :260:10000*/ for threadY := range 1 {
+						first7 := (threadZ*1 + threadY) * 256
+						quernRow6MomentsOfLines[T](r, t3s, first7, shuffleDowns, shuffleDowns3, givens3)
+					}
+				}
+				/*line :265:10000*/ host.ShuffleDown(shuffleDowns4, givens3, t23)
+				start2 := 2*d2 - 1
+				/*line :267:10000*/ for threadZ := range 1 {
+					/*line :268:10000*/ for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first8 := (threadZ*1 + threadY) * 256
+						quernRow7MomentsOfLines[T](r, counts, first8, vs2, shuffleDowns, shuffleDowns4, d2, group, start2)
+					}
+				}
+			}
+			/*line :275:10000*/ for threadZ := range 1 {
+				/*line :276:10000*/ for threadY := range 1 {
+					first9 := (threadZ*1 + threadY) * 256
+					quernRow8MomentsOfLines[T](r, vs2, first9, results)
+				}
+			}
+		}
+		/*line moments.go:93*/ t6 = lines
+		start3 := t6 * l.Parts
+		/*line moments.go:95:20000*/ for threadZ := range 1 {
+			/*line moments.go:96*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first10 := (threadZ*1 + threadY) * 256
+				quernRow9MomentsOfLines[T](r, ps, first10, results, c, l, base, start3, out)
+			}
+		}
+	} /*line quern_gen.go:3583:1*/
+}
+
+//go:noinline
+func quernRow1MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first int, vs []Moments, base int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, start int, t2 int, ends []int32, t22 int, c int, in []T) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first:])
+	vRow := (*[256]Moments)(vs[first:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}{}
+		of := (base + threadX) >> l.Group
+		var p2 struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}
+		/*line :20:30000*/ if of >= start {
+			p2 = p
+//line :22:30000
+		} else {
+			/*line :23:30000*/ p.Part = host.Div(of, t2)
+			p.Line = of - p.Part*t2
+			p.Stride = 1
+			n := l.N
+			/*line :27:30000*/ if len(ends) > 0 {
+				p.First = int(ends[p.Line])
+				n = int(ends[p.Line+1]) - p.First
+//line :30:30000
+			} else {
+				/*line :31:30000*/ plane := host.Div(p.Line, l.Inner)
+				t1 := plane*l.N*l.Inner + p.Line - plane*l.Inner
+				p.First = t1
+				p.Stride = t22
+			}
+			/*line :34:30000*/ p.From = min(p.Part*l.Part, n)
+			p.To = min(p.From+l.Part, n)
+			p2 = p
+		}
+//line moments.go:76:20000
+		*p3 = p2
+		first2 := p3.From + threadX&31&(c<<l.Group-1)
+		m := Moments{}
+		/*line moments.go:79:20000*/ if first2 < p3.To {
+			origin := float64(in[p3.First+first2*p3.Stride])
+			var sum float64
+			var squares float64
+			/*line moments.go:82*/ n2 := 0
+			/*line moments.go:83:20000*/ for i := first2; i < p3.To; i += c << l.Group {
+				/*line moments.go:84*/ if r.Halted() {
+					/*line moments.go:83*/ r.Halt()
+				}
+				/*line moments.go:84*/ d := float64(in[p3.First+i*p3.Stride]) - origin
+				sum += d
+				squares += d * d
+				n2++
+			}
+			/*line moments.go:89:20000*/ mean := sum / float64(n2)
+			m = Moments{Count: int64(n2), Mean: origin + mean, M2: squares - sum*mean}
+		}
+		/*line moments.go:92:20000*/ v := m
+		vRow[threadX] = v
+	} /*line quern_gen.go:3675:1*/
+}
+
+//go:noinline
+func quernRow2MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first3 int, vs []Moments, counts []int, vs2 []Moments, c int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first3:])
+	vRow := (*[256]Moments)(vs[first3:])
+	countRow := (*[256]int)(counts[first3:])
+	vRow2 := (*[256]Moments)(vs2[first3:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		v := vRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:47*/ count := min(p3.To-p3.From, c<<l.Group)
+		v2 := v
+		countRow[threadX] = count
+		vRow2[threadX] = v2
+	} /*line quern_gen.go:3712:1*/
+}
+
+//go:noinline
+func quernRow3MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs2 []Moments, first4 int, results []Moments) {
+	vRow2 := (*[256]Moments)(vs2[first4:])
+	resultRow := (*[256]Moments)(results[first4:])
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:3719:1*/
+}
+
+//go:noinline
+func quernRow4MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs2 []Moments, first5 int, t3s []Moments, shuffleDowns []Moments, givens []int64) {
+	vRow2 := (*[256]Moments)(vs2[first5:])
+	t3Row := (*[256]Moments)(t3s[first5:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first5:])
+	givenRow := (*[256]int64)(givens[first5:])
+	for threadX := 0; threadX < 256; threadX += 4 {
+		v2 := vRow2[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t12 := v2
+		t3 := t12
+		shuffleDown := Moments{}
+		given := t3.Count
+		t3Row[threadX] = t3
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow[threadX] = given
+		{
+			threadX := threadX + 1
+			v2 := vRow2[threadX]
+			t12 := v2
+			t3 := t12
+			shuffleDown := Moments{}
+			given := t3.Count
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 2
+			v2 := vRow2[threadX]
+			t12 := v2
+			t3 := t12
+			shuffleDown := Moments{}
+			given := t3.Count
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 3
+			v2 := vRow2[threadX]
+			t12 := v2
+			t3 := t12
+			shuffleDown := Moments{}
+			given := t3.Count
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+	} /*line quern_gen.go:3770:1*/
+}
+
+//go:noinline
+func quernRow5MomentsOfLines[T int32 | float32 | float64](r *host.Run, t3s []Moments, first6 int, shuffleDowns []Moments, shuffleDowns2 []int64, givens2 []float64) {
+	t3Row := (*[256]Moments)(t3s[first6:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first6:])
+	shuffleDownRow2 := (*[256]int64)(shuffleDowns2[first6:])
+	givenRow2 := (*[256]float64)(givens2[first6:])
+	for threadX := 0; threadX < 256; threadX += 4 {
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		shuffleDown2 := shuffleDownRow2[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Count = shuffleDown2
+		given2 := t3.Mean
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow2[threadX] = given2
+		{
+			threadX := threadX + 1
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.Count = shuffleDown2
+			given2 := t3.Mean
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 2
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.Count = shuffleDown2
+			given2 := t3.Mean
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 3
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.Count = shuffleDown2
+			given2 := t3.Mean
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+	} /*line quern_gen.go:3817:1*/
+}
+
+//go:noinline
+func quernRow6MomentsOfLines[T int32 | float32 | float64](r *host.Run, t3s []Moments, first7 int, shuffleDowns []Moments, shuffleDowns3 []float64, givens3 []float64) {
+	t3Row := (*[256]Moments)(t3s[first7:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first7:])
+	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first7:])
+	givenRow3 := (*[256]float64)(givens3[first7:])
+	for threadX := 0; threadX < 256; threadX += 4 {
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		shuffleDown3 := shuffleDownRow3[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Mean = shuffleDown3
+		given3 := t3.M2
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow3[threadX] = given3
+		{
+			threadX := threadX + 1
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown3 := shuffleDownRow3[threadX]
+			shuffleDown.Mean = shuffleDown3
+			given3 := t3.M2
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow3[threadX] = given3
+		}
+		{
+			threadX := threadX + 2
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown3 := shuffleDownRow3[threadX]
+			shuffleDown.Mean = shuffleDown3
+			given3 := t3.M2
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow3[threadX] = given3
+		}
+		{
+			threadX := threadX + 3
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown3 := shuffleDownRow3[threadX]
+			shuffleDown.Mean = shuffleDown3
+			given3 := t3.M2
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow3[threadX] = given3
+		}
+	} /*line quern_gen.go:3864:1*/
+}
+
+//go:noinline
+func quernRow7MomentsOfLines[T int32 | float32 | float64](r *host.Run, counts []int, first8 int, vs2 []Moments, shuffleDowns []Moments, shuffleDowns4 []float64, d2 int, group int, start2 int) {
+	countRow := (*[256]int)(counts[first8:])
+	vRow2 := (*[256]Moments)(vs2[first8:])
+	shuffleDownRow := (*[256]Moments)(shuffleDowns[first8:])
+	shuffleDownRow4 := (*[256]float64)(shuffleDowns4[first8:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		count := countRow[threadX]
+		v2 := vRow2[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		shuffleDown4 := shuffleDownRow4[threadX]
+		lane := threadX & 31 & (group - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.M2 = shuffleDown4
+		other := shuffleDown
+		/*line :245:10000*/ if d2 < group && lane+d2 < count && lane&start2 == 0 {
+			t7 := v2
+			t8 := other
+			/*line :246:10000*/ result0 := mergeMoments(t7, t8)
+			v2 = result0
+		}
+		/*line :249:10000*/ vRow2[threadX] = v2
+		shuffleDownRow[threadX] = shuffleDown
+	} /*line quern_gen.go:3890:1*/
+}
+
+//go:noinline
+func quernRow8MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs2 []Moments, first9 int, results []Moments) {
+	vRow2 := (*[256]Moments)(vs2[first9:])
+	resultRow := (*[256]Moments)(results[first9:])
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:3897:1*/
+}
+
+//go:noinline
+func quernRow9MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first10 int, results []Moments, c int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, base int, start3 int, out []Moments) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first10:])
+	resultRow := (*[256]Moments)(results[first10:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		result2 := resultRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:47*/ result := result2
+		/*line moments.go:92*/ m2 := result
+		/*line quern.dev/algo/internal/template/lines.go:41*/ result02 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < start3
+		/*line moments.go:93*/ if result02 {
+			out[p3.Line*l.Parts+p3.Part] = m2
+		}
+	} /*line quern_gen.go:3934:1*/
 }
 
 func quernPlainCountFlags(r *host.Run) {
@@ -3371,7 +3977,7 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 				var n uint32
 				t3 := flags[t1:t2]
 				for i := 0; i < len(t3); i++ {
-					/*line :165:20000*/ x := t3[i]
+					/*line :165:40000*/ x := t3[i]
 					/*line select_kernels.go:19*/ result := x != 0
 					/*line quern.dev/algo/internal/template/select.go:166*/ if result {
 						n++
@@ -3389,14 +3995,14 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 		t2 := min((p+1)*part, len(flags))
 		switch {
 		default:
-			/*line :161:20000*/ if p+1 >= len(before) {
+			/*line :161:40000*/ if p+1 >= len(before) {
 				break
 			}
-//line :164:20000
+//line :164:40000
 			var n uint32
 			t3 := flags[t1:t2]
-			/*line :166:20000*/ for i := 0; i < len(t3); i++ {
-				/*line :165:20000*/ x := t3[i]
+			/*line :166:40000*/ for i := 0; i < len(t3); i++ {
+				/*line :165:40000*/ x := t3[i]
 				/*line select_kernels.go:19*/ result := x != 0
 				/*line quern.dev/algo/internal/template/select.go:166*/ if result {
 					n++
@@ -3404,7 +4010,7 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 			}
 			before[p+1] = n
 		}
-	} /*line quern_gen.go:3407:1*/
+	} /*line quern_gen.go:4013:1*/
 }
 
 func quernPlainKeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3451,15 +4057,15 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 				/*line select_kernels.go:31*/ n := int(row[threadX])
 				x := in[t1:t2]
 				t7 := flags[t1:t2]
-				for i := 0; i < len(t7); i++ {
+				/*line select_kernels.go:34:50000*/ for i := 0; i < len(t7); i++ {
 					/*line select_kernels.go:33*/ f := t7[i]
-					if f != 0 {
+					/*line select_kernels.go:34:50000*/ if f != 0 {
 						kept[n] = x[i]
 						n++
 					}
 				}
 			}
-			return
+			/*line select_kernels.go:40*/ return
 		}
 	}
 	for threadX := range width {
@@ -3467,20 +4073,20 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 		p := base + threadX
 		t1 := min(p*part, len(in))
 		t2 := min((p+1)*part, len(in))
-		/*line select_kernels.go:27*/ if p+1 >= len(before) {
+		/*line select_kernels.go:27:50000*/ if p+1 >= len(before) {
 			continue
 		}
-		/*line select_kernels.go:31*/ n := int(before[p])
+		/*line select_kernels.go:31:50000*/ n := int(before[p])
 		x := in[t1:t2]
 		t7 := flags[t1:t2]
-		for i := 0; i < len(t7); i++ {
+		/*line select_kernels.go:34:50000*/ for i := 0; i < len(t7); i++ {
 			/*line select_kernels.go:33*/ f := t7[i]
-			if f != 0 {
+			/*line select_kernels.go:34:50000*/ if f != 0 {
 				kept[n] = x[i]
 				n++
 			}
 		}
-	} /*line quern_gen.go:3483:1*/
+	} /*line quern_gen.go:4089:1*/
 }
 
 func quernPlainPlaceCounts(r *host.Run) {
@@ -3519,11 +4125,11 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 //line select_kernels.go:49
 				var sum uint32
 				before[0] = 0
-				/*line select_kernels.go:51:30000*/ for i := 1; i < len(before); i++ {
+				/*line select_kernels.go:51:50000*/ for i := 1; i < len(before); i++ {
 					sum += before[i]
 					before[i] = sum
 				}
-				/*line select_kernels.go:55:30000*/ count[0] = int(sum)
+				/*line select_kernels.go:55:50000*/ count[0] = int(sum)
 			}
 			/*line select_kernels.go:57*/ return
 		}
@@ -3533,14 +4139,15 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 		/*line select_kernels.go:46*/ if base+threadX > 0 {
 			continue
 		}
+//line select_kernels.go:49:50000
 		var sum uint32
 		before[0] = 0
-		/*line select_kernels.go:51:30000*/ for i := 1; i < len(before); i++ {
+		/*line select_kernels.go:51:50000*/ for i := 1; i < len(before); i++ {
 			sum += before[i]
 			before[i] = sum
 		}
-		/*line select_kernels.go:55:30000*/ count[0] = int(sum)
-	} /*line quern_gen.go:3543:1*/
+		/*line select_kernels.go:55:50000*/ count[0] = int(sum)
+	} /*line quern_gen.go:4150:1*/
 }
 
 func quernPlainCountParts_uint32(r *host.Run) {
@@ -3592,7 +4199,7 @@ func quernRow1CountParts_uint32(r *host.Run, o digitOrder[uint32], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:3595:1*/
+	} /*line quern_gen.go:4202:1*/
 }
 
 func quernPlainCountParts_uint64(r *host.Run) {
@@ -3644,7 +4251,7 @@ func quernRow1CountParts_uint64(r *host.Run, o digitOrder[uint64], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:3647:1*/
+	} /*line quern_gen.go:4254:1*/
 }
 
 func quernPlainPlaceParts(r *host.Run) {
@@ -3710,7 +4317,7 @@ func quernRow1PlaceParts(r *host.Run, base int, parts int, counts []uint32, widt
 				at += n
 			}
 		}
-	} /*line quern_gen.go:3713:1*/
+	} /*line quern_gen.go:4320:1*/
 }
 
 func quernPlainMoveParts[T uint32 | uint64](r *host.Run) {
@@ -3765,7 +4372,7 @@ func quernRow1MoveParts[T uint32 | uint64](r *host.Run, o digitOrder[T], base in
 			/*line sort_kernels.go:574*/ out[at[d]] = k
 			at[d]++
 		}
-	} /*line quern_gen.go:3768:1*/
+	} /*line quern_gen.go:4375:1*/
 }
 
 func quernPlainMovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run) {
@@ -3824,7 +4431,7 @@ func quernRow1MovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run, o dig
 			outValues[at[d]] = v[i]
 			at[d]++
 		}
-	} /*line quern_gen.go:3827:1*/
+	} /*line quern_gen.go:4434:1*/
 }
 
 func quernPlainSortLineParts_uint32(r *host.Run) {
@@ -3937,7 +4544,7 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, 
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:3940:1*/
+	} /*line quern_gen.go:4547:1*/
 }
 
 func quernPlainSortLineParts_uint64(r *host.Run) {
@@ -4050,7 +4657,7 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, 
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:4053:1*/
+	} /*line quern_gen.go:4660:1*/
 }
 
 func quernPlainLinesOf(r *host.Run) {
@@ -4104,7 +4711,7 @@ func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []u
 			plane := at[i] / size
 			lines[i] = plane*inner + (at[i]-plane*n*inner)%inner
 		}
-	} /*line quern_gen.go:4107:1*/
+	} /*line quern_gen.go:4714:1*/
 }
 
 func quernPlainPlaceLines_uint8(r *host.Run) {
@@ -4160,7 +4767,7 @@ func quernRow1PlaceLines_uint8(r *host.Run, base int, out []uint8, at []uint32, 
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:4163:1*/
+	} /*line quern_gen.go:4770:1*/
 }
 
 func quernPlainPlaceLines_uint16(r *host.Run) {
@@ -4216,7 +4823,7 @@ func quernRow1PlaceLines_uint16(r *host.Run, base int, out []uint16, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:4219:1*/
+	} /*line quern_gen.go:4826:1*/
 }
 
 func quernPlainPlaceLines_uint32(r *host.Run) {
@@ -4272,7 +4879,7 @@ func quernRow1PlaceLines_uint32(r *host.Run, base int, out []uint32, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:4275:1*/
+	} /*line quern_gen.go:4882:1*/
 }
 
 func quernPlainPlaceLines_uint64(r *host.Run) {
@@ -4328,7 +4935,7 @@ func quernRow1PlaceLines_uint64(r *host.Run, base int, out []uint64, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:4331:1*/
+	} /*line quern_gen.go:4938:1*/
 }
 
 func quernPlainNumbers(r *host.Run) {
@@ -4375,7 +4982,7 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 		/*line sort_kernels.go:679*/ if i < len(out) {
 			out[i] = uint32(i)
 		}
-	} /*line quern_gen.go:4378:1*/
+	} /*line quern_gen.go:4985:1*/
 }
 
 func quernPlainWiden[T uint8 | uint16](r *host.Run) {
@@ -4423,7 +5030,7 @@ func quernRow1Widen[T uint8 | uint16](r *host.Run, base int, keys []T, words []u
 		/*line sort_kernels.go:688*/ if i < len(keys) {
 			words[i] = uint32(keys[i])
 		}
-	} /*line quern_gen.go:4426:1*/
+	} /*line quern_gen.go:5033:1*/
 }
 
 func quernPlainNarrow[T uint8 | uint16](r *host.Run) {
@@ -4471,7 +5078,7 @@ func quernRow1Narrow[T uint8 | uint16](r *host.Run, base int, keys []T, words []
 		/*line sort_kernels.go:697*/ if i < len(keys) {
 			keys[i] = T(words[i])
 		}
-	} /*line quern_gen.go:4474:1*/
+	} /*line quern_gen.go:5081:1*/
 }
 
 func quernPlainGather_uint8(r *host.Run) {
@@ -4522,7 +5129,7 @@ func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4525:1*/
+	} /*line quern_gen.go:5132:1*/
 }
 
 func quernPlainGather_uint16(r *host.Run) {
@@ -4573,7 +5180,7 @@ func quernRow1Gather_uint16(r *host.Run, base int, out []uint16, in []uint16, at
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4576:1*/
+	} /*line quern_gen.go:5183:1*/
 }
 
 func quernPlainGather_uint32(r *host.Run) {
@@ -4624,7 +5231,7 @@ func quernRow1Gather_uint32(r *host.Run, base int, out []uint32, in []uint32, at
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4627:1*/
+	} /*line quern_gen.go:5234:1*/
 }
 
 func quernPlainGather_uint64(r *host.Run) {
@@ -4675,7 +5282,7 @@ func quernRow1Gather_uint64(r *host.Run, base int, out []uint64, in []uint64, at
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4678:1*/
+	} /*line quern_gen.go:5285:1*/
 }
 
 func quernPlainScatter_uint8(r *host.Run) {
@@ -4726,7 +5333,7 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in []uint8, out []uint8, at [
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4729:1*/
+	} /*line quern_gen.go:5336:1*/
 }
 
 func quernPlainScatter_uint16(r *host.Run) {
@@ -4777,7 +5384,7 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in []uint16, out []uint16, a
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4780:1*/
+	} /*line quern_gen.go:5387:1*/
 }
 
 func quernPlainScatter_uint32(r *host.Run) {
@@ -4828,7 +5435,7 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in []uint32, out []uint32, a
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4831:1*/
+	} /*line quern_gen.go:5438:1*/
 }
 
 func quernPlainScatter_uint64(r *host.Run) {
@@ -4879,7 +5486,7 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in []uint64, out []uint64, a
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:4882:1*/
+	} /*line quern_gen.go:5489:1*/
 }
 
 func quernPlainSegmentsOf(r *host.Run) {
@@ -4923,43 +5530,43 @@ func quernRow1SegmentsOf(r *host.Run, base int, at []uint32, segments []uint32, 
 				low := 0
 				for high := t1; low < high; {
 					if r.Halted() {
-						/*line :15:40000*/ r.Halt()
+						/*line :15:60000*/ r.Halt()
 					}
-					/*line :16:40000*/ mid := int(uint(low+high) / 2)
-					/*line :16:40000*/ if ends[mid] <= position {
+					/*line :16:60000*/ mid := int(uint(low+high) / 2)
+					/*line :16:60000*/ if ends[mid] <= position {
 						low = mid + 1
-//line :18:40000
+//line :18:60000
 					} else {
-						/*line :19:40000*/ high = mid
+						/*line :19:60000*/ high = mid
 					}
 				}
-				/*line :22:40000*/ row2[threadX] = uint32(low)
+				/*line :22:60000*/ row2[threadX] = uint32(low)
 			}
-			/*line :24:40000*/ return
+			/*line :24:60000*/ return
 		}
 	}
-	/*line :27:40000*/ for threadX := range width {
+	/*line :27:60000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :10:40000*/ if i >= len(at) || i >= len(segments) {
+		/*line :10:60000*/ if i >= len(at) || i >= len(segments) {
 			continue
 		}
-		/*line :13:40000*/ position := int32(at[i])
+		/*line :13:60000*/ position := int32(at[i])
 		low := 0
-		/*line :15:40000*/ for high := t1; low < high; {
-			/*line :16:40000*/ if r.Halted() {
-				/*line :15:40000*/ r.Halt()
+		/*line :15:60000*/ for high := t1; low < high; {
+			/*line :16:60000*/ if r.Halted() {
+				/*line :15:60000*/ r.Halt()
 			}
-			/*line :16:40000*/ mid := int(uint(low+high) / 2)
-			/*line :16:40000*/ if ends[mid] <= position {
+			/*line :16:60000*/ mid := int(uint(low+high) / 2)
+			/*line :16:60000*/ if ends[mid] <= position {
 				low = mid + 1
-//line :18:40000
+//line :18:60000
 			} else {
-				/*line :19:40000*/ high = mid
+				/*line :19:60000*/ high = mid
 			}
 		}
-		/*line :22:40000*/ segments[i] = uint32(low)
-	} /*line quern_gen.go:4962:1*/
+		/*line :22:60000*/ segments[i] = uint32(low)
+	} /*line quern_gen.go:5569:1*/
 }
 
 func quernPlainPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -5000,20 +5607,20 @@ func quernRow1PlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run, bas
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_segments_kernels.go:30*/ if i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
+				/*line sort_segments_kernels.go:30:60000*/ if i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
 					row[threadX] = in[row2[threadX]]
 				}
 			}
-			/*line :34:40000*/ return
+			/*line :34:60000*/ return
 		}
 	}
-	/*line :37:40000*/ for threadX := range width {
+	/*line :37:60000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :30:40000*/ if i < len(out) && i < len(at) && i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
+		/*line :30:60000*/ if i < len(out) && i < len(at) && i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
 			out[i] = in[at[i]]
 		}
-	} /*line quern_gen.go:5016:1*/
+	} /*line quern_gen.go:5623:1*/
 }
 
 func quernPlainCopyFirst(r *host.Run) {
@@ -5059,2110 +5666,755 @@ func quernRow1CopyFirst(r *host.Run, base int, out []uint32, in []uint32, width 
 		/*line topk_kernels.go:101*/ if i < len(out) && i < len(in) {
 			out[i] = in[i]
 		}
-	} /*line quern_gen.go:5062:1*/
+	} /*line quern_gen.go:5669:1*/
 }
 
-func quernHostAddCompensatedReduceParts[T float32 | float64](r *host.Run) {
+func quernPlainFirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Value[uint32](r, 2), host.Value[bool](r, 3), host.Slice[uint32](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[uint32](r, 7)
+	host.Plain(r, func(t kernel.Thread) { firstOfLines[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
+}
+
+func quernHostFirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	n := host.Value[uint32](r, 0)
+	k := host.Value[uint32](r, 1)
+	inner := host.Value[uint32](r, 2)
+	inPlace := host.Value[bool](r, 3)
+	positions := host.Slice[uint32](r, 4)
+	in := host.Slice[T](r, 5)
+	out := host.Slice[T](r, 6)
+	index := host.Slice[uint32](r, 7)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FirstOfLines[T](r, base, out, inner, k, n, inPlace, positions, in, index, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, out []T, inner uint32, k uint32, n uint32, inPlace bool, positions []uint32, in []T, index []uint32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(out)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(out)-base && count <= len(index)-base {
+			row2 := out[base:][:count]
+			row3 := index[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+				/*line topk_kernels.go:116*/ row := uint32(i) / inner
+				column := uint32(i) - row*inner
+				plane := row / k
+				at := (plane*inner+column)*n + row - plane*k
+				/*line topk_kernels.go:120:70000*/ if inPlace {
+					at = (plane*n+row-plane*k)*inner + column
+				}
+				/*line topk_kernels.go:123:70000*/ from := positions[at]
+				row2[threadX] = in[from]
+				/*line topk_kernels.go:125:70000*/ if i < len(index) {
+					row3[threadX] = from / inner % n
+				}
+			}
+			/*line topk_kernels.go:129*/ return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line topk_kernels.go:113*/ if i >= len(out) {
+			continue
+		}
+		row := uint32(i) / inner
+		column := uint32(i) - row*inner
+		plane := row / k
+		at := (plane*inner+column)*n + row - plane*k
+		/*line topk_kernels.go:120:70000*/ if inPlace {
+			at = (plane*n+row-plane*k)*inner + column
+		}
+		/*line topk_kernels.go:123:70000*/ from := positions[at]
+		out[i] = in[from]
+		/*line topk_kernels.go:125:70000*/ if i < len(index) {
+			index[i] = from / inner % n
+		}
+	} /*line quern_gen.go:5748:1*/
+}
+
+func quernHostAddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[Compensated[T]](r, 1)
 	out := host.Slice[Compensated[T]](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	size := 4 * part
-	counts := host.Scratch[int](r, 0, r.BlockDim.Count())
-	counts2 := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[Compensated[T]](r, 2, r.BlockDim.Count())
-	group := 32
-	results := host.Scratch[Compensated[T]](r, 3, r.BlockDim.Count())
-	var d int
-	var t23 int
-	t3s := host.Scratch[Compensated[T]](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[Compensated[T]](r, 5, r.BlockDim.Count())
-	givens := host.Scratch[T](r, 16, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 6, r.BlockDim.Count())
-	givens2 := host.Scratch[T](r, 17, r.BlockDim.Count())
-	shuffleDowns3 := host.Scratch[T](r, 7, r.BlockDim.Count())
-	vs2 := host.Scratch[Compensated[T]](r, 15, r.BlockDim.Count())
-	partial := host.Shared[[8]Compensated[T]](r, 0)
-	counts3 := host.Scratch[int](r, 8, r.BlockDim.Count())
-	vs3 := host.Scratch[Compensated[T]](r, 9, r.BlockDim.Count())
-	group2 := 8
-	results2 := host.Scratch[Compensated[T]](r, 10, r.BlockDim.Count())
-	var d2 int
-	var t25 int
-	t3s2 := host.Scratch[Compensated[T]](r, 11, r.BlockDim.Count())
-	shuffleDowns4 := host.Scratch[Compensated[T]](r, 12, r.BlockDim.Count())
-	givens3 := host.Scratch[T](r, 18, r.BlockDim.Count())
-	shuffleDowns5 := host.Scratch[T](r, 13, r.BlockDim.Count())
-	givens4 := host.Scratch[T](r, 19, r.BlockDim.Count())
-	shuffleDowns6 := host.Scratch[T](r, 14, r.BlockDim.Count())
-	threads16 := r.BlockDim.Count()
-	for r.Next() {
+	c := int(4)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
-		first := blockX * part
-		count := min(size, len(in)-4*first)
-		vectors := count / 4
-		base := 4 * vectors
-		base2 := 4 * first
-		base3 := min(vectors, 256)
-		left := count - 4*vectors
-		base4 := 4*first + 4*vectors
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1AddCompensatedReducePartsInTurn[T](r, in, base, out, part, size, c, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, in []Compensated[T], base int, out []Compensated[T], part int, size int, c int, width int) {
+	count := width
+	if base >= 0 && count <= len(out)-base {
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			first := (base + threadX) * 4 * part
+			/*line compensated.go:20*/ in2 := in
+			switch {
+//line compensated.go:22:80000
+			default:
+				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+					break
+				}
+				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				/*line :88:10000*/ in2 = in2[first:t2]
+				vectors := len(in2) / 4
+				active := min(vectors, 256)
+				sums := [256]Compensated[T]{}
+				t3 := active
+				/*line :93:10000*/ for i := 0; i < t3; i++ {
+					/*line :93:10000*/ t4 := 4 * i
+					/*line :93:10000*/ v := in2[t4:][:c]
+					t5 := v[0]
+					/*line :94:10000*/ t6 := v[1]
+					/*line :94:10000*/ result0 := addCompensated[T](t5, t6)
+					t8 := result0
+					/*line :94:10000*/ t9 := v[2]
+					/*line :94:10000*/ t10 := v[3]
+					/*line :94:10000*/ result02 := addCompensated[T](t9, t10)
+					t12 := result02
+					/*line :94:10000*/ result03 := addCompensated[T](t8, t12)
+					/*line :94:10000*/ sums[i] = result03
+				}
+				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+					/*line :97:10000*/ if r.Halted() {
+						/*line :96:10000*/ r.Halt()
+					}
+					/*line :97:10000*/ t14 := 4 * j
+					t15 := 4 * min(j+256, vectors)
+					/*line :97:10000*/ row := in2[t14:t15]
+					t16 := len(row) / 4
+					/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+						/*line :99:10000*/ t17 := 4 * i2
+						/*line :99:10000*/ v2 := row[t17:][:c]
+						t18 := sums[i2]
+						/*line :100:10000*/ t19 := v2[0]
+						/*line :100:10000*/ t20 := v2[1]
+						/*line :100:10000*/ result04 := addCompensated[T](t19, t20)
+						t22 := result04
+						/*line :100:10000*/ t23 := v2[2]
+						/*line :100:10000*/ t24 := v2[3]
+						/*line :100:10000*/ result05 := addCompensated[T](t23, t24)
+						t26 := result05
+						/*line :100:10000*/ result06 := addCompensated[T](t22, t26)
+						t28 := result06
+						/*line :100:10000*/ result07 := addCompensated[T](t18, t28)
+						/*line :100:10000*/ sums[i2] = result07
+					}
+				}
+				/*line :103:10000*/ t30 := 4 * vectors
+				/*line :103:10000*/ t31 := in2[t30:]
+				/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+					/*line :103:10000*/ v3 := t31[i3]
+					/*line :104:10000*/ if i3 < active {
+						t32 := sums[i3]
+						t33 := v3
+						/*line :105:10000*/ result08 := addCompensated[T](t32, t33)
+						/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
+					} else {
+						/*line :107:10000*/ sums[i3] = v3
+					}
+				}
+				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+					/*line :112:10000*/ if r.Halted() {
+						/*line :111:10000*/ r.Halt()
+					}
+					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+						/*line :113:10000*/ if r.Halted() {
+							/*line :112:10000*/ r.Halt()
+						}
+						/*line :113:10000*/ t35 := sums[i4]
+						/*line :113:10000*/ t36 := sums[i4+d]
+						/*line :113:10000*/ result09 := addCompensated[T](t35, t36)
+						/*line :113:10000*/ sums[i4] = result09
+					}
+				}
+				/*line :116:10000*/ row2[threadX] = sums[0]
+			}
+		}
+		/*line :119:10000*/ return
+	}
+	/*line :121:10000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		first := (base + threadX) * 4 * part
+		/*line compensated.go:20*/ in2 := in
 		switch {
+//line compensated.go:22:80000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :48:10000*/ for threadZ := range 1 {
-				/*line :49:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow1AddCompensatedReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
+			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			/*line :88:10000*/ in2 = in2[first:t2]
+			vectors := len(in2) / 4
+			active := min(vectors, 256)
+			sums := [256]Compensated[T]{}
+			t3 := active
+			/*line :93:10000*/ for i := 0; i < t3; i++ {
+				/*line :93:10000*/ t4 := 4 * i
+				/*line :93:10000*/ v := in2[t4:][:c]
+				t5 := v[0]
+				/*line :94:10000*/ t6 := v[1]
+				/*line :94:10000*/ result0 := addCompensated[T](t5, t6)
+				t8 := result0
+				/*line :94:10000*/ t9 := v[2]
+				/*line :94:10000*/ t10 := v[3]
+				/*line :94:10000*/ result02 := addCompensated[T](t9, t10)
+				t12 := result02
+				/*line :94:10000*/ result03 := addCompensated[T](t8, t12)
+				/*line :94:10000*/ sums[i] = result03
+			}
+			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+				/*line :97:10000*/ if r.Halted() {
+					/*line :96:10000*/ r.Halt()
+				}
+				/*line :97:10000*/ t14 := 4 * j
+				t15 := 4 * min(j+256, vectors)
+				/*line :97:10000*/ row := in2[t14:t15]
+				t16 := len(row) / 4
+				/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+					/*line :99:10000*/ t17 := 4 * i2
+					/*line :99:10000*/ v2 := row[t17:][:c]
+					t18 := sums[i2]
+					/*line :100:10000*/ t19 := v2[0]
+					/*line :100:10000*/ t20 := v2[1]
+					/*line :100:10000*/ result04 := addCompensated[T](t19, t20)
+					t22 := result04
+					/*line :100:10000*/ t23 := v2[2]
+					/*line :100:10000*/ t24 := v2[3]
+					/*line :100:10000*/ result05 := addCompensated[T](t23, t24)
+					t26 := result05
+					/*line :100:10000*/ result06 := addCompensated[T](t22, t26)
+					t28 := result06
+					/*line :100:10000*/ result07 := addCompensated[T](t18, t28)
+					/*line :100:10000*/ sums[i2] = result07
 				}
 			}
-			/*line :55:10000*/ switch {
-//line :56:10000
-			default:
-				/*line :200:10000*/ if group == 1 {
-					/*line :201:10000*/ for threadZ := range 1 {
-						/*line :202:10000*/ for threadY := range 1 {
-							first3 := (threadZ*1 + threadY) * 256
-							quernRow2AddCompensatedReduceParts[T](r, vs, first3, results)
-						}
-					}
-					/*line :207:10000*/ break
-				}
-				/*line :203:10000*/ d = 1
-				/*line :204:10000*/ for ; d < 32; d *= 2 {
-					/*line :205:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ t23 = d
-					/*line :205:10000*/ for threadZ := range 1 {
-						/*line :206:10000*/ for threadY := range 1 {
-							first4 := (threadZ*1 + threadY) * 256
-							quernRow3AddCompensatedReduceParts[T](r, vs, first4, t3s, shuffleDowns, givens)
-						}
-					}
-					/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t23)
-					/*line :212:10000*/ for threadZ := range 1 {
-						/*line :213:10000*/ for threadY := range 1 {
-							first5 := (threadZ*1 + threadY) * 256
-							quernRow4AddCompensatedReduceParts[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
-						}
-					}
-					/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t23)
-					start := 2*d - 1
-					/*line :220:10000*/ for threadZ := range 1 {
-						/*line :221:10000*/ for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first6 := (threadZ*1 + threadY) * 256
-							quernRow5AddCompensatedReduceParts[T](r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
-						}
-					}
-				}
-				/*line :228:10000*/ for threadZ := range 1 {
-					/*line :229:10000*/ for threadY := range 1 {
-						first7 := (threadZ*1 + threadY) * 256
-						quernRow6AddCompensatedReduceParts[T](r, vs, first7, results)
-					}
-				}
-			}
-			/*line :235:10000*/ for threadZ := range 1 {
-				/*line :236:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first8 := (threadZ*1 + threadY) * 256
-					quernRow7AddCompensatedReduceParts[T](r, results, first8, vs2, partial)
-				}
-			}
-			/*line :242:10000*/ for first9 := 0; first9 < threads16; first9 += 32 {
-				lanes := min(32, threads16-first9)
-				/*line :190:10000*/ if first9>>5 == 0 {
-//line :191:10000
-					{
-						at, n, startX := first9, lanes, first9
-						_, _, _ = at, n, startX
-						threadY := 0 // no constant, by which Go would not divide
-						_ = threadY
-						threadZ := 0 // no constant, by which Go would not divide
-						_ = threadZ
-						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow8AddCompensatedReduceParts[T](r, counts, at, counts3, vs3, partial, startX)
-					}
-					/*line :201:10000*/ switch {
-//line :202:10000
-					default:
-						/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
-							{
-								at, n, startX := first9, lanes, first9
-								_, _, _ = at, n, startX
-								quernRow9AddCompensatedReduceParts[T](r, vs3, at, results2)
-							}
-							/*line :206:10000*/ break
-						}
-						/*line :203:10000*/ d2 = 1
-						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-							/*line :205:10000*/ if r.Halted() {
-								/*line :203:10000*/ r.Halt()
-							}
-							/*line :204:10000*/ t25 = d2
-//line :205:10000
-							{
-								at, n, startX := first9, lanes, first9
-								_, _, _ = at, n, startX
-								quernRow10AddCompensatedReduceParts[T](r, vs3, at, t3s2, shuffleDowns4, givens3)
-							}
-							/*line :210:10000*/ host.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], t25)
-//line :211:10000
-							{
-								at, n, startX := first9, lanes, first9
-								_, _, _ = at, n, startX
-								quernRow11AddCompensatedReduceParts[T](r, t3s2, at, shuffleDowns4, shuffleDowns5, givens4)
-							}
-							/*line :216:10000*/ host.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], t25)
-							start2 := 2*d2 - 1
-//line :218:10000
-							{
-								at, n, startX := first9, lanes, first9
-								_, _, _ = at, n, startX
-								threadY := 0 // no constant, by which Go would not divide
-								_ = threadY
-								threadZ := 0 // no constant, by which Go would not divide
-								_ = threadZ
-								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow12AddCompensatedReduceParts[T](r, counts3, at, vs3, shuffleDowns4, shuffleDowns6, d2, group2, start2, startX)
-							}
-						}
-//line :229:10000
-						{
-							at, n, startX := first9, lanes, first9
-							_, _, _ = at, n, startX
-							quernRow13AddCompensatedReduceParts[T](r, vs3, at, results2)
-						}
-					}
-//line :235:10000
-					{
-						at, n, startX := first9, lanes, first9
-						_, _, _ = at, n, startX
-						quernRow14AddCompensatedReduceParts[T](r, results2, at, vs2)
-					}
-				}
-//line :241:10000
-				{
-					at, n, startX := first9, lanes, first9
-					_, _, _ = at, n, startX
-					threadY := 0 // no constant, by which Go would not divide
-					_ = threadY
-					threadZ := 0 // no constant, by which Go would not divide
-					_ = threadZ
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow15AddCompensatedReduceParts[T](r, vs2, at, out, blockX, startX)
-				}
-			}
-		}
-	} /*line quern_gen.go:5261:1*/
-}
-
-//go:noinline
-func quernRow1AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts []int, first2 int, counts2 []int, vs []Compensated[T], vectors int, in []Compensated[T], first int, base int, count int, base2 int, base3 int, left int, base4 int) {
-	countRow := (*[256]int)(counts[first2:])
-	countRow2 := (*[256]int)(counts2[first2:])
-	vRow := (*[256]Compensated[T])(vs[first2:])
-	if base4 >= 0 && 256 <= len(in)-base4 {
-		row := (*[256]Compensated[T])(in[base4:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			t2 := first + threadX
-			j2 := base + threadX
-			/*line quern.dev/algo/internal/template/reduce.go:50*/ sum := Compensated[T]{}
-			/*line :51:10000*/ if threadX < vectors {
-				/*line :22:10000*/ v_0 := in[t2*4]
-				/*line :22:10000*/ v_1 := in[t2*4+1]
-				/*line :22:10000*/ v_2 := in[t2*4+2]
-				/*line :22:10000*/ v_3 := in[t2*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :52:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :53:10000*/ t4 := v_03
-				t5 := v_13
-				/*line :53:10000*/ result0 := addCompensated[T](t4, t5)
-				t7 := result0
-				t8 := v_23
-				t9 := v_33
-				/*line :53:10000*/ result02 := addCompensated[T](t8, t9)
-				t11 := result02
-				/*line :53:10000*/ result03 := addCompensated[T](t7, t11)
-				sum = result03
-				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line :55:10000*/ if r.Halted() {
-						/*line :54:10000*/ r.Halt()
-					}
-					/*line :55:10000*/ t14 := first + j
-					/*line :22:10000*/ v_04 := in[t14*4]
-					/*line :22:10000*/ v_14 := in[t14*4+1]
-					/*line :22:10000*/ v_24 := in[t14*4+2]
-					/*line :22:10000*/ v_34 := in[t14*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :55:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :56:10000*/ t16 := sum
-					t17 := v_06
-					t18 := v_16
-					/*line :56:10000*/ result04 := addCompensated[T](t17, t18)
-					t20 := result04
-					t21 := v_26
-					t22 := v_36
-					/*line :56:10000*/ result05 := addCompensated[T](t21, t22)
-					t24 := result05
-					/*line :56:10000*/ result06 := addCompensated[T](t20, t24)
-					t26 := result06
-					/*line :56:10000*/ result07 := addCompensated[T](t16, t26)
-					sum = result07
-				}
-			}
-			/*line :60:10000*/ if j2 < count {
-				v := row[threadX]
-				/*line :62:10000*/ if threadX < vectors {
-					/*line :62:10000*/ t28 := sum
-					t29 := v
-					/*line :62:10000*/ result08 := addCompensated[T](t28, t29)
-					sum = result08
-//line :64:10000
+			/*line :103:10000*/ t30 := 4 * vectors
+			/*line :103:10000*/ t31 := in2[t30:]
+			/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+				/*line :103:10000*/ v3 := t31[i3]
+				/*line :104:10000*/ if i3 < active {
+					t32 := sums[i3]
+					t33 := v3
+					/*line :105:10000*/ result08 := addCompensated[T](t32, t33)
+					/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
 				} else {
-					/*line :64:10000*/ sum = v
+					/*line :107:10000*/ sums[i3] = v3
 				}
 			}
-			/*line :67:10000*/ active := base3
-			/*line :68:10000*/ if vectors == 0 {
-				active = count
-//line :70:10000
-			} else {
-				/*line :70:10000*/ if left > active {
-					active = left
+			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				/*line :112:10000*/ if r.Halted() {
+					/*line :111:10000*/ r.Halt()
+				}
+				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :113:10000*/ if r.Halted() {
+						/*line :112:10000*/ r.Halt()
+					}
+					/*line :113:10000*/ t35 := sums[i4]
+					/*line :113:10000*/ t36 := sums[i4+d]
+					/*line :113:10000*/ result09 := addCompensated[T](t35, t36)
+					/*line :113:10000*/ sums[i4] = result09
 				}
 			}
-			/*line :73:10000*/ count2 := active
-			v2 := sum
-			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-			v3 := v2
-			countRow[threadX] = count2
-			countRow2[threadX] = count3
-			vRow[threadX] = v3
+			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-		/*line :191:10000*/ return
-	}
-	/*line :193:10000*/ for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		t2 := first + threadX
-		j2 := base + threadX
-		/*line :50:10000*/ sum := Compensated[T]{}
-		/*line :51:10000*/ if threadX < vectors {
-			/*line :22:10000*/ v_0 := in[t2*4]
-			/*line :22:10000*/ v_1 := in[t2*4+1]
-			/*line :22:10000*/ v_2 := in[t2*4+2]
-			/*line :22:10000*/ v_3 := in[t2*4+3]
-			/*line :24:10000*/ v_02 := v_0
-			v_12 := v_1
-			v_22 := v_2
-			v_32 := v_3
-			/*line :52:10000*/ v_03 := v_02
-			v_13 := v_12
-			v_23 := v_22
-			v_33 := v_32
-			/*line :53:10000*/ t4 := v_03
-			t5 := v_13
-			/*line :53:10000*/ result0 := addCompensated[T](t4, t5)
-			t7 := result0
-			t8 := v_23
-			t9 := v_33
-			/*line :53:10000*/ result02 := addCompensated[T](t8, t9)
-			t11 := result02
-			/*line :53:10000*/ result03 := addCompensated[T](t7, t11)
-			sum = result03
-			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line :55:10000*/ if r.Halted() {
-					/*line :54:10000*/ r.Halt()
-				}
-				/*line :55:10000*/ t14 := first + j
-				/*line :22:10000*/ v_04 := in[t14*4]
-				/*line :22:10000*/ v_14 := in[t14*4+1]
-				/*line :22:10000*/ v_24 := in[t14*4+2]
-				/*line :22:10000*/ v_34 := in[t14*4+3]
-				/*line :24:10000*/ v_05 := v_04
-				v_15 := v_14
-				v_25 := v_24
-				v_35 := v_34
-				/*line :55:10000*/ v_06 := v_05
-				v_16 := v_15
-				v_26 := v_25
-				v_36 := v_35
-				/*line :56:10000*/ t16 := sum
-				t17 := v_06
-				t18 := v_16
-				/*line :56:10000*/ result04 := addCompensated[T](t17, t18)
-				t20 := result04
-				t21 := v_26
-				t22 := v_36
-				/*line :56:10000*/ result05 := addCompensated[T](t21, t22)
-				t24 := result05
-				/*line :56:10000*/ result06 := addCompensated[T](t20, t24)
-				t26 := result06
-				/*line :56:10000*/ result07 := addCompensated[T](t16, t26)
-				sum = result07
-			}
-		}
-		/*line :60:10000*/ if j2 < count {
-			v := in[base2+j2]
-			/*line :62:10000*/ if threadX < vectors {
-				/*line :62:10000*/ t28 := sum
-				t29 := v
-				/*line :62:10000*/ result08 := addCompensated[T](t28, t29)
-				sum = result08
-//line :64:10000
-			} else {
-				/*line :64:10000*/ sum = v
-			}
-		}
-		/*line :67:10000*/ active := base3
-		/*line :68:10000*/ if vectors == 0 {
-			active = count
-//line :70:10000
-		} else {
-			/*line :70:10000*/ if left > active {
-				active = left
-			}
-		}
-		/*line :73:10000*/ count2 := active
-		v2 := sum
-		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-		v3 := v2
-		countRow[threadX] = count2
-		countRow2[threadX] = count3
-		vRow[threadX] = v3
-	} /*line quern_gen.go:5450:1*/
+	} /*line quern_gen.go:5954:1*/
 }
 
-//go:noinline
-func quernRow2AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []Compensated[T], first3 int, results []Compensated[T]) {
-	vRow := (*[256]Compensated[T])(vs[first3:])
-	resultRow := (*[256]Compensated[T])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5457:1*/
-}
-
-//go:noinline
-func quernRow3AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []Compensated[T], first4 int, t3s []Compensated[T], shuffleDowns []Compensated[T], givens []T) {
-	vRow := (*[256]Compensated[T])(vs[first4:])
-	t3Row := (*[256]Compensated[T])(t3s[first4:])
-	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns[first4:])
-	givenRow := (*[256]T)(givens[first4:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t1 := v3
-		t3 := t1
-		shuffleDown := Compensated[T]{}
-		given := t3.Sum
-		t3Row[threadX] = t3
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow[threadX] = given
-		{
-			threadX := threadX + 1
-			v3 := vRow[threadX]
-			t1 := v3
-			t3 := t1
-			shuffleDown := Compensated[T]{}
-			given := t3.Sum
-			t3Row[threadX] = t3
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-		{
-			threadX := threadX + 2
-			v3 := vRow[threadX]
-			t1 := v3
-			t3 := t1
-			shuffleDown := Compensated[T]{}
-			given := t3.Sum
-			t3Row[threadX] = t3
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-		{
-			threadX := threadX + 3
-			v3 := vRow[threadX]
-			t1 := v3
-			t3 := t1
-			shuffleDown := Compensated[T]{}
-			given := t3.Sum
-			t3Row[threadX] = t3
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-	} /*line quern_gen.go:5508:1*/
-}
-
-//go:noinline
-func quernRow4AddCompensatedReduceParts[T float32 | float64](r *host.Run, t3s []Compensated[T], first5 int, shuffleDowns []Compensated[T], shuffleDowns2 []T, givens2 []T) {
-	t3Row := (*[256]Compensated[T])(t3s[first5:])
-	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns[first5:])
-	shuffleDownRow2 := (*[256]T)(shuffleDowns2[first5:])
-	givenRow2 := (*[256]T)(givens2[first5:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		t3 := t3Row[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Sum = shuffleDown2
-		given2 := t3.Rest
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow2[threadX] = given2
-		{
-			threadX := threadX + 1
-			t3 := t3Row[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.Sum = shuffleDown2
-			given2 := t3.Rest
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-		{
-			threadX := threadX + 2
-			t3 := t3Row[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.Sum = shuffleDown2
-			given2 := t3.Rest
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-		{
-			threadX := threadX + 3
-			t3 := t3Row[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.Sum = shuffleDown2
-			given2 := t3.Rest
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-	} /*line quern_gen.go:5555:1*/
-}
-
-//go:noinline
-func quernRow5AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts2 []int, first6 int, vs []Compensated[T], shuffleDowns []Compensated[T], shuffleDowns3 []T, d int, group int, start int) {
-	countRow2 := (*[256]int)(counts2[first6:])
-	vRow := (*[256]Compensated[T])(vs[first6:])
-	shuffleDownRow := (*[256]Compensated[T])(shuffleDowns[first6:])
-	shuffleDownRow3 := (*[256]T)(shuffleDowns3[first6:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count3 := countRow2[threadX]
-		v3 := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown3 := shuffleDownRow3[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Rest = shuffleDown3
-		other := shuffleDown
-		/*line :205:10000*/ if d < group && lane+d < count3 && lane&start == 0 {
-			t6 := v3
-			t72 := other
-			/*line :206:10000*/ result09 := addCompensated[T](t6, t72)
-			v3 = result09
-		}
-		/*line :209:10000*/ vRow[threadX] = v3
-		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:5581:1*/
-}
-
-//go:noinline
-func quernRow6AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
-	vRow := (*[256]Compensated[T])(vs[first7:])
-	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:5588:1*/
-}
-
-//go:noinline
-func quernRow7AddCompensatedReduceParts[T float32 | float64](r *host.Run, results []Compensated[T], first8 int, vs2 []Compensated[T], partial *[8]Compensated[T]) {
-	resultRow := (*[256]Compensated[T])(results[first8:])
-	vRow2 := (*[256]Compensated[T])(vs2[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result
-		if threadX&31 == 0 {
-			partial[threadX/32] = v4
-		}
-		vRow2[threadX] = v4
-	} /*line quern_gen.go:5603:1*/
-}
-
-//go:noinline
-func quernRow8AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts []int, at int, counts3 []int, vs3 []Compensated[T], partial *[8]Compensated[T], startX int) {
-	countRow := (*[32]int)(counts[at:])
-	countRow3 := (*[32]int)(counts3[at:])
-	vRow3 := (*[32]Compensated[T])(vs3[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count2 := countRow[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
-		/*line :191:10000*/ v5 := partial[lane2%8]
-		countRow3[lane2] = count5
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:5619:1*/
-}
-
-//go:noinline
-func quernRow9AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
-	vRow3 := (*[32]Compensated[T])(vs3[at:])
-	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:5626:1*/
-}
-
-//go:noinline
-func quernRow10AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, t3s2 []Compensated[T], shuffleDowns4 []Compensated[T], givens3 []T) {
-	vRow3 := (*[32]Compensated[T])(vs3[at:])
-	t3Row2 := (*[32]Compensated[T])(t3s2[at:])
-	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
-	givenRow3 := (*[32]T)(givens3[at:])
-	for lane2 := 0; lane2 < 32; lane2 += 4 {
-		v5 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v5
-		t32 := t12
-		shuffleDown4 := Compensated[T]{}
-		given3 := t32.Sum
-		t3Row2[lane2] = t32
-		shuffleDownRow4[lane2] = shuffleDown4
-		givenRow3[lane2] = given3
-		{
-			lane2 := lane2 + 1
-			v5 := vRow3[lane2]
-			t12 := v5
-			t32 := t12
-			shuffleDown4 := Compensated[T]{}
-			given3 := t32.Sum
-			t3Row2[lane2] = t32
-			shuffleDownRow4[lane2] = shuffleDown4
-			givenRow3[lane2] = given3
-		}
-		{
-			lane2 := lane2 + 2
-			v5 := vRow3[lane2]
-			t12 := v5
-			t32 := t12
-			shuffleDown4 := Compensated[T]{}
-			given3 := t32.Sum
-			t3Row2[lane2] = t32
-			shuffleDownRow4[lane2] = shuffleDown4
-			givenRow3[lane2] = given3
-		}
-		{
-			lane2 := lane2 + 3
-			v5 := vRow3[lane2]
-			t12 := v5
-			t32 := t12
-			shuffleDown4 := Compensated[T]{}
-			given3 := t32.Sum
-			t3Row2[lane2] = t32
-			shuffleDownRow4[lane2] = shuffleDown4
-			givenRow3[lane2] = given3
-		}
-	} /*line quern_gen.go:5677:1*/
-}
-
-//go:noinline
-func quernRow11AddCompensatedReduceParts[T float32 | float64](r *host.Run, t3s2 []Compensated[T], at int, shuffleDowns4 []Compensated[T], shuffleDowns5 []T, givens4 []T) {
-	t3Row2 := (*[32]Compensated[T])(t3s2[at:])
-	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
-	shuffleDownRow5 := (*[32]T)(shuffleDowns5[at:])
-	givenRow4 := (*[32]T)(givens4[at:])
-	for lane2 := 0; lane2 < 32; lane2 += 4 {
-		t32 := t3Row2[lane2]
-		shuffleDown4 := shuffleDownRow4[lane2]
-		shuffleDown5 := shuffleDownRow5[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.Sum = shuffleDown5
-		given4 := t32.Rest
-		shuffleDownRow4[lane2] = shuffleDown4
-		givenRow4[lane2] = given4
-		{
-			lane2 := lane2 + 1
-			t32 := t3Row2[lane2]
-			shuffleDown4 := shuffleDownRow4[lane2]
-			shuffleDown5 := shuffleDownRow5[lane2]
-			shuffleDown4.Sum = shuffleDown5
-			given4 := t32.Rest
-			shuffleDownRow4[lane2] = shuffleDown4
-			givenRow4[lane2] = given4
-		}
-		{
-			lane2 := lane2 + 2
-			t32 := t3Row2[lane2]
-			shuffleDown4 := shuffleDownRow4[lane2]
-			shuffleDown5 := shuffleDownRow5[lane2]
-			shuffleDown4.Sum = shuffleDown5
-			given4 := t32.Rest
-			shuffleDownRow4[lane2] = shuffleDown4
-			givenRow4[lane2] = given4
-		}
-		{
-			lane2 := lane2 + 3
-			t32 := t3Row2[lane2]
-			shuffleDown4 := shuffleDownRow4[lane2]
-			shuffleDown5 := shuffleDownRow5[lane2]
-			shuffleDown4.Sum = shuffleDown5
-			given4 := t32.Rest
-			shuffleDownRow4[lane2] = shuffleDown4
-			givenRow4[lane2] = given4
-		}
-	} /*line quern_gen.go:5724:1*/
-}
-
-//go:noinline
-func quernRow12AddCompensatedReduceParts[T float32 | float64](r *host.Run, counts3 []int, at int, vs3 []Compensated[T], shuffleDowns4 []Compensated[T], shuffleDowns6 []T, d2 int, group2 int, start2 int, startX int) {
-	countRow3 := (*[32]int)(counts3[at:])
-	vRow3 := (*[32]Compensated[T])(vs3[at:])
-	shuffleDownRow4 := (*[32]Compensated[T])(shuffleDowns4[at:])
-	shuffleDownRow6 := (*[32]T)(shuffleDowns6[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count5 := countRow3[lane2]
-		v5 := vRow3[lane2]
-		shuffleDown4 := shuffleDownRow4[lane2]
-		shuffleDown6 := shuffleDownRow6[lane2]
-		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.Rest = shuffleDown6
-		other2 := shuffleDown4
-		/*line :205:10000*/ if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
-			t62 := v5
-			t73 := other2
-			/*line :206:10000*/ result010 := addCompensated[T](t62, t73)
-			v5 = result010
-		}
-		/*line :209:10000*/ vRow3[lane2] = v5
-		shuffleDownRow4[lane2] = shuffleDown4
-	} /*line quern_gen.go:5751:1*/
-}
-
-//go:noinline
-func quernRow13AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
-	vRow3 := (*[32]Compensated[T])(vs3[at:])
-	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:5758:1*/
-}
-
-//go:noinline
-func quernRow14AddCompensatedReduceParts[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, vs2 []Compensated[T]) {
-	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	vRow2 := (*[32]Compensated[T])(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:5765:1*/
-}
-
-//go:noinline
-func quernRow15AddCompensatedReduceParts[T float32 | float64](r *host.Run, vs2 []Compensated[T], at int, out []Compensated[T], blockX int, startX int) {
-	vRow2 := (*[32]Compensated[T])(vs2[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
-		/*line :73:10000*/ sum2 := result2
-		/*line :74:10000*/ if threadX == 0 {
-			out[blockX] = sum2
-		}
-	} /*line quern_gen.go:5780:1*/
-}
-
-func quernHostMergeMomentsReduceParts(r *host.Run) {
+func quernHostMergeMomentsReducePartsInTurn(r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[Moments](r, 1)
 	out := host.Slice[Moments](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	size := 4 * part
-	counts := host.Scratch[int](r, 0, r.BlockDim.Count())
-	counts2 := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[Moments](r, 2, r.BlockDim.Count())
-	group := 32
-	results := host.Scratch[Moments](r, 3, r.BlockDim.Count())
-	var d int
-	var t23 int
-	t3s := host.Scratch[Moments](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[Moments](r, 5, r.BlockDim.Count())
-	givens := host.Scratch[int64](r, 18, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[int64](r, 6, r.BlockDim.Count())
-	givens2 := host.Scratch[float64](r, 19, r.BlockDim.Count())
-	shuffleDowns3 := host.Scratch[float64](r, 7, r.BlockDim.Count())
-	givens3 := host.Scratch[float64](r, 20, r.BlockDim.Count())
-	shuffleDowns4 := host.Scratch[float64](r, 8, r.BlockDim.Count())
-	vs2 := host.Scratch[Moments](r, 17, r.BlockDim.Count())
-	partial := host.Shared[[8]Moments](r, 0)
-	counts3 := host.Scratch[int](r, 9, r.BlockDim.Count())
-	vs3 := host.Scratch[Moments](r, 10, r.BlockDim.Count())
-	group2 := 8
-	results2 := host.Scratch[Moments](r, 11, r.BlockDim.Count())
-	var d2 int
-	var t25 int
-	t3s2 := host.Scratch[Moments](r, 12, r.BlockDim.Count())
-	shuffleDowns5 := host.Scratch[Moments](r, 13, r.BlockDim.Count())
-	givens4 := host.Scratch[int64](r, 21, r.BlockDim.Count())
-	shuffleDowns6 := host.Scratch[int64](r, 14, r.BlockDim.Count())
-	givens5 := host.Scratch[float64](r, 22, r.BlockDim.Count())
-	shuffleDowns7 := host.Scratch[float64](r, 15, r.BlockDim.Count())
-	givens6 := host.Scratch[float64](r, 23, r.BlockDim.Count())
-	shuffleDowns8 := host.Scratch[float64](r, 16, r.BlockDim.Count())
-	threads18 := r.BlockDim.Count()
-	for r.Next() {
+	c := int(4)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
-		first := blockX * part
-		count := min(size, len(in)-4*first)
-		vectors := count / 4
-		base := 4 * vectors
-		base2 := 4 * first
-		base3 := min(vectors, 256)
-		left := count - 4*vectors
-		base4 := 4*first + 4*vectors
-		switch {
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1MergeMomentsReducePartsInTurn(r, in, base, out, part, size, c, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int, out []Moments, part int, size int, c int, width int) {
+	count := width
+	if base >= 0 && count <= len(out)-base {
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			first := (base + threadX) * 4 * part
+			/*line moments.go:34*/ in2 := in
+			/*line moments.go:35:20000*/ switch {
+//line moments.go:36
+			default:
+				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+					break
+				}
+				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				/*line :88:10000*/ in2 = in2[first:t2]
+				vectors := len(in2) / 4
+				active := min(vectors, 256)
+				sums := [256]Moments{}
+				t3 := active
+				/*line :93:10000*/ for i := 0; i < t3; i++ {
+					/*line :93:10000*/ t4 := 4 * i
+					/*line :93:10000*/ v := in2[t4:][:c]
+					t5 := v[0]
+					/*line :94:10000*/ t6 := v[1]
+					/*line :94:10000*/ result0 := mergeMoments(t5, t6)
+					t8 := result0
+					/*line :94:10000*/ t9 := v[2]
+					/*line :94:10000*/ t10 := v[3]
+					/*line :94:10000*/ result02 := mergeMoments(t9, t10)
+					t12 := result02
+					/*line :94:10000*/ result03 := mergeMoments(t8, t12)
+					/*line :94:10000*/ sums[i] = result03
+				}
+				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+					/*line :97:10000*/ if r.Halted() {
+						/*line :96:10000*/ r.Halt()
+					}
+					/*line :97:10000*/ t14 := 4 * j
+					t15 := 4 * min(j+256, vectors)
+					/*line :97:10000*/ row := in2[t14:t15]
+					t16 := len(row) / 4
+					/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+						/*line :99:10000*/ t17 := 4 * i2
+						/*line :99:10000*/ v2 := row[t17:][:c]
+						t18 := sums[i2]
+						/*line :100:10000*/ t19 := v2[0]
+						/*line :100:10000*/ t20 := v2[1]
+						/*line :100:10000*/ result04 := mergeMoments(t19, t20)
+						t22 := result04
+						/*line :100:10000*/ t23 := v2[2]
+						/*line :100:10000*/ t24 := v2[3]
+						/*line :100:10000*/ result05 := mergeMoments(t23, t24)
+						t26 := result05
+						/*line :100:10000*/ result06 := mergeMoments(t22, t26)
+						t28 := result06
+						/*line :100:10000*/ result07 := mergeMoments(t18, t28)
+						/*line :100:10000*/ sums[i2] = result07
+					}
+				}
+				/*line :103:10000*/ t30 := 4 * vectors
+				/*line :103:10000*/ t31 := in2[t30:]
+				/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+					/*line :103:10000*/ v3 := t31[i3]
+					/*line :104:10000*/ if i3 < active {
+						t32 := sums[i3]
+						t33 := v3
+						/*line :105:10000*/ result08 := mergeMoments(t32, t33)
+						/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
+					} else {
+						/*line :107:10000*/ sums[i3] = v3
+					}
+				}
+				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+					/*line :112:10000*/ if r.Halted() {
+						/*line :111:10000*/ r.Halt()
+					}
+					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+						/*line :113:10000*/ if r.Halted() {
+							/*line :112:10000*/ r.Halt()
+						}
+						/*line :113:10000*/ t35 := sums[i4]
+						/*line :113:10000*/ t36 := sums[i4+d]
+						/*line :113:10000*/ result09 := mergeMoments(t35, t36)
+						/*line :113:10000*/ sums[i4] = result09
+					}
+				}
+				/*line :116:10000*/ row2[threadX] = sums[0]
+			}
+		}
+		/*line :119:10000*/ return
+	}
+	/*line :121:10000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		first := (base + threadX) * 4 * part
+		/*line moments.go:34*/ in2 := in
+		/*line moments.go:35:20000*/ switch {
+//line moments.go:36
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :48:10000*/ for threadZ := range 1 {
-				/*line :49:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow1MergeMomentsReduceParts(r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
+			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			/*line :88:10000*/ in2 = in2[first:t2]
+			vectors := len(in2) / 4
+			active := min(vectors, 256)
+			sums := [256]Moments{}
+			t3 := active
+			/*line :93:10000*/ for i := 0; i < t3; i++ {
+				/*line :93:10000*/ t4 := 4 * i
+				/*line :93:10000*/ v := in2[t4:][:c]
+				t5 := v[0]
+				/*line :94:10000*/ t6 := v[1]
+				/*line :94:10000*/ result0 := mergeMoments(t5, t6)
+				t8 := result0
+				/*line :94:10000*/ t9 := v[2]
+				/*line :94:10000*/ t10 := v[3]
+				/*line :94:10000*/ result02 := mergeMoments(t9, t10)
+				t12 := result02
+				/*line :94:10000*/ result03 := mergeMoments(t8, t12)
+				/*line :94:10000*/ sums[i] = result03
+			}
+			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+				/*line :97:10000*/ if r.Halted() {
+					/*line :96:10000*/ r.Halt()
+				}
+				/*line :97:10000*/ t14 := 4 * j
+				t15 := 4 * min(j+256, vectors)
+				/*line :97:10000*/ row := in2[t14:t15]
+				t16 := len(row) / 4
+				/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+					/*line :99:10000*/ t17 := 4 * i2
+					/*line :99:10000*/ v2 := row[t17:][:c]
+					t18 := sums[i2]
+					/*line :100:10000*/ t19 := v2[0]
+					/*line :100:10000*/ t20 := v2[1]
+					/*line :100:10000*/ result04 := mergeMoments(t19, t20)
+					t22 := result04
+					/*line :100:10000*/ t23 := v2[2]
+					/*line :100:10000*/ t24 := v2[3]
+					/*line :100:10000*/ result05 := mergeMoments(t23, t24)
+					t26 := result05
+					/*line :100:10000*/ result06 := mergeMoments(t22, t26)
+					t28 := result06
+					/*line :100:10000*/ result07 := mergeMoments(t18, t28)
+					/*line :100:10000*/ sums[i2] = result07
 				}
 			}
-			/*line :55:10000*/ switch {
-//line :56:10000
-			default:
-				/*line :200:10000*/ if group == 1 {
-					/*line :201:10000*/ for threadZ := range 1 {
-						/*line :202:10000*/ for threadY := range 1 {
-							first3 := (threadZ*1 + threadY) * 256
-							quernRow2MergeMomentsReduceParts(r, vs, first3, results)
-						}
-					}
-					/*line :207:10000*/ break
-				}
-				/*line :203:10000*/ d = 1
-				/*line :204:10000*/ for ; d < 32; d *= 2 {
-					/*line :205:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ t23 = d
-					/*line :205:10000*/ for threadZ := range 1 {
-						/*line :206:10000*/ for threadY := range 1 {
-							first4 := (threadZ*1 + threadY) * 256
-							quernRow3MergeMomentsReduceParts(r, vs, first4, t3s, shuffleDowns, givens)
-						}
-					}
-					/*line :211:10000*/ host.ShuffleDown(shuffleDowns2, givens, t23)
-					/*line :212:10000*/ for threadZ := range 1 {
-						/*line :213:10000*/ for threadY := range 1 {
-							first5 := (threadZ*1 + threadY) * 256
-							quernRow4MergeMomentsReduceParts(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
-						}
-					}
-					/*line :218:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t23)
-					/*line :219:10000*/ for threadZ := range 1 {
-						/*line :220:10000*/ for threadY := range 1 {
-							first6 := (threadZ*1 + threadY) * 256
-							quernRow5MergeMomentsReduceParts(r, t3s, first6, shuffleDowns, shuffleDowns3, givens3)
-						}
-					}
-					/*line :225:10000*/ host.ShuffleDown(shuffleDowns4, givens3, t23)
-					start := 2*d - 1
-					/*line :227:10000*/ for threadZ := range 1 {
-						/*line :228:10000*/ for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first7 := (threadZ*1 + threadY) * 256
-							quernRow6MergeMomentsReduceParts(r, counts2, first7, vs, shuffleDowns, shuffleDowns4, d, group, start)
-						}
-					}
-				}
-				/*line :235:10000*/ for threadZ := range 1 {
-					/*line :236:10000*/ for threadY := range 1 {
-						first8 := (threadZ*1 + threadY) * 256
-						quernRow7MergeMomentsReduceParts(r, vs, first8, results)
-					}
-				}
-			}
-			/*line :242:10000*/ for threadZ := range 1 {
-				/*line :243:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first9 := (threadZ*1 + threadY) * 256
-					quernRow8MergeMomentsReduceParts(r, results, first9, vs2, partial)
-				}
-			}
-			/*line :249:10000*/ for first10 := 0; first10 < threads18; first10 += 32 {
-				lanes := min(32, threads18-first10)
-				/*line :190:10000*/ if first10>>5 == 0 {
-//line :191:10000
-					{
-						at, n, startX := first10, lanes, first10
-						_, _, _ = at, n, startX
-						threadY := 0 // no constant, by which Go would not divide
-						_ = threadY
-						threadZ := 0 // no constant, by which Go would not divide
-						_ = threadZ
-						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow9MergeMomentsReduceParts(r, counts, at, counts3, vs3, partial, startX)
-					}
-					/*line :201:10000*/ switch {
-//line :202:10000
-					default:
-						/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
-							{
-								at, n, startX := first10, lanes, first10
-								_, _, _ = at, n, startX
-								quernRow10MergeMomentsReduceParts(r, vs3, at, results2)
-							}
-							/*line :206:10000*/ break
-						}
-						/*line :203:10000*/ d2 = 1
-						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-							/*line :205:10000*/ if r.Halted() {
-								/*line :203:10000*/ r.Halt()
-							}
-							/*line :204:10000*/ t25 = d2
-//line :205:10000
-							{
-								at, n, startX := first10, lanes, first10
-								_, _, _ = at, n, startX
-								quernRow11MergeMomentsReduceParts(r, vs3, at, t3s2, shuffleDowns5, givens4)
-							}
-							/*line :210:10000*/ host.ShuffleDown(shuffleDowns6[first10:][:lanes], givens4[first10:][:lanes], t25)
-//line :211:10000
-							{
-								at, n, startX := first10, lanes, first10
-								_, _, _ = at, n, startX
-								quernRow12MergeMomentsReduceParts(r, t3s2, at, shuffleDowns5, shuffleDowns6, givens5)
-							}
-							/*line :216:10000*/ host.ShuffleDown(shuffleDowns7[first10:][:lanes], givens5[first10:][:lanes], t25)
-//line :217:10000
-							{
-								at, n, startX := first10, lanes, first10
-								_, _, _ = at, n, startX
-								quernRow13MergeMomentsReduceParts(r, t3s2, at, shuffleDowns5, shuffleDowns7, givens6)
-							}
-							/*line :222:10000*/ host.ShuffleDown(shuffleDowns8[first10:][:lanes], givens6[first10:][:lanes], t25)
-							start2 := 2*d2 - 1
-//line :224:10000
-							{
-								at, n, startX := first10, lanes, first10
-								_, _, _ = at, n, startX
-								threadY := 0 // no constant, by which Go would not divide
-								_ = threadY
-								threadZ := 0 // no constant, by which Go would not divide
-								_ = threadZ
-								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow14MergeMomentsReduceParts(r, counts3, at, vs3, shuffleDowns5, shuffleDowns8, d2, group2, start2, startX)
-							}
-						}
-//line :235:10000
-						{
-							at, n, startX := first10, lanes, first10
-							_, _, _ = at, n, startX
-							quernRow15MergeMomentsReduceParts(r, vs3, at, results2)
-						}
-					}
-//line :241:10000
-					{
-						at, n, startX := first10, lanes, first10
-						_, _, _ = at, n, startX
-						quernRow16MergeMomentsReduceParts(r, results2, at, vs2)
-					}
-				}
-//line :247:10000
-				{
-					at, n, startX := first10, lanes, first10
-					_, _, _ = at, n, startX
-					threadY := 0 // no constant, by which Go would not divide
-					_ = threadY
-					threadZ := 0 // no constant, by which Go would not divide
-					_ = threadZ
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow17MergeMomentsReduceParts(r, vs2, at, out, blockX, startX)
-				}
-			}
-		}
-	} /*line quern_gen.go:5997:1*/
-}
-
-//go:noinline
-func quernRow1MergeMomentsReduceParts(r *host.Run, counts []int, first2 int, counts2 []int, vs []Moments, vectors int, in []Moments, first int, base int, count int, base2 int, base3 int, left int, base4 int) {
-	countRow := (*[256]int)(counts[first2:])
-	countRow2 := (*[256]int)(counts2[first2:])
-	vRow := (*[256]Moments)(vs[first2:])
-	if base4 >= 0 && 256 <= len(in)-base4 {
-		row := (*[256]Moments)(in[base4:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			t2 := first + threadX
-			j2 := base + threadX
-			/*line quern.dev/algo/internal/template/reduce.go:50*/ sum := Moments{}
-			/*line :51:10000*/ if threadX < vectors {
-				/*line :22:10000*/ v_0 := in[t2*4]
-				/*line :22:10000*/ v_1 := in[t2*4+1]
-				/*line :22:10000*/ v_2 := in[t2*4+2]
-				/*line :22:10000*/ v_3 := in[t2*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :52:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :53:10000*/ t4 := v_03
-				t5 := v_13
-				/*line :53:10000*/ result0 := mergeMoments(t4, t5)
-				t7 := result0
-				t8 := v_23
-				t9 := v_33
-				/*line :53:10000*/ result02 := mergeMoments(t8, t9)
-				t11 := result02
-				/*line :53:10000*/ result03 := mergeMoments(t7, t11)
-				sum = result03
-				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line :55:10000*/ if r.Halted() {
-						/*line :54:10000*/ r.Halt()
-					}
-					/*line :55:10000*/ t14 := first + j
-					/*line :22:10000*/ v_04 := in[t14*4]
-					/*line :22:10000*/ v_14 := in[t14*4+1]
-					/*line :22:10000*/ v_24 := in[t14*4+2]
-					/*line :22:10000*/ v_34 := in[t14*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :55:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :56:10000*/ t16 := sum
-					t17 := v_06
-					t18 := v_16
-					/*line :56:10000*/ result04 := mergeMoments(t17, t18)
-					t20 := result04
-					t21 := v_26
-					t22 := v_36
-					/*line :56:10000*/ result05 := mergeMoments(t21, t22)
-					t24 := result05
-					/*line :56:10000*/ result06 := mergeMoments(t20, t24)
-					t26 := result06
-					/*line :56:10000*/ result07 := mergeMoments(t16, t26)
-					sum = result07
-				}
-			}
-			/*line :60:10000*/ if j2 < count {
-				v := row[threadX]
-				/*line :62:10000*/ if threadX < vectors {
-					/*line :62:10000*/ t28 := sum
-					t29 := v
-					/*line :62:10000*/ result08 := mergeMoments(t28, t29)
-					sum = result08
-//line :64:10000
+			/*line :103:10000*/ t30 := 4 * vectors
+			/*line :103:10000*/ t31 := in2[t30:]
+			/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+				/*line :103:10000*/ v3 := t31[i3]
+				/*line :104:10000*/ if i3 < active {
+					t32 := sums[i3]
+					t33 := v3
+					/*line :105:10000*/ result08 := mergeMoments(t32, t33)
+					/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
 				} else {
-					/*line :64:10000*/ sum = v
+					/*line :107:10000*/ sums[i3] = v3
 				}
 			}
-			/*line :67:10000*/ active := base3
-			/*line :68:10000*/ if vectors == 0 {
-				active = count
-//line :70:10000
-			} else {
-				/*line :70:10000*/ if left > active {
-					active = left
+			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				/*line :112:10000*/ if r.Halted() {
+					/*line :111:10000*/ r.Halt()
+				}
+				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :113:10000*/ if r.Halted() {
+						/*line :112:10000*/ r.Halt()
+					}
+					/*line :113:10000*/ t35 := sums[i4]
+					/*line :113:10000*/ t36 := sums[i4+d]
+					/*line :113:10000*/ result09 := mergeMoments(t35, t36)
+					/*line :113:10000*/ sums[i4] = result09
 				}
 			}
-			/*line :73:10000*/ count2 := active
-			v2 := sum
-			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-			v3 := v2
-			countRow[threadX] = count2
-			countRow2[threadX] = count3
-			vRow[threadX] = v3
+			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-		/*line :191:10000*/ return
-	}
-	/*line :193:10000*/ for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		t2 := first + threadX
-		j2 := base + threadX
-		/*line :50:10000*/ sum := Moments{}
-		/*line :51:10000*/ if threadX < vectors {
-			/*line :22:10000*/ v_0 := in[t2*4]
-			/*line :22:10000*/ v_1 := in[t2*4+1]
-			/*line :22:10000*/ v_2 := in[t2*4+2]
-			/*line :22:10000*/ v_3 := in[t2*4+3]
-			/*line :24:10000*/ v_02 := v_0
-			v_12 := v_1
-			v_22 := v_2
-			v_32 := v_3
-			/*line :52:10000*/ v_03 := v_02
-			v_13 := v_12
-			v_23 := v_22
-			v_33 := v_32
-			/*line :53:10000*/ t4 := v_03
-			t5 := v_13
-			/*line :53:10000*/ result0 := mergeMoments(t4, t5)
-			t7 := result0
-			t8 := v_23
-			t9 := v_33
-			/*line :53:10000*/ result02 := mergeMoments(t8, t9)
-			t11 := result02
-			/*line :53:10000*/ result03 := mergeMoments(t7, t11)
-			sum = result03
-			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line :55:10000*/ if r.Halted() {
-					/*line :54:10000*/ r.Halt()
-				}
-				/*line :55:10000*/ t14 := first + j
-				/*line :22:10000*/ v_04 := in[t14*4]
-				/*line :22:10000*/ v_14 := in[t14*4+1]
-				/*line :22:10000*/ v_24 := in[t14*4+2]
-				/*line :22:10000*/ v_34 := in[t14*4+3]
-				/*line :24:10000*/ v_05 := v_04
-				v_15 := v_14
-				v_25 := v_24
-				v_35 := v_34
-				/*line :55:10000*/ v_06 := v_05
-				v_16 := v_15
-				v_26 := v_25
-				v_36 := v_35
-				/*line :56:10000*/ t16 := sum
-				t17 := v_06
-				t18 := v_16
-				/*line :56:10000*/ result04 := mergeMoments(t17, t18)
-				t20 := result04
-				t21 := v_26
-				t22 := v_36
-				/*line :56:10000*/ result05 := mergeMoments(t21, t22)
-				t24 := result05
-				/*line :56:10000*/ result06 := mergeMoments(t20, t24)
-				t26 := result06
-				/*line :56:10000*/ result07 := mergeMoments(t16, t26)
-				sum = result07
-			}
-		}
-		/*line :60:10000*/ if j2 < count {
-			v := in[base2+j2]
-			/*line :62:10000*/ if threadX < vectors {
-				/*line :62:10000*/ t28 := sum
-				t29 := v
-				/*line :62:10000*/ result08 := mergeMoments(t28, t29)
-				sum = result08
-//line :64:10000
-			} else {
-				/*line :64:10000*/ sum = v
-			}
-		}
-		/*line :67:10000*/ active := base3
-		/*line :68:10000*/ if vectors == 0 {
-			active = count
-//line :70:10000
-		} else {
-			/*line :70:10000*/ if left > active {
-				active = left
-			}
-		}
-		/*line :73:10000*/ count2 := active
-		v2 := sum
-		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-		v3 := v2
-		countRow[threadX] = count2
-		countRow2[threadX] = count3
-		vRow[threadX] = v3
-	} /*line quern_gen.go:6186:1*/
+	} /*line quern_gen.go:6160:1*/
 }
 
-//go:noinline
-func quernRow2MergeMomentsReduceParts(r *host.Run, vs []Moments, first3 int, results []Moments) {
-	vRow := (*[256]Moments)(vs[first3:])
-	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6193:1*/
-}
-
-//go:noinline
-func quernRow3MergeMomentsReduceParts(r *host.Run, vs []Moments, first4 int, t3s []Moments, shuffleDowns []Moments, givens []int64) {
-	vRow := (*[256]Moments)(vs[first4:])
-	t3Row := (*[256]Moments)(t3s[first4:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first4:])
-	givenRow := (*[256]int64)(givens[first4:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t1 := v3
-		t3 := t1
-		shuffleDown := Moments{}
-		given := t3.Count
-		t3Row[threadX] = t3
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow[threadX] = given
-		{
-			threadX := threadX + 1
-			v3 := vRow[threadX]
-			t1 := v3
-			t3 := t1
-			shuffleDown := Moments{}
-			given := t3.Count
-			t3Row[threadX] = t3
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-		{
-			threadX := threadX + 2
-			v3 := vRow[threadX]
-			t1 := v3
-			t3 := t1
-			shuffleDown := Moments{}
-			given := t3.Count
-			t3Row[threadX] = t3
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-		{
-			threadX := threadX + 3
-			v3 := vRow[threadX]
-			t1 := v3
-			t3 := t1
-			shuffleDown := Moments{}
-			given := t3.Count
-			t3Row[threadX] = t3
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-	} /*line quern_gen.go:6244:1*/
-}
-
-//go:noinline
-func quernRow4MergeMomentsReduceParts(r *host.Run, t3s []Moments, first5 int, shuffleDowns []Moments, shuffleDowns2 []int64, givens2 []float64) {
-	t3Row := (*[256]Moments)(t3s[first5:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first5:])
-	shuffleDownRow2 := (*[256]int64)(shuffleDowns2[first5:])
-	givenRow2 := (*[256]float64)(givens2[first5:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		t3 := t3Row[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Count = shuffleDown2
-		given2 := t3.Mean
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow2[threadX] = given2
-		{
-			threadX := threadX + 1
-			t3 := t3Row[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.Count = shuffleDown2
-			given2 := t3.Mean
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-		{
-			threadX := threadX + 2
-			t3 := t3Row[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.Count = shuffleDown2
-			given2 := t3.Mean
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-		{
-			threadX := threadX + 3
-			t3 := t3Row[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.Count = shuffleDown2
-			given2 := t3.Mean
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-	} /*line quern_gen.go:6291:1*/
-}
-
-//go:noinline
-func quernRow5MergeMomentsReduceParts(r *host.Run, t3s []Moments, first6 int, shuffleDowns []Moments, shuffleDowns3 []float64, givens3 []float64) {
-	t3Row := (*[256]Moments)(t3s[first6:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first6:])
-	shuffleDownRow3 := (*[256]float64)(shuffleDowns3[first6:])
-	givenRow3 := (*[256]float64)(givens3[first6:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		t3 := t3Row[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown3 := shuffleDownRow3[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Mean = shuffleDown3
-		given3 := t3.M2
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow3[threadX] = given3
-		{
-			threadX := threadX + 1
-			t3 := t3Row[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown3 := shuffleDownRow3[threadX]
-			shuffleDown.Mean = shuffleDown3
-			given3 := t3.M2
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow3[threadX] = given3
-		}
-		{
-			threadX := threadX + 2
-			t3 := t3Row[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown3 := shuffleDownRow3[threadX]
-			shuffleDown.Mean = shuffleDown3
-			given3 := t3.M2
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow3[threadX] = given3
-		}
-		{
-			threadX := threadX + 3
-			t3 := t3Row[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown3 := shuffleDownRow3[threadX]
-			shuffleDown.Mean = shuffleDown3
-			given3 := t3.M2
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow3[threadX] = given3
-		}
-	} /*line quern_gen.go:6338:1*/
-}
-
-//go:noinline
-func quernRow6MergeMomentsReduceParts(r *host.Run, counts2 []int, first7 int, vs []Moments, shuffleDowns []Moments, shuffleDowns4 []float64, d int, group int, start int) {
-	countRow2 := (*[256]int)(counts2[first7:])
-	vRow := (*[256]Moments)(vs[first7:])
-	shuffleDownRow := (*[256]Moments)(shuffleDowns[first7:])
-	shuffleDownRow4 := (*[256]float64)(shuffleDowns4[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count3 := countRow2[threadX]
-		v3 := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown4 := shuffleDownRow4[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.M2 = shuffleDown4
-		other := shuffleDown
-		/*line :205:10000*/ if d < group && lane+d < count3 && lane&start == 0 {
-			t72 := v3
-			t82 := other
-			/*line :206:10000*/ result09 := mergeMoments(t72, t82)
-			v3 = result09
-		}
-		/*line :209:10000*/ vRow[threadX] = v3
-		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:6364:1*/
-}
-
-//go:noinline
-func quernRow7MergeMomentsReduceParts(r *host.Run, vs []Moments, first8 int, results []Moments) {
-	vRow := (*[256]Moments)(vs[first8:])
-	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6371:1*/
-}
-
-//go:noinline
-func quernRow8MergeMomentsReduceParts(r *host.Run, results []Moments, first9 int, vs2 []Moments, partial *[8]Moments) {
-	resultRow := (*[256]Moments)(results[first9:])
-	vRow2 := (*[256]Moments)(vs2[first9:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result
-		if threadX&31 == 0 {
-			partial[threadX/32] = v4
-		}
-		vRow2[threadX] = v4
-	} /*line quern_gen.go:6386:1*/
-}
-
-//go:noinline
-func quernRow9MergeMomentsReduceParts(r *host.Run, counts []int, at int, counts3 []int, vs3 []Moments, partial *[8]Moments, startX int) {
-	countRow := (*[32]int)(counts[at:])
-	countRow3 := (*[32]int)(counts3[at:])
-	vRow3 := (*[32]Moments)(vs3[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count2 := countRow[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
-		/*line :191:10000*/ v5 := partial[lane2%8]
-		countRow3[lane2] = count5
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:6402:1*/
-}
-
-//go:noinline
-func quernRow10MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, results2 []Moments) {
-	vRow3 := (*[32]Moments)(vs3[at:])
-	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:6409:1*/
-}
-
-//go:noinline
-func quernRow11MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, t3s2 []Moments, shuffleDowns5 []Moments, givens4 []int64) {
-	vRow3 := (*[32]Moments)(vs3[at:])
-	t3Row2 := (*[32]Moments)(t3s2[at:])
-	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
-	givenRow4 := (*[32]int64)(givens4[at:])
-	for lane2 := 0; lane2 < 32; lane2 += 4 {
-		v5 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v5
-		t32 := t12
-		shuffleDown5 := Moments{}
-		given4 := t32.Count
-		t3Row2[lane2] = t32
-		shuffleDownRow5[lane2] = shuffleDown5
-		givenRow4[lane2] = given4
-		{
-			lane2 := lane2 + 1
-			v5 := vRow3[lane2]
-			t12 := v5
-			t32 := t12
-			shuffleDown5 := Moments{}
-			given4 := t32.Count
-			t3Row2[lane2] = t32
-			shuffleDownRow5[lane2] = shuffleDown5
-			givenRow4[lane2] = given4
-		}
-		{
-			lane2 := lane2 + 2
-			v5 := vRow3[lane2]
-			t12 := v5
-			t32 := t12
-			shuffleDown5 := Moments{}
-			given4 := t32.Count
-			t3Row2[lane2] = t32
-			shuffleDownRow5[lane2] = shuffleDown5
-			givenRow4[lane2] = given4
-		}
-		{
-			lane2 := lane2 + 3
-			v5 := vRow3[lane2]
-			t12 := v5
-			t32 := t12
-			shuffleDown5 := Moments{}
-			given4 := t32.Count
-			t3Row2[lane2] = t32
-			shuffleDownRow5[lane2] = shuffleDown5
-			givenRow4[lane2] = given4
-		}
-	} /*line quern_gen.go:6460:1*/
-}
-
-//go:noinline
-func quernRow12MergeMomentsReduceParts(r *host.Run, t3s2 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns6 []int64, givens5 []float64) {
-	t3Row2 := (*[32]Moments)(t3s2[at:])
-	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
-	shuffleDownRow6 := (*[32]int64)(shuffleDowns6[at:])
-	givenRow5 := (*[32]float64)(givens5[at:])
-	for lane2 := 0; lane2 < 32; lane2 += 4 {
-		t32 := t3Row2[lane2]
-		shuffleDown5 := shuffleDownRow5[lane2]
-		shuffleDown6 := shuffleDownRow6[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.Count = shuffleDown6
-		given5 := t32.Mean
-		shuffleDownRow5[lane2] = shuffleDown5
-		givenRow5[lane2] = given5
-		{
-			lane2 := lane2 + 1
-			t32 := t3Row2[lane2]
-			shuffleDown5 := shuffleDownRow5[lane2]
-			shuffleDown6 := shuffleDownRow6[lane2]
-			shuffleDown5.Count = shuffleDown6
-			given5 := t32.Mean
-			shuffleDownRow5[lane2] = shuffleDown5
-			givenRow5[lane2] = given5
-		}
-		{
-			lane2 := lane2 + 2
-			t32 := t3Row2[lane2]
-			shuffleDown5 := shuffleDownRow5[lane2]
-			shuffleDown6 := shuffleDownRow6[lane2]
-			shuffleDown5.Count = shuffleDown6
-			given5 := t32.Mean
-			shuffleDownRow5[lane2] = shuffleDown5
-			givenRow5[lane2] = given5
-		}
-		{
-			lane2 := lane2 + 3
-			t32 := t3Row2[lane2]
-			shuffleDown5 := shuffleDownRow5[lane2]
-			shuffleDown6 := shuffleDownRow6[lane2]
-			shuffleDown5.Count = shuffleDown6
-			given5 := t32.Mean
-			shuffleDownRow5[lane2] = shuffleDown5
-			givenRow5[lane2] = given5
-		}
-	} /*line quern_gen.go:6507:1*/
-}
-
-//go:noinline
-func quernRow13MergeMomentsReduceParts(r *host.Run, t3s2 []Moments, at int, shuffleDowns5 []Moments, shuffleDowns7 []float64, givens6 []float64) {
-	t3Row2 := (*[32]Moments)(t3s2[at:])
-	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
-	shuffleDownRow7 := (*[32]float64)(shuffleDowns7[at:])
-	givenRow6 := (*[32]float64)(givens6[at:])
-	for lane2 := 0; lane2 < 32; lane2 += 4 {
-		t32 := t3Row2[lane2]
-		shuffleDown5 := shuffleDownRow5[lane2]
-		shuffleDown7 := shuffleDownRow7[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.Mean = shuffleDown7
-		given6 := t32.M2
-		shuffleDownRow5[lane2] = shuffleDown5
-		givenRow6[lane2] = given6
-		{
-			lane2 := lane2 + 1
-			t32 := t3Row2[lane2]
-			shuffleDown5 := shuffleDownRow5[lane2]
-			shuffleDown7 := shuffleDownRow7[lane2]
-			shuffleDown5.Mean = shuffleDown7
-			given6 := t32.M2
-			shuffleDownRow5[lane2] = shuffleDown5
-			givenRow6[lane2] = given6
-		}
-		{
-			lane2 := lane2 + 2
-			t32 := t3Row2[lane2]
-			shuffleDown5 := shuffleDownRow5[lane2]
-			shuffleDown7 := shuffleDownRow7[lane2]
-			shuffleDown5.Mean = shuffleDown7
-			given6 := t32.M2
-			shuffleDownRow5[lane2] = shuffleDown5
-			givenRow6[lane2] = given6
-		}
-		{
-			lane2 := lane2 + 3
-			t32 := t3Row2[lane2]
-			shuffleDown5 := shuffleDownRow5[lane2]
-			shuffleDown7 := shuffleDownRow7[lane2]
-			shuffleDown5.Mean = shuffleDown7
-			given6 := t32.M2
-			shuffleDownRow5[lane2] = shuffleDown5
-			givenRow6[lane2] = given6
-		}
-	} /*line quern_gen.go:6554:1*/
-}
-
-//go:noinline
-func quernRow14MergeMomentsReduceParts(r *host.Run, counts3 []int, at int, vs3 []Moments, shuffleDowns5 []Moments, shuffleDowns8 []float64, d2 int, group2 int, start2 int, startX int) {
-	countRow3 := (*[32]int)(counts3[at:])
-	vRow3 := (*[32]Moments)(vs3[at:])
-	shuffleDownRow5 := (*[32]Moments)(shuffleDowns5[at:])
-	shuffleDownRow8 := (*[32]float64)(shuffleDowns8[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count5 := countRow3[lane2]
-		v5 := vRow3[lane2]
-		shuffleDown5 := shuffleDownRow5[lane2]
-		shuffleDown8 := shuffleDownRow8[lane2]
-		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown5.M2 = shuffleDown8
-		other2 := shuffleDown5
-		/*line :205:10000*/ if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
-			t73 := v5
-			t83 := other2
-			/*line :206:10000*/ result010 := mergeMoments(t73, t83)
-			v5 = result010
-		}
-		/*line :209:10000*/ vRow3[lane2] = v5
-		shuffleDownRow5[lane2] = shuffleDown5
-	} /*line quern_gen.go:6581:1*/
-}
-
-//go:noinline
-func quernRow15MergeMomentsReduceParts(r *host.Run, vs3 []Moments, at int, results2 []Moments) {
-	vRow3 := (*[32]Moments)(vs3[at:])
-	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:6588:1*/
-}
-
-//go:noinline
-func quernRow16MergeMomentsReduceParts(r *host.Run, results2 []Moments, at int, vs2 []Moments) {
-	resultRow2 := (*[32]Moments)(results2[at:])
-	vRow2 := (*[32]Moments)(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:6595:1*/
-}
-
-//go:noinline
-func quernRow17MergeMomentsReduceParts(r *host.Run, vs2 []Moments, at int, out []Moments, blockX int, startX int) {
-	vRow2 := (*[32]Moments)(vs2[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
-		/*line :73:10000*/ sum2 := result2
-		/*line :74:10000*/ if threadX == 0 {
-			out[blockX] = sum2
-		}
-	} /*line quern_gen.go:6610:1*/
-}
-
-func quernHostExtremeIntegerReduceParts[T int32 | int64](r *host.Run) {
+func quernHostExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run) {
 	quernbound0 := host.Value[T](r, 0)
 	part := host.Value[int](r, 1)
 	in := host.Slice[T](r, 2)
 	out := host.Slice[T](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	size := 4 * part
-	counts := host.Scratch[int](r, 0, r.BlockDim.Count())
-	counts2 := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
-	group := 32
-	results := host.Scratch[T](r, 3, r.BlockDim.Count())
-	var d int
-	var t210 int
-	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
-	vs2 := host.Scratch[T](r, 11, r.BlockDim.Count())
-	partial := host.Shared[[8]T](r, 0)
-	counts3 := host.Scratch[int](r, 6, r.BlockDim.Count())
-	vs3 := host.Scratch[T](r, 7, r.BlockDim.Count())
-	group2 := 8
-	results2 := host.Scratch[T](r, 8, r.BlockDim.Count())
-	var d2 int
-	var t212 int
-	t1s2 := host.Scratch[T](r, 9, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 10, r.BlockDim.Count())
-	threads12 := r.BlockDim.Count()
-	for r.Next() {
+	c := int(4)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
-		first := blockX * part
-		count := min(size, len(in)-4*first)
-		vectors := count / 4
-		base := 4 * vectors
-		base2 := 4 * first
-		base3 := min(vectors, 256)
-		left := count - 4*vectors
-		base4 := 4*first + 4*vectors
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ExtremeIntegerReducePartsInTurn[T](r, in, base, out, part, size, c, quernbound0, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in []T, base int, out []T, part int, size int, c int, quernbound0 T, width int) {
+	count := width
+	if base >= 0 && count <= len(out)-base {
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			first := (base + threadX) * 4 * part
+			/*line operator.go:141*/ in2 := in
+			switch {
+			default:
+				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+					break
+				}
+				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				/*line :88:10000*/ in2 = in2[first:t2]
+				vectors := len(in2) / 4
+				active := min(vectors, 256)
+				sums := [256]T{}
+				t3 := active
+				/*line :93:10000*/ for i := 0; i < t3; i++ {
+					/*line :93:10000*/ t4 := 4 * i
+					/*line :93:10000*/ v := in2[t4:][:c]
+					quernv0 := v[0]
+					/*line :94:10000*/ quernv1 := v[1]
+					/*line operator.go:141*/ t1 := quernv0
+					t22 := quernv1
+					/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
+					result := result0
+					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := result
+					/*line :94:10000*/ quernv03 := v[2]
+					/*line :94:10000*/ quernv12 := v[3]
+					/*line operator.go:141*/ t12 := quernv03
+					t23 := quernv12
+					/*line operator.go:141*/ result02 := extremeInteger[T](t12, t23, quernbound0)
+					result2 := result02
+					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv13 := result2
+					/*line operator.go:141*/ t13 := quernv02
+					t24 := quernv13
+					/*line operator.go:141*/ result03 := extremeInteger[T](t13, t24, quernbound0)
+					result3 := result03
+					/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
+				}
+				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+					/*line :97:10000*/ if r.Halted() {
+						/*line :96:10000*/ r.Halt()
+					}
+					/*line :97:10000*/ t5 := 4 * j
+					t6 := 4 * min(j+256, vectors)
+					/*line :97:10000*/ row := in2[t5:t6]
+					t7 := len(row) / 4
+					/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
+						/*line :99:10000*/ t8 := 4 * i2
+						/*line :99:10000*/ v2 := row[t8:][:c]
+						quernv04 := sums[i2]
+						/*line :100:10000*/ quernv05 := v2[0]
+						/*line :100:10000*/ quernv14 := v2[1]
+						/*line operator.go:141*/ t14 := quernv05
+						t25 := quernv14
+						/*line operator.go:141*/ result04 := extremeInteger[T](t14, t25, quernbound0)
+						result4 := result04
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv06 := result4
+						/*line :100:10000*/ quernv07 := v2[2]
+						/*line :100:10000*/ quernv15 := v2[3]
+						/*line operator.go:141*/ t15 := quernv07
+						t26 := quernv15
+						/*line operator.go:141*/ result05 := extremeInteger[T](t15, t26, quernbound0)
+						result5 := result05
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv16 := result5
+						/*line operator.go:141*/ t16 := quernv06
+						t27 := quernv16
+						/*line operator.go:141*/ result06 := extremeInteger[T](t16, t27, quernbound0)
+						result6 := result06
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv17 := result6
+						/*line operator.go:141*/ t17 := quernv04
+						t28 := quernv17
+						/*line operator.go:141*/ result07 := extremeInteger[T](t17, t28, quernbound0)
+						result7 := result07
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ sums[i2] = result7
+					}
+				}
+				t9 := 4 * vectors
+				/*line :103:10000*/ t10 := in2[t9:]
+				/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
+					/*line :103:10000*/ v3 := t10[i3]
+					/*line :104:10000*/ if i3 < active {
+						quernv08 := sums[i3]
+						/*line operator.go:141*/ t18 := quernv08
+						t29 := v3
+						/*line operator.go:141*/ result08 := extremeInteger[T](t18, t29, quernbound0)
+						result8 := result08
+						/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
+//line :106:10000
+					} else {
+						/*line :107:10000*/ sums[i3] = v3
+					}
+				}
+				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+					/*line :112:10000*/ if r.Halted() {
+						/*line :111:10000*/ r.Halt()
+					}
+					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+						/*line :113:10000*/ if r.Halted() {
+							/*line :112:10000*/ r.Halt()
+						}
+						/*line :113:10000*/ quernv09 := sums[i4]
+						/*line :113:10000*/ quernv18 := sums[i4+d]
+						/*line operator.go:141*/ t19 := quernv09
+						t210 := quernv18
+						/*line operator.go:141*/ result09 := extremeInteger[T](t19, t210, quernbound0)
+						result9 := result09
+						/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
+					}
+				}
+				/*line :116:10000*/ row2[threadX] = sums[0]
+			}
+		}
+		/*line :119:10000*/ return
+	}
+	/*line :121:10000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		first := (base + threadX) * 4 * part
+		/*line operator.go:141*/ in2 := in
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :48:10000*/ for threadZ := range 1 {
-				/*line :49:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow1ExtremeIntegerReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, quernbound0, base, count, base2, base3, left, base4)
-				}
-			}
-			/*line :55:10000*/ switch {
-//line :56:10000
-			default:
-				/*line :200:10000*/ if group == 1 {
-					/*line :201:10000*/ for threadZ := range 1 {
-						/*line :202:10000*/ for threadY := range 1 {
-							first3 := (threadZ*1 + threadY) * 256
-							quernRow2ExtremeIntegerReduceParts[T](r, vs, first3, results)
-						}
-					}
-					/*line :207:10000*/ break
-				}
-				/*line :203:10000*/ d = 1
-				/*line :204:10000*/ for ; d < 32; d *= 2 {
-					/*line :205:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ t210 = d
-					/*line :205:10000*/ for threadZ := range 1 {
-						/*line :206:10000*/ for threadY := range 1 {
-							first4 := (threadZ*1 + threadY) * 256
-							quernRow3ExtremeIntegerReduceParts[T](r, vs, first4, t1s)
-						}
-					}
-					/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
-					start := 2*d - 1
-					/*line :213:10000*/ for threadZ := range 1 {
-						/*line :214:10000*/ for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first5 := (threadZ*1 + threadY) * 256
-							quernRow4ExtremeIntegerReduceParts[T](r, counts2, first5, vs, shuffleDowns, d, group, start, quernbound0)
-						}
-					}
-				}
-				/*line :221:10000*/ for threadZ := range 1 {
-					/*line :222:10000*/ for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5ExtremeIntegerReduceParts[T](r, vs, first6, results)
-					}
-				}
-			}
-			/*line :228:10000*/ for threadZ := range 1 {
-				/*line :229:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow6ExtremeIntegerReduceParts[T](r, results, first7, vs2, partial)
-				}
-			}
-			/*line :235:10000*/ for first8 := 0; first8 < threads12; first8 += 32 {
-				lanes := min(32, threads12-first8)
-				/*line :190:10000*/ if first8>>5 == 0 {
-//line :191:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						threadY := 0 // no constant, by which Go would not divide
-						_ = threadY
-						threadZ := 0 // no constant, by which Go would not divide
-						_ = threadZ
-						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow7ExtremeIntegerReduceParts[T](r, counts, at, counts3, vs3, partial, startX)
-					}
-					/*line :201:10000*/ switch {
-//line :202:10000
-					default:
-						/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow8ExtremeIntegerReduceParts[T](r, vs3, at, results2)
-							}
-							/*line :206:10000*/ break
-						}
-						/*line :203:10000*/ d2 = 1
-						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-							/*line :205:10000*/ if r.Halted() {
-								/*line :203:10000*/ r.Halt()
-							}
-							/*line :204:10000*/ t212 = d2
-//line :205:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow9ExtremeIntegerReduceParts[T](r, vs3, at, t1s2)
-							}
-							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t212)
-							start2 := 2*d2 - 1
-//line :212:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								threadY := 0 // no constant, by which Go would not divide
-								_ = threadY
-								threadZ := 0 // no constant, by which Go would not divide
-								_ = threadZ
-								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow10ExtremeIntegerReduceParts[T](r, counts3, at, vs3, shuffleDowns2, d2, group2, start2, quernbound0, startX)
-							}
-						}
-//line :223:10000
-						{
-							at, n, startX := first8, lanes, first8
-							_, _, _ = at, n, startX
-							quernRow11ExtremeIntegerReduceParts[T](r, vs3, at, results2)
-						}
-					}
-//line :229:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						quernRow12ExtremeIntegerReduceParts[T](r, results2, at, vs2)
-					}
-				}
-//line :235:10000
-				{
-					at, n, startX := first8, lanes, first8
-					_, _, _ = at, n, startX
-					threadY := 0 // no constant, by which Go would not divide
-					_ = threadY
-					threadZ := 0 // no constant, by which Go would not divide
-					_ = threadZ
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow13ExtremeIntegerReduceParts[T](r, vs2, at, out, blockX, startX)
-				}
-			}
-		}
-	} /*line quern_gen.go:6788:1*/
-}
-
-//go:noinline
-func quernRow1ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts []int, first2 int, counts2 []int, vs []T, vectors int, in []T, first int, quernbound0 T, base int, count int, base2 int, base3 int, left int, base4 int) {
-	countRow := (*[256]int)(counts[first2:])
-	countRow2 := (*[256]int)(counts2[first2:])
-	vRow := (*[256]T)(vs[first2:])
-	if base4 >= 0 && 256 <= len(in)-base4 {
-		row := (*[256]T)(in[base4:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			t2 := first + threadX
-			j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50
-			var sum T
-			/*line :51:10000*/ if threadX < vectors {
-				/*line :22:10000*/ v_0 := in[t2*4]
-				/*line :22:10000*/ v_1 := in[t2*4+1]
-				/*line :22:10000*/ v_2 := in[t2*4+2]
-				/*line :22:10000*/ v_3 := in[t2*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :52:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :53:10000*/ quernv0 := v_03
-				quernv1 := v_13
-				/*line operator.go:140*/ t1 := quernv0
+			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			/*line :88:10000*/ in2 = in2[first:t2]
+			vectors := len(in2) / 4
+			active := min(vectors, 256)
+			sums := [256]T{}
+			t3 := active
+			/*line :93:10000*/ for i := 0; i < t3; i++ {
+				/*line :93:10000*/ t4 := 4 * i
+				/*line :93:10000*/ v := in2[t4:][:c]
+				quernv0 := v[0]
+				/*line :94:10000*/ quernv1 := v[1]
+				/*line operator.go:141*/ t1 := quernv0
 				t22 := quernv1
-				/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
+				/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv02 := result
-				quernv03 := v_23
-				quernv12 := v_33
-				/*line operator.go:140*/ t12 := quernv03
+				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := result
+				/*line :94:10000*/ quernv03 := v[2]
+				/*line :94:10000*/ quernv12 := v[3]
+				/*line operator.go:141*/ t12 := quernv03
 				t23 := quernv12
-				/*line operator.go:140*/ result02 := extremeInteger[T](t12, t23, quernbound0)
+				/*line operator.go:141*/ result02 := extremeInteger[T](t12, t23, quernbound0)
 				result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv13 := result2
-				/*line operator.go:140*/ t13 := quernv02
+				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv13 := result2
+				/*line operator.go:141*/ t13 := quernv02
 				t24 := quernv13
-				/*line operator.go:140*/ result03 := extremeInteger[T](t13, t24, quernbound0)
+				/*line operator.go:141*/ result03 := extremeInteger[T](t13, t24, quernbound0)
 				result3 := result03
-				/*line quern.dev/algo/internal/template/reduce.go:53*/ sum = result3
-				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line :55:10000*/ if r.Halted() {
-						/*line :54:10000*/ r.Halt()
-					}
-					/*line :55:10000*/ t5 := first + j
-					/*line :22:10000*/ v_04 := in[t5*4]
-					/*line :22:10000*/ v_14 := in[t5*4+1]
-					/*line :22:10000*/ v_24 := in[t5*4+2]
-					/*line :22:10000*/ v_34 := in[t5*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :55:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :56:10000*/ quernv04 := sum
-					quernv05 := v_06
-					quernv14 := v_16
-					/*line operator.go:140*/ t14 := quernv05
+				/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
+			}
+			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+				/*line :97:10000*/ if r.Halted() {
+					/*line :96:10000*/ r.Halt()
+				}
+				/*line :97:10000*/ t5 := 4 * j
+				t6 := 4 * min(j+256, vectors)
+				/*line :97:10000*/ row := in2[t5:t6]
+				t7 := len(row) / 4
+				/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
+					/*line :99:10000*/ t8 := 4 * i2
+					/*line :99:10000*/ v2 := row[t8:][:c]
+					quernv04 := sums[i2]
+					/*line :100:10000*/ quernv05 := v2[0]
+					/*line :100:10000*/ quernv14 := v2[1]
+					/*line operator.go:141*/ t14 := quernv05
 					t25 := quernv14
-					/*line operator.go:140*/ result04 := extremeInteger[T](t14, t25, quernbound0)
+					/*line operator.go:141*/ result04 := extremeInteger[T](t14, t25, quernbound0)
 					result4 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv06 := result4
-					quernv07 := v_26
-					quernv15 := v_36
-					/*line operator.go:140*/ t15 := quernv07
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv06 := result4
+					/*line :100:10000*/ quernv07 := v2[2]
+					/*line :100:10000*/ quernv15 := v2[3]
+					/*line operator.go:141*/ t15 := quernv07
 					t26 := quernv15
-					/*line operator.go:140*/ result05 := extremeInteger[T](t15, t26, quernbound0)
+					/*line operator.go:141*/ result05 := extremeInteger[T](t15, t26, quernbound0)
 					result5 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv16 := result5
-					/*line operator.go:140*/ t16 := quernv06
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv16 := result5
+					/*line operator.go:141*/ t16 := quernv06
 					t27 := quernv16
-					/*line operator.go:140*/ result06 := extremeInteger[T](t16, t27, quernbound0)
+					/*line operator.go:141*/ result06 := extremeInteger[T](t16, t27, quernbound0)
 					result6 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv17 := result6
-					/*line operator.go:140*/ t17 := quernv04
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv17 := result6
+					/*line operator.go:141*/ t17 := quernv04
 					t28 := quernv17
-					/*line operator.go:140*/ result07 := extremeInteger[T](t17, t28, quernbound0)
+					/*line operator.go:141*/ result07 := extremeInteger[T](t17, t28, quernbound0)
 					result7 := result07
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ sum = result7
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ sums[i2] = result7
 				}
 			}
-			/*line :60:10000*/ if j2 < count {
-				v := row[threadX]
-				/*line :62:10000*/ if threadX < vectors {
-					/*line :62:10000*/ quernv08 := sum
-					/*line operator.go:140*/ t18 := quernv08
-					t29 := v
-					/*line operator.go:140*/ result08 := extremeInteger[T](t18, t29, quernbound0)
+			t9 := 4 * vectors
+			/*line :103:10000*/ t10 := in2[t9:]
+			/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
+				/*line :103:10000*/ v3 := t10[i3]
+				/*line :104:10000*/ if i3 < active {
+					quernv08 := sums[i3]
+					/*line operator.go:141*/ t18 := quernv08
+					t29 := v3
+					/*line operator.go:141*/ result08 := extremeInteger[T](t18, t29, quernbound0)
 					result8 := result08
-					/*line quern.dev/algo/internal/template/reduce.go:62*/ sum = result8
+					/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
+//line :106:10000
 				} else {
-					sum = v
+					/*line :107:10000*/ sums[i3] = v3
 				}
 			}
-			active := base3
-			if vectors == 0 {
-				active = count
-			} else {
-				/*line :70:10000*/ if left > active {
-					active = left
+			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				/*line :112:10000*/ if r.Halted() {
+					/*line :111:10000*/ r.Halt()
+				}
+				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :113:10000*/ if r.Halted() {
+						/*line :112:10000*/ r.Halt()
+					}
+					/*line :113:10000*/ quernv09 := sums[i4]
+					/*line :113:10000*/ quernv18 := sums[i4+d]
+					/*line operator.go:141*/ t19 := quernv09
+					t210 := quernv18
+					/*line operator.go:141*/ result09 := extremeInteger[T](t19, t210, quernbound0)
+					result9 := result09
+					/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
 				}
 			}
-			/*line :73:10000*/ count2 := active
-			v2 := sum
-			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-			v3 := v2
-			countRow[threadX] = count2
-			countRow2[threadX] = count3
-			vRow[threadX] = v3
+			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-		/*line :191:10000*/ return
-	}
-	/*line :193:10000*/ for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		t2 := first + threadX
-		j2 := base + threadX
-//line :50:10000
-		var sum T
-		/*line :51:10000*/ if threadX < vectors {
-			/*line :22:10000*/ v_0 := in[t2*4]
-			/*line :22:10000*/ v_1 := in[t2*4+1]
-			/*line :22:10000*/ v_2 := in[t2*4+2]
-			/*line :22:10000*/ v_3 := in[t2*4+3]
-			/*line :24:10000*/ v_02 := v_0
-			v_12 := v_1
-			v_22 := v_2
-			v_32 := v_3
-			/*line :52:10000*/ v_03 := v_02
-			v_13 := v_12
-			v_23 := v_22
-			v_33 := v_32
-			/*line :53:10000*/ quernv0 := v_03
-			quernv1 := v_13
-			/*line operator.go:140*/ t1 := quernv0
-			t22 := quernv1
-			/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
-			result := result0
-			/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv02 := result
-			quernv03 := v_23
-			quernv12 := v_33
-			/*line operator.go:140*/ t12 := quernv03
-			t23 := quernv12
-			/*line operator.go:140*/ result02 := extremeInteger[T](t12, t23, quernbound0)
-			result2 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv13 := result2
-			/*line operator.go:140*/ t13 := quernv02
-			t24 := quernv13
-			/*line operator.go:140*/ result03 := extremeInteger[T](t13, t24, quernbound0)
-			result3 := result03
-			/*line quern.dev/algo/internal/template/reduce.go:53*/ sum = result3
-			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line :55:10000*/ if r.Halted() {
-					/*line :54:10000*/ r.Halt()
-				}
-				/*line :55:10000*/ t5 := first + j
-				/*line :22:10000*/ v_04 := in[t5*4]
-				/*line :22:10000*/ v_14 := in[t5*4+1]
-				/*line :22:10000*/ v_24 := in[t5*4+2]
-				/*line :22:10000*/ v_34 := in[t5*4+3]
-				/*line :24:10000*/ v_05 := v_04
-				v_15 := v_14
-				v_25 := v_24
-				v_35 := v_34
-				/*line :55:10000*/ v_06 := v_05
-				v_16 := v_15
-				v_26 := v_25
-				v_36 := v_35
-				/*line :56:10000*/ quernv04 := sum
-				quernv05 := v_06
-				quernv14 := v_16
-				/*line operator.go:140*/ t14 := quernv05
-				t25 := quernv14
-				/*line operator.go:140*/ result04 := extremeInteger[T](t14, t25, quernbound0)
-				result4 := result04
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv06 := result4
-				quernv07 := v_26
-				quernv15 := v_36
-				/*line operator.go:140*/ t15 := quernv07
-				t26 := quernv15
-				/*line operator.go:140*/ result05 := extremeInteger[T](t15, t26, quernbound0)
-				result5 := result05
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv16 := result5
-				/*line operator.go:140*/ t16 := quernv06
-				t27 := quernv16
-				/*line operator.go:140*/ result06 := extremeInteger[T](t16, t27, quernbound0)
-				result6 := result06
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv17 := result6
-				/*line operator.go:140*/ t17 := quernv04
-				t28 := quernv17
-				/*line operator.go:140*/ result07 := extremeInteger[T](t17, t28, quernbound0)
-				result7 := result07
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ sum = result7
-			}
-		}
-		/*line :60:10000*/ if j2 < count {
-			v := in[base2+j2]
-			/*line :62:10000*/ if threadX < vectors {
-				/*line :62:10000*/ quernv08 := sum
-				/*line operator.go:140*/ t18 := quernv08
-				t29 := v
-				/*line operator.go:140*/ result08 := extremeInteger[T](t18, t29, quernbound0)
-				result8 := result08
-				/*line quern.dev/algo/internal/template/reduce.go:62*/ sum = result8
-			} else {
-				sum = v
-			}
-		}
-		active := base3
-		if vectors == 0 {
-			active = count
-		} else {
-			/*line :70:10000*/ if left > active {
-				active = left
-			}
-		}
-		/*line :73:10000*/ count2 := active
-		v2 := sum
-		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-		v3 := v2
-		countRow[threadX] = count2
-		countRow2[threadX] = count3
-		vRow[threadX] = v3
-	} /*line quern_gen.go:7021:1*/
-}
-
-//go:noinline
-func quernRow2ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
-	vRow := (*[256]T)(vs[first3:])
-	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7028:1*/
-}
-
-//go:noinline
-func quernRow3ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs []T, first4 int, t1s []T) {
-	vRow := (*[256]T)(vs[first4:])
-	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7035:1*/
-}
-
-//go:noinline
-func quernRow4ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts2 []int, first5 int, vs []T, shuffleDowns []T, d int, group int, start int, quernbound0 T) {
-	countRow2 := (*[256]int)(counts2[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count3 := countRow2[threadX]
-		v3 := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
-		if d < group && lane+d < count3 && lane&start == 0 {
-			quernv09 := v3
-			/*line operator.go:140*/ t19 := quernv09
-			t211 := other
-			/*line operator.go:140*/ result09 := extremeInteger[T](t19, t211, quernbound0)
-			result9 := result09
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v3 = result9
-		}
-		vRow[threadX] = v3
-	} /*line quern_gen.go:7059:1*/
-}
-
-//go:noinline
-func quernRow5ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
-	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7066:1*/
-}
-
-//go:noinline
-func quernRow6ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, results []T, first7 int, vs2 []T, partial *[8]T) {
-	resultRow := (*[256]T)(results[first7:])
-	vRow2 := (*[256]T)(vs2[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		result10 := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result10
-		if threadX&31 == 0 {
-			partial[threadX/32] = v4
-		}
-		vRow2[threadX] = v4
-	} /*line quern_gen.go:7081:1*/
-}
-
-//go:noinline
-func quernRow7ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts []int, at int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
-	countRow := (*[32]int)(counts[at:])
-	countRow3 := (*[32]int)(counts3[at:])
-	vRow3 := (*[32]T)(vs3[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count2 := countRow[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
-		/*line :191:10000*/ v5 := partial[lane2%8]
-		countRow3[lane2] = count5
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:7097:1*/
-}
-
-//go:noinline
-func quernRow8ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, results2 []T) {
-	vRow3 := (*[32]T)(vs3[at:])
-	resultRow2 := (*[32]T)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:7104:1*/
-}
-
-//go:noinline
-func quernRow9ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, t1s2 []T) {
-	vRow3 := (*[32]T)(vs3[at:])
-	t1Row2 := (*[32]T)(t1s2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2[:], vRow3[:]) /*line quern_gen.go:7111:1*/
-}
-
-//go:noinline
-func quernRow10ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, counts3 []int, at int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, quernbound0 T, startX int) {
-	countRow3 := (*[32]int)(counts3[at:])
-	vRow3 := (*[32]T)(vs3[at:])
-	shuffleDownRow2 := (*[32]T)(shuffleDowns2[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count5 := countRow3[lane2]
-		v5 := vRow3[lane2]
-		shuffleDown2 := shuffleDownRow2[lane2]
-		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other2 := shuffleDown2
-		if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
-			quernv010 := v5
-			/*line operator.go:140*/ t110 := quernv010
-			t213 := other2
-			/*line operator.go:140*/ result010 := extremeInteger[T](t110, t213, quernbound0)
-			result11 := result010
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v5 = result11
-		}
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:7136:1*/
-}
-
-//go:noinline
-func quernRow11ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs3 []T, at int, results2 []T) {
-	vRow3 := (*[32]T)(vs3[at:])
-	resultRow2 := (*[32]T)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:7143:1*/
-}
-
-//go:noinline
-func quernRow12ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, results2 []T, at int, vs2 []T) {
-	resultRow2 := (*[32]T)(results2[at:])
-	vRow2 := (*[32]T)(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:7150:1*/
-}
-
-//go:noinline
-func quernRow13ExtremeIntegerReduceParts[T int32 | int64](r *host.Run, vs2 []T, at int, out []T, blockX int, startX int) {
-	vRow2 := (*[32]T)(vs2[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result12 := v4
-		/*line :73:10000*/ sum2 := result12
-		/*line :74:10000*/ if threadX == 0 {
-			out[blockX] = sum2
-		}
-	} /*line quern_gen.go:7165:1*/
+	} /*line quern_gen.go:6417:1*/
 }
 
 func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
@@ -7197,63 +6449,63 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line quern.dev/algo/internal/template/reduce.go:87*/ width = c << group
-		for threadZ := range 1 {
-			/*line :89:10000*/ for threadY := range 1 {
+		/*line quern.dev/algo/internal/template/reduce.go:127*/ width = c << group
+		/*line :128:10000*/ for threadZ := range 1 {
+			/*line :129:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
 				quernRow2ExtremeIntegerReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in, quernbound0)
 			}
 		}
-		/*line :95:10000*/ switch {
-//line :96:10000
+		/*line :135:10000*/ switch {
+//line :136:10000
 		default:
-			/*line :200:10000*/ if width == 1 {
-				/*line :201:10000*/ for threadZ := range 1 {
-					/*line :202:10000*/ for threadY := range 1 {
+			/*line :240:10000*/ if width == 1 {
+				/*line :241:10000*/ for threadZ := range 1 {
+					/*line :242:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3ExtremeIntegerReduceRows[T](r, vs, first4, results)
 					}
 				}
-				/*line :207:10000*/ break
+				/*line :247:10000*/ break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t210 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t210 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4ExtremeIntegerReduceRows[T](r, vs, first5, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5ExtremeIntegerReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start, quernbound0)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6ExtremeIntegerReduceRows[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7ExtremeIntegerReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:7256:1*/
+	} /*line quern_gen.go:6508:1*/
 }
 
 //go:noinline
@@ -7261,9 +6513,9 @@ func quernRow1ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 	toRow := (*[256]int)(tos[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
+		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:7266:1*/
+	} /*line quern_gen.go:6518:1*/
 }
 
 //go:noinline
@@ -7275,27 +6527,27 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:89*/ t1 := to
+		/*line quern.dev/algo/internal/template/reduce.go:129*/ t1 := to
 		row := t1
 		first3 := 0
-		/*line :90:10000*/ if parts > 1 {
+		/*line :130:10000*/ if parts > 1 {
 			row = host.Div(to, parts)
 			first3 = (to - row*parts) * part
 		}
-		/*line :94:10000*/ count := min(part, n-first3)
-		/*line :95:10000*/ if to >= len(out) {
+		/*line :134:10000*/ count := min(part, n-first3)
+		/*line :135:10000*/ if to >= len(out) {
 			count = 0
 		}
-//line :98:10000
+//line :138:10000
 		var sum T
 		active := min(count, width)
-		/*line :100:10000*/ if size == 0 && size2 == 0 {
+		/*line :140:10000*/ if size == 0 && size2 == 0 {
 			t2 := row*size3 + first3/4
 			t3 := count / 4
 			at := t2
 			vectors := t3
-			/*line :102:10000*/ active = min(vectors, width)
-			/*line :103:10000*/ if lane < vectors {
+			/*line :142:10000*/ active = min(vectors, width)
+			/*line :143:10000*/ if lane < vectors {
 				t5 := at + lane
 				/*line :22:10000*/ v_0 := in[t5*4]
 				/*line :22:10000*/ v_1 := in[t5*4+1]
@@ -7305,34 +6557,34 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 				v_12 := v_1
 				v_22 := v_2
 				v_32 := v_3
-				/*line :104:10000*/ v_03 := v_02
+				/*line :144:10000*/ v_03 := v_02
 				v_13 := v_12
 				v_23 := v_22
 				v_33 := v_32
-				/*line :105:10000*/ quernv0 := v_03
+				/*line :145:10000*/ quernv0 := v_03
 				quernv1 := v_13
-				/*line operator.go:140*/ t12 := quernv0
+				/*line operator.go:141*/ t12 := quernv0
 				t22 := quernv1
-				/*line operator.go:140*/ result0 := extremeInteger[T](t12, t22, quernbound0)
+				/*line operator.go:141*/ result0 := extremeInteger[T](t12, t22, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:105*/ quernv02 := result
+				/*line quern.dev/algo/internal/template/reduce.go:145*/ quernv02 := result
 				quernv03 := v_23
 				quernv12 := v_33
-				/*line operator.go:140*/ t13 := quernv03
+				/*line operator.go:141*/ t13 := quernv03
 				t23 := quernv12
-				/*line operator.go:140*/ result02 := extremeInteger[T](t13, t23, quernbound0)
+				/*line operator.go:141*/ result02 := extremeInteger[T](t13, t23, quernbound0)
 				result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:105*/ quernv13 := result2
-				/*line operator.go:140*/ t14 := quernv02
+				/*line quern.dev/algo/internal/template/reduce.go:145*/ quernv13 := result2
+				/*line operator.go:141*/ t14 := quernv02
 				t24 := quernv13
-				/*line operator.go:140*/ result03 := extremeInteger[T](t14, t24, quernbound0)
+				/*line operator.go:141*/ result03 := extremeInteger[T](t14, t24, quernbound0)
 				result3 := result03
-				/*line quern.dev/algo/internal/template/reduce.go:105*/ sum = result3
-				/*line :107:10000*/ for j := lane + width; j < vectors; j += width {
-					/*line :108:10000*/ if r.Halted() {
-						/*line :107:10000*/ r.Halt()
+				/*line quern.dev/algo/internal/template/reduce.go:145*/ sum = result3
+				/*line :147:10000*/ for j := lane + width; j < vectors; j += width {
+					/*line :148:10000*/ if r.Halted() {
+						/*line :147:10000*/ r.Halt()
 					}
-					/*line :108:10000*/ t8 := at + j
+					/*line :148:10000*/ t8 := at + j
 					/*line :22:10000*/ v_04 := in[t8*4]
 					/*line :22:10000*/ v_14 := in[t8*4+1]
 					/*line :22:10000*/ v_24 := in[t8*4+2]
@@ -7341,35 +6593,35 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 					v_15 := v_14
 					v_25 := v_24
 					v_35 := v_34
-					/*line :108:10000*/ v_06 := v_05
+					/*line :148:10000*/ v_06 := v_05
 					v_16 := v_15
 					v_26 := v_25
 					v_36 := v_35
-					/*line :109:10000*/ quernv04 := sum
+					/*line :149:10000*/ quernv04 := sum
 					quernv05 := v_06
 					quernv14 := v_16
-					/*line operator.go:140*/ t15 := quernv05
+					/*line operator.go:141*/ t15 := quernv05
 					t25 := quernv14
-					/*line operator.go:140*/ result04 := extremeInteger[T](t15, t25, quernbound0)
+					/*line operator.go:141*/ result04 := extremeInteger[T](t15, t25, quernbound0)
 					result4 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv06 := result4
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv06 := result4
 					quernv07 := v_26
 					quernv15 := v_36
-					/*line operator.go:140*/ t16 := quernv07
+					/*line operator.go:141*/ t16 := quernv07
 					t26 := quernv15
-					/*line operator.go:140*/ result05 := extremeInteger[T](t16, t26, quernbound0)
+					/*line operator.go:141*/ result05 := extremeInteger[T](t16, t26, quernbound0)
 					result5 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv16 := result5
-					/*line operator.go:140*/ t17 := quernv06
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv16 := result5
+					/*line operator.go:141*/ t17 := quernv06
 					t27 := quernv16
-					/*line operator.go:140*/ result06 := extremeInteger[T](t17, t27, quernbound0)
+					/*line operator.go:141*/ result06 := extremeInteger[T](t17, t27, quernbound0)
 					result6 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv17 := result6
-					/*line operator.go:140*/ t18 := quernv04
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv17 := result6
+					/*line operator.go:141*/ t18 := quernv04
 					t28 := quernv17
-					/*line operator.go:140*/ result07 := extremeInteger[T](t18, t28, quernbound0)
+					/*line operator.go:141*/ result07 := extremeInteger[T](t18, t28, quernbound0)
 					result7 := result07
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ sum = result7
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ sum = result7
 				}
 			}
 		} else if lane < count {
@@ -7377,36 +6629,36 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 			sum = in[at2+lane]
 			for j2 := lane + width; j2 < count; j2 += width {
 				if r.Halted() {
-					/*line :115:10000*/ r.Halt()
+					/*line :155:10000*/ r.Halt()
 				}
-				/*line :116:10000*/ quernv08 := sum
-				/*line :116:10000*/ quernv18 := in[at2+j2]
-				/*line operator.go:140*/ t19 := quernv08
+				/*line :156:10000*/ quernv08 := sum
+				/*line :156:10000*/ quernv18 := in[at2+j2]
+				/*line operator.go:141*/ t19 := quernv08
 				t29 := quernv18
-				/*line operator.go:140*/ result08 := extremeInteger[T](t19, t29, quernbound0)
+				/*line operator.go:141*/ result08 := extremeInteger[T](t19, t29, quernbound0)
 				result8 := result08
-				/*line quern.dev/algo/internal/template/reduce.go:116*/ sum = result8
+				/*line quern.dev/algo/internal/template/reduce.go:156*/ sum = result8
 			}
 		}
 		count2 := active
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:7395:1*/
+	} /*line quern_gen.go:6647:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7402:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6654:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7409:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6661:1*/
 }
 
 //go:noinline
@@ -7420,24 +6672,24 @@ func quernRow5ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, counts []in
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < width && lane2+d < count2 && lane2&start == 0 {
 			quernv09 := v
-			/*line operator.go:140*/ t110 := quernv09
+			/*line operator.go:141*/ t110 := quernv09
 			t211 := other
-			/*line operator.go:140*/ result09 := extremeInteger[T](t110, t211, quernbound0)
+			/*line operator.go:141*/ result09 := extremeInteger[T](t110, t211, quernbound0)
 			result9 := result09
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result9
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result9
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:7433:1*/
+	} /*line quern_gen.go:6685:1*/
 }
 
 //go:noinline
 func quernRow6ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7440:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6692:1*/
 }
 
 //go:noinline
@@ -7449,11 +6701,11 @@ func quernRow7ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		to := toRow[threadX]
 		result10 := resultRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:119*/ sum2 := result10
-		/*line :120:10000*/ if to < len(out) && lane == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:159*/ sum2 := result10
+		if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:7456:1*/
+	} /*line quern_gen.go:6708:1*/
 }
 
 func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
@@ -7491,32 +6743,32 @@ func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, base int
 		t1 := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:134*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
 				break
 			}
-			/*line :139:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :140:10000*/ if r.Halted() {
-					/*line :139:10000*/ r.Halt()
+			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :180:10000*/ if r.Halted() {
+					/*line :179:10000*/ r.Halt()
 				}
-				/*line :140:10000*/ t2 := (z*n+first)*width + t1
-				/*line :140:10000*/ column := in[t2:]
+				/*line :180:10000*/ t2 := (z*n+first)*width + t1
+				/*line :180:10000*/ column := in[t2:]
 				sum := column[0]
-				/*line :143:10000*/ for y := 1; y < last-first; y++ {
-					/*line :144:10000*/ if r.Halted() {
-						/*line :143:10000*/ r.Halt()
+				/*line :183:10000*/ for y := 1; y < last-first; y++ {
+					/*line :184:10000*/ if r.Halted() {
+						/*line :183:10000*/ r.Halt()
 					}
-					/*line :144:10000*/ quernv0 := sum
-					/*line :144:10000*/ quernv1 := column[y*width]
-					/*line operator.go:140*/ t12 := quernv0
+					/*line :184:10000*/ quernv0 := sum
+					/*line :184:10000*/ quernv1 := column[y*width]
+					/*line operator.go:141*/ t12 := quernv0
 					t22 := quernv1
-					/*line operator.go:140*/ result0 := extremeInteger[T](t12, t22, quernbound0)
+					/*line operator.go:141*/ result0 := extremeInteger[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/reduce.go:144*/ sum = result
+					/*line quern.dev/algo/internal/template/reduce.go:184*/ sum = result
 				}
 				out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:7519:1*/
+	} /*line quern_gen.go:6771:1*/
 }
 
 func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
@@ -7548,7 +6800,7 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -7557,43 +6809,43 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 				}
 				break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t23 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t23 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3ExtremeIntegerReduceSegments[T](r, vs, first4, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4ExtremeIntegerReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start, quernbound0)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5ExtremeIntegerReduceSegments[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6ExtremeIntegerReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:7596:1*/
+	} /*line quern_gen.go:6848:1*/
 }
 
 //go:noinline
@@ -7606,54 +6858,54 @@ func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:157*/ segment := host.Div(base+threadX, group)
-		/*line :159:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
+		/*line :199:10000*/ first2 := 0
 		last := 0
-		/*line :160:10000*/ if segment < len(out) {
+		/*line :200:10000*/ if segment < len(out) {
 			t1 := int(ends[segment])
-			/*line :161:10000*/ t2 := int(ends[segment+1])
+			/*line :201:10000*/ t2 := int(ends[segment+1])
 			first2 = t1
 			last = t2
 		}
-//line :163:10000
+//line :203:10000
 		var sum T
-		/*line :164:10000*/ if first2+lane < last {
+		/*line :204:10000*/ if first2+lane < last {
 			sum = in[first2+lane]
-			/*line :166:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :167:10000*/ if r.Halted() {
-					/*line :166:10000*/ r.Halt()
+			/*line :206:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :207:10000*/ if r.Halted() {
+					/*line :206:10000*/ r.Halt()
 				}
-				/*line :167:10000*/ quernv0 := sum
-				/*line :167:10000*/ quernv1 := in[j]
-				/*line operator.go:140*/ t12 := quernv0
+				/*line :207:10000*/ quernv0 := sum
+				/*line :207:10000*/ quernv1 := in[j]
+				/*line operator.go:141*/ t12 := quernv0
 				t22 := quernv1
-				/*line operator.go:140*/ result0 := extremeInteger[T](t12, t22, quernbound0)
+				/*line operator.go:141*/ result0 := extremeInteger[T](t12, t22, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:167*/ sum = result
+				/*line quern.dev/algo/internal/template/reduce.go:207*/ sum = result
 			}
 		}
-		/*line :170:10000*/ count := min(last-first2, group)
+		count := min(last-first2, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first2
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:7642:1*/
+	} /*line quern_gen.go:6894:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7649:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6901:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7656:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6908:1*/
 }
 
 //go:noinline
@@ -7667,24 +6919,24 @@ func quernRow4ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, counts 
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
 			quernv02 := v
-			/*line operator.go:140*/ t13 := quernv02
+			/*line operator.go:141*/ t13 := quernv02
 			t24 := other
-			/*line operator.go:140*/ result02 := extremeInteger[T](t13, t24, quernbound0)
+			/*line operator.go:141*/ result02 := extremeInteger[T](t13, t24, quernbound0)
 			result2 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result2
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result2
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:7680:1*/
+	} /*line quern_gen.go:6932:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7687:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6939:1*/
 }
 
 //go:noinline
@@ -7700,14 +6952,14 @@ func quernRow6ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 		last := lastRow[threadX]
 		result3 := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:170*/ sum2 := result3
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result3
 		if segment < len(out) && lane == 0 {
 			if first2 >= last {
 				sum2 = empty
 			}
-			/*line :175:10000*/ out[segment] = sum2
+			out[segment] = sum2
 		}
-	} /*line quern_gen.go:7710:1*/
+	} /*line quern_gen.go:6962:1*/
 }
 
 func quernHostExtremeIntegerRunScanParts[T int32 | int64](r *host.Run) {
@@ -7766,102 +7018,102 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:50000*/ _ = counts[t2]
+						/*line :377:90000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:50000*/ _ = sums[t4]
+						/*line :377:90000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:50000*/ counts[t2] = t5
-						/*line :377:50000*/ sums[t4] = t6
+						/*line :377:90000*/ counts[t2] = t5
+						/*line :377:90000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:50000*/ if b.N == 0 {
+						/*line :295:90000*/ if b.N == 0 {
 							quernv0 := a.V
 							quernv1 := b.V
-							/*line operator.go:140*/ t1 := quernv0
+							/*line operator.go:141*/ t1 := quernv0
 							t22 := quernv1
-							/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
+							/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 							result := result0
 							/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 						}
 						b.N += a.N
 						result2 := b
-						/*line :378:50000*/ all = result2
+						/*line :378:90000*/ all = result2
 					}
-					/*line :380:50000*/ break
+					/*line :380:90000*/ break
 				}
-				/*line :382:50000*/ at := p * part
-				/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:90000*/ at := p * part
+				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:50000
+//line :386:90000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:50000*/ if launch == 2 {
-					/*line :391:50000*/ so = struct {
+				/*line :390:90000*/ if launch == 2 {
+					/*line :391:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:50000
+//line :395:90000
 				} else {
-					/*line :396:50000*/ so = struct {
+					/*line :396:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:50000*/ at++
+					/*line :400:90000*/ at++
 				}
-				/*line :394:50000*/ for ; at < last; at += 4096 {
-					/*line :395:50000*/ if r.Halted() {
-						/*line :394:50000*/ r.Halt()
+				/*line :394:90000*/ for ; at < last; at += 4096 {
+					/*line :395:90000*/ if r.Halted() {
+						/*line :394:90000*/ r.Halt()
 					}
-					/*line :395:50000*/ t7 := min(last-at, 4096)
-					/*line :396:50000*/ for k := 0; k < t7; k++ {
-						/*line :396:50000*/ i2 := at + k
+					/*line :395:90000*/ t7 := min(last-at, 4096)
+					/*line :396:90000*/ for k := 0; k < t7; k++ {
+						/*line :396:90000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:50000*/ b2 := struct {
+						/*line :399:90000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:50000*/ if b2.N == 0 {
+						/*line :295:90000*/ if b2.N == 0 {
 							quernv02 := a2.V
 							quernv12 := b2.V
-							/*line operator.go:140*/ t12 := quernv02
+							/*line operator.go:141*/ t12 := quernv02
 							t23 := quernv12
-							/*line operator.go:140*/ result02 := extremeInteger[T](t12, t23, quernbound0)
+							/*line operator.go:141*/ result02 := extremeInteger[T](t12, t23, quernbound0)
 							result3 := result02
 							/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
 						}
 						b2.N += a2.N
 						result4 := b2
-						/*line :399:50000*/ so = result4
-						/*line :401:50000*/ if value {
-							/*line :402:50000*/ if reduce {
-								/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:90000*/ so = result4
+						/*line :401:90000*/ if value {
+							/*line :402:90000*/ if reduce {
+								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:50000
+//line :406:90000
 							} else if !exclusive {
-								/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+								/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 							} else if h != 0 {
-								/*line :409:50000*/ out[i2] = first
-//line :410:50000
+								/*line :409:90000*/ out[i2] = first
+//line :410:90000
 							} else {
-								/*line operator.go:140:60000*/ t24 := prior
-								/*line operator.go:140*/ result03 := extremeInteger[T](first, t24, quernbound0)
+								/*line operator.go:141*/ t24 := prior
+								/*line operator.go:141*/ result03 := extremeInteger[T](first, t24, quernbound0)
 								result5 := result03
 								/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
 							}
 						}
 					}
 				}
-				/*line :415:50000*/ if launch == 0 {
+				/*line :415:90000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:50000*/ _ = row2[threadX]
+					/*line :416:90000*/ _ = row2[threadX]
 					t122 := so.N
 					t13 := so.V
 					row[threadX] = t122
@@ -7869,133 +7121,133 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 				}
 			}
 		}
-		/*line :424:50000*/ return
+		/*line :424:90000*/ return
 	}
-	/*line :426:50000*/ for threadX := range width {
+	/*line :426:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:50000*/ switch {
-//line :431:50000
+		/*line :430:90000*/ switch {
+//line :431:90000
 		default:
-			/*line :369:50000*/ if launch == 1 {
-				/*line :370:50000*/ if same || p > 0 {
+			/*line :369:90000*/ if launch == 1 {
+				/*line :370:90000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:50000*/ all := struct {
+				/*line :373:90000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:50000*/ counts[0] = 0
-				/*line :378:50000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:50000*/ own := struct {
+				/*line :377:90000*/ counts[0] = 0
+				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:90000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:50000*/ t2 := i
-					/*line :377:50000*/ _ = counts[t2]
+					/*line :383:90000*/ t2 := i
+					/*line :377:90000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:50000*/ _ = sums[t4]
+					/*line :377:90000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:50000*/ counts[t2] = t5
-					/*line :377:50000*/ sums[t4] = t6
+					/*line :377:90000*/ counts[t2] = t5
+					/*line :377:90000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:50000*/ if b.N == 0 {
+					/*line :295:90000*/ if b.N == 0 {
 						quernv0 := a.V
 						quernv1 := b.V
-						/*line operator.go:140*/ t1 := quernv0
+						/*line operator.go:141*/ t1 := quernv0
 						t22 := quernv1
-						/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
+						/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 						result := result0
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 					}
 					b.N += a.N
 					result2 := b
-					/*line :378:50000*/ all = result2
+					/*line :378:90000*/ all = result2
 				}
-				/*line :380:50000*/ break
+				/*line :380:90000*/ break
 			}
-			/*line :382:50000*/ at := p * part
-			/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:90000*/ at := p * part
+			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:50000
+//line :386:90000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:50000*/ if launch == 2 {
-				/*line :391:50000*/ so = struct {
+			/*line :390:90000*/ if launch == 2 {
+				/*line :391:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:50000
+//line :395:90000
 			} else {
-				/*line :396:50000*/ so = struct {
+				/*line :396:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:50000*/ at++
+				/*line :400:90000*/ at++
 			}
-			/*line :394:50000*/ for ; at < last; at += 4096 {
-				/*line :395:50000*/ if r.Halted() {
-					/*line :394:50000*/ r.Halt()
+			/*line :394:90000*/ for ; at < last; at += 4096 {
+				/*line :395:90000*/ if r.Halted() {
+					/*line :394:90000*/ r.Halt()
 				}
-				/*line :395:50000*/ t7 := min(last-at, 4096)
-				/*line :396:50000*/ for k := 0; k < t7; k++ {
-					/*line :396:50000*/ i2 := at + k
+				/*line :395:90000*/ t7 := min(last-at, 4096)
+				/*line :396:90000*/ for k := 0; k < t7; k++ {
+					/*line :396:90000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:50000*/ b2 := struct {
+					/*line :399:90000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:50000*/ if b2.N == 0 {
+					/*line :295:90000*/ if b2.N == 0 {
 						quernv02 := a2.V
 						quernv12 := b2.V
-						/*line operator.go:140*/ t12 := quernv02
+						/*line operator.go:141*/ t12 := quernv02
 						t23 := quernv12
-						/*line operator.go:140*/ result02 := extremeInteger[T](t12, t23, quernbound0)
+						/*line operator.go:141*/ result02 := extremeInteger[T](t12, t23, quernbound0)
 						result3 := result02
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
 					}
 					b2.N += a2.N
 					result4 := b2
-					/*line :399:50000*/ so = result4
-					/*line :401:50000*/ if value {
-						/*line :402:50000*/ if reduce {
-							/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:90000*/ so = result4
+					/*line :401:90000*/ if value {
+						/*line :402:90000*/ if reduce {
+							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:50000
+//line :406:90000
 						} else if !exclusive {
-							/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+							/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 						} else if h != 0 {
-							/*line :409:50000*/ out[i2] = first
-//line :410:50000
+							/*line :409:90000*/ out[i2] = first
+//line :410:90000
 						} else {
-							/*line operator.go:140:60000*/ t24 := prior
-							/*line operator.go:140*/ result03 := extremeInteger[T](first, t24, quernbound0)
+							/*line operator.go:141*/ t24 := prior
+							/*line operator.go:141*/ result03 := extremeInteger[T](first, t24, quernbound0)
 							result5 := result03
 							/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
 						}
 					}
 				}
 			}
-			/*line :415:50000*/ if launch == 0 {
+			/*line :415:90000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:50000*/ _ = sums[p]
+				/*line :416:90000*/ _ = sums[p]
 				t122 := so.N
 				t13 := so.V
-				/*line :416:50000*/ counts[p] = t122
-				/*line :416:50000*/ sums[p] = t13
+				/*line :416:90000*/ counts[p] = t122
+				/*line :416:90000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:7998:1*/
+	} /*line quern_gen.go:7250:1*/
 }
 
 func quernHostExtremeIntegerTotalParts[T int32 | int64](r *host.Run) {
@@ -8036,55 +7288,55 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :270:70000*/ t6 := in[t4:t5]
+				/*line :270:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:70000*/ t9 := in[t7:t8]
+				/*line :270:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:70000*/ t12 := in[t10:t11]
+				/*line :270:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :271:70000*/ t13 := a[0]
-				/*line :271:70000*/ t14 := b[0]
-				/*line :271:70000*/ t15 := c[0]
-				/*line :271:70000*/ t16 := d[0]
+				/*line :271:100000*/ t13 := a[0]
+				/*line :271:100000*/ t14 := b[0]
+				/*line :271:100000*/ t15 := c[0]
+				/*line :271:100000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line :272:70000*/ for i := 1; i < part; i++ {
+				/*line :272:100000*/ for i := 1; i < part; i++ {
 					quernv0 := sa
-					/*line :273:70000*/ quernv1 := a[i]
-					/*line operator.go:140*/ t1 := quernv0
+					/*line :273:100000*/ quernv1 := a[i]
+					/*line operator.go:141*/ t1 := quernv0
 					t22 := quernv1
-					/*line operator.go:140*/ result0 := extremeInteger[T](t1, t22, quernbound0)
+					/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 					result := result0
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t17 := result
 					quernv02 := sb
-					/*line :273:70000*/ quernv12 := b[i]
-					/*line operator.go:140*/ t18 := quernv02
+					/*line :273:100000*/ quernv12 := b[i]
+					/*line operator.go:141*/ t18 := quernv02
 					t23 := quernv12
-					/*line operator.go:140*/ result02 := extremeInteger[T](t18, t23, quernbound0)
+					/*line operator.go:141*/ result02 := extremeInteger[T](t18, t23, quernbound0)
 					result2 := result02
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t182 := result2
 					quernv03 := sc
-					/*line :273:70000*/ quernv13 := c[i]
-					/*line operator.go:140*/ t19 := quernv03
+					/*line :273:100000*/ quernv13 := c[i]
+					/*line operator.go:141*/ t19 := quernv03
 					t24 := quernv13
-					/*line operator.go:140*/ result03 := extremeInteger[T](t19, t24, quernbound0)
+					/*line operator.go:141*/ result03 := extremeInteger[T](t19, t24, quernbound0)
 					result3 := result03
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t192 := result3
 					quernv04 := sd
-					/*line :273:70000*/ quernv14 := d[i]
-					/*line operator.go:140*/ t110 := quernv04
+					/*line :273:100000*/ quernv14 := d[i]
+					/*line operator.go:141*/ t110 := quernv04
 					t25 := quernv14
-					/*line operator.go:140*/ result04 := extremeInteger[T](t110, t25, quernbound0)
+					/*line operator.go:141*/ result04 := extremeInteger[T](t110, t25, quernbound0)
 					result4 := result04
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t20 := result4
 					sa = t17
@@ -8092,43 +7344,43 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 					sc = t192
 					sd = t20
 				}
-				/*line :275:70000*/ _ = before[t222]
-				/*line :275:70000*/ _ = before[t242]
-				/*line :275:70000*/ _ = before[t26]
-				/*line :275:70000*/ _ = before[t28]
+				/*line :275:100000*/ _ = before[t222]
+				/*line :275:100000*/ _ = before[t242]
+				/*line :275:100000*/ _ = before[t26]
+				/*line :275:100000*/ _ = before[t28]
 				t29 := sa
 				t30 := sb
 				t31 := sc
 				t32 := sd
-				/*line :275:70000*/ before[t222] = t29
-				/*line :275:70000*/ before[t242] = t30
-				/*line :275:70000*/ before[t26] = t31
-				/*line :275:70000*/ before[t28] = t32
+				/*line :275:100000*/ before[t222] = t29
+				/*line :275:100000*/ before[t242] = t30
+				/*line :275:100000*/ before[t26] = t31
+				/*line :275:100000*/ before[t28] = t32
 				break
 			}
-			/*line :278:70000*/ for k := 0; k < 4; k++ {
-				/*line :279:70000*/ if r.Halted() {
-					/*line :278:70000*/ r.Halt()
+			/*line :278:100000*/ for k := 0; k < 4; k++ {
+				/*line :279:100000*/ if r.Halted() {
+					/*line :278:100000*/ r.Halt()
 				}
-				/*line :279:70000*/ at2 := (p + k) * part
-				/*line :280:70000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:100000*/ at2 := (p + k) * part
+				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:70000*/ last := min(at2+part, len(in))
+				/*line :283:100000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:70000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv05 := sum
-					/*line :286:70000*/ quernv15 := in[i2]
-					/*line operator.go:140*/ t111 := quernv05
+					/*line :286:100000*/ quernv15 := in[i2]
+					/*line operator.go:141*/ t111 := quernv05
 					t27 := quernv15
-					/*line operator.go:140*/ result05 := extremeInteger[T](t111, t27, quernbound0)
+					/*line operator.go:141*/ result05 := extremeInteger[T](t111, t27, quernbound0)
 					result5 := result05
 					/*line quern.dev/algo/internal/template/scan.go:286*/ sum = result5
 				}
 				before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:8131:1*/
+	} /*line quern_gen.go:7383:1*/
 }
 
 func quernHostExtremeIntegerPrefixParts[T int32 | int64](r *host.Run) {
@@ -8164,24 +7416,24 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 			if start {
 				before[0] = first
 				quernv1 := sum
-				/*line operator.go:140*/ t2 := quernv1
-				/*line operator.go:140*/ result0 := extremeInteger[T](first, t2, quernbound0)
+				/*line operator.go:141*/ t2 := quernv1
+				/*line operator.go:141*/ result0 := extremeInteger[T](first, t2, quernbound0)
 				result := result0
 				/*line quern.dev/algo/internal/template/scan.go:303*/ sum = result
 				before[1] = sum
 			}
 			for i := 2; i < len(before); i++ {
 				quernv0 := sum
-				/*line :307:70000*/ quernv12 := before[i]
-				/*line operator.go:140*/ t1 := quernv0
+				/*line :307:100000*/ quernv12 := before[i]
+				/*line operator.go:141*/ t1 := quernv0
 				t22 := quernv12
-				/*line operator.go:140*/ result02 := extremeInteger[T](t1, t22, quernbound0)
+				/*line operator.go:141*/ result02 := extremeInteger[T](t1, t22, quernbound0)
 				result2 := result02
 				/*line quern.dev/algo/internal/template/scan.go:307*/ sum = result2
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:8184:1*/
+	} /*line quern_gen.go:7436:1*/
 }
 
 func quernHostExtremeIntegerScanParts[T int32 | int64](r *host.Run) {
@@ -8226,90 +7478,90 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :318:70000*/ t6 := in[t4:t5]
+				/*line :318:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:70000*/ t9 := in[t7:t8]
+				/*line :318:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:70000*/ t12 := in[t10:t11]
+				/*line :318:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :319:70000*/ t15 := out[at:t14]
+				/*line :319:100000*/ t15 := out[at:t14]
 				t17 := at + size2
-				/*line :319:70000*/ t18 := out[t16:t17]
+				/*line :319:100000*/ t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:70000*/ t21 := out[t19:t20]
+				/*line :319:100000*/ t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:70000*/ t24 := out[t22:t23]
+				/*line :319:100000*/ t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-				/*line :320:70000*/ t25 := before[p]
-				/*line :320:70000*/ t26 := before[p+1]
-				/*line :320:70000*/ t27 := before[p+2]
-				/*line :320:70000*/ t28 := before[p+3]
+				/*line :320:100000*/ t25 := before[p]
+				/*line :320:100000*/ t26 := before[p+1]
+				/*line :320:100000*/ t27 := before[p+2]
+				/*line :320:100000*/ t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-				/*line :321:70000*/ if exclusive {
-					/*line :322:70000*/ for i := 0; i < part; i++ {
+				/*line :321:100000*/ if exclusive {
+					/*line :322:100000*/ for i := 0; i < part; i++ {
 						t30 := a[i]
-						/*line :323:70000*/ t31 := b[i]
-						/*line :323:70000*/ t32 := c[i]
-						/*line :323:70000*/ t33 := d[i]
+						/*line :323:100000*/ t31 := b[i]
+						/*line :323:100000*/ t32 := c[i]
+						/*line :323:100000*/ t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-						/*line :324:70000*/ t34 := u
+						/*line :324:100000*/ t34 := u
 						t35 := i
-						/*line :324:70000*/ _ = t34[t35]
+						/*line :324:100000*/ _ = t34[t35]
 						t36 := v
 						t37 := i
-						/*line :324:70000*/ _ = t36[t37]
+						/*line :324:100000*/ _ = t36[t37]
 						t38 := w
 						t39 := i
-						/*line :324:70000*/ _ = t38[t39]
+						/*line :324:100000*/ _ = t38[t39]
 						t40 := x
 						t41 := i
-						/*line :324:70000*/ _ = t40[t41]
+						/*line :324:100000*/ _ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-						/*line :324:70000*/ t34[t35] = t42
-						/*line :324:70000*/ t36[t37] = t43
-						/*line :324:70000*/ t38[t39] = t44
-						/*line :324:70000*/ t40[t41] = t45
+						/*line :324:100000*/ t34[t35] = t42
+						/*line :324:100000*/ t36[t37] = t43
+						/*line :324:100000*/ t38[t39] = t44
+						/*line :324:100000*/ t40[t41] = t45
 						quernv0 := sa
-						/*line operator.go:140*/ t1 := quernv0
+						/*line operator.go:141*/ t1 := quernv0
 						t29 := ea
-						/*line operator.go:140*/ result0 := extremeInteger[T](t1, t29, quernbound0)
+						/*line operator.go:141*/ result0 := extremeInteger[T](t1, t29, quernbound0)
 						result := result0
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t46 := result
 						quernv02 := sb
-						/*line operator.go:140*/ t13 := quernv02
+						/*line operator.go:141*/ t13 := quernv02
 						t210 := eb
-						/*line operator.go:140*/ result02 := extremeInteger[T](t13, t210, quernbound0)
+						/*line operator.go:141*/ result02 := extremeInteger[T](t13, t210, quernbound0)
 						result2 := result02
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t47 := result2
 						quernv03 := sc
-						/*line operator.go:140*/ t110 := quernv03
+						/*line operator.go:141*/ t110 := quernv03
 						t211 := ec
-						/*line operator.go:140*/ result03 := extremeInteger[T](t110, t211, quernbound0)
+						/*line operator.go:141*/ result03 := extremeInteger[T](t110, t211, quernbound0)
 						result3 := result03
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t48 := result3
 						quernv04 := sd
-						/*line operator.go:140*/ t111 := quernv04
+						/*line operator.go:141*/ t111 := quernv04
 						t212 := ed
-						/*line operator.go:140*/ result04 := extremeInteger[T](t111, t212, quernbound0)
+						/*line operator.go:141*/ result04 := extremeInteger[T](t111, t212, quernbound0)
 						result4 := result04
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t49 := result4
 						sa = t46
@@ -8319,86 +7571,86 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 					}
 					break
 				}
-				/*line :329:70000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
 					quernv05 := sa
-					/*line :330:70000*/ quernv1 := a[i2]
-					/*line operator.go:140*/ t112 := quernv05
+					/*line :330:100000*/ quernv1 := a[i2]
+					/*line operator.go:141*/ t112 := quernv05
 					t213 := quernv1
-					/*line operator.go:140*/ result05 := extremeInteger[T](t112, t213, quernbound0)
+					/*line operator.go:141*/ result05 := extremeInteger[T](t112, t213, quernbound0)
 					result5 := result05
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t51 := result5
 					quernv06 := sb
-					/*line :330:70000*/ quernv12 := b[i2]
-					/*line operator.go:140*/ t113 := quernv06
+					/*line :330:100000*/ quernv12 := b[i2]
+					/*line operator.go:141*/ t113 := quernv06
 					t214 := quernv12
-					/*line operator.go:140*/ result06 := extremeInteger[T](t113, t214, quernbound0)
+					/*line operator.go:141*/ result06 := extremeInteger[T](t113, t214, quernbound0)
 					result6 := result06
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t52 := result6
 					quernv07 := sc
-					/*line :330:70000*/ quernv13 := c[i2]
-					/*line operator.go:140*/ t114 := quernv07
+					/*line :330:100000*/ quernv13 := c[i2]
+					/*line operator.go:141*/ t114 := quernv07
 					t215 := quernv13
-					/*line operator.go:140*/ result07 := extremeInteger[T](t114, t215, quernbound0)
+					/*line operator.go:141*/ result07 := extremeInteger[T](t114, t215, quernbound0)
 					result7 := result07
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t53 := result7
 					quernv08 := sd
-					/*line :330:70000*/ quernv14 := d[i2]
-					/*line operator.go:140*/ t115 := quernv08
+					/*line :330:100000*/ quernv14 := d[i2]
+					/*line operator.go:141*/ t115 := quernv08
 					t216 := quernv14
-					/*line operator.go:140*/ result08 := extremeInteger[T](t115, t216, quernbound0)
+					/*line operator.go:141*/ result08 := extremeInteger[T](t115, t216, quernbound0)
 					result8 := result08
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t54 := result8
 					sa = t51
 					sb = t52
 					sc = t53
 					sd = t54
-					/*line :331:70000*/ t55 := u
+					/*line :331:100000*/ t55 := u
 					t56 := i2
-					/*line :331:70000*/ _ = t55[t56]
+					/*line :331:100000*/ _ = t55[t56]
 					t57 := v
 					t58 := i2
-					/*line :331:70000*/ _ = t57[t58]
+					/*line :331:100000*/ _ = t57[t58]
 					t59 := w
 					t60 := i2
-					/*line :331:70000*/ _ = t59[t60]
+					/*line :331:100000*/ _ = t59[t60]
 					t61 := x
 					t62 := i2
-					/*line :331:70000*/ _ = t61[t62]
+					/*line :331:100000*/ _ = t61[t62]
 					t63 := sa
 					t64 := sb
 					t65 := sc
 					t66 := sd
-					/*line :331:70000*/ t55[t56] = t63
-					/*line :331:70000*/ t57[t58] = t64
-					/*line :331:70000*/ t59[t60] = t65
-					/*line :331:70000*/ t61[t62] = t66
+					/*line :331:100000*/ t55[t56] = t63
+					/*line :331:100000*/ t57[t58] = t64
+					/*line :331:100000*/ t59[t60] = t65
+					/*line :331:100000*/ t61[t62] = t66
 				}
-				/*line :333:70000*/ break
+				/*line :333:100000*/ break
 			}
-			/*line :335:70000*/ for k := 0; k < 4; k++ {
-				/*line :336:70000*/ if r.Halted() {
-					/*line :335:70000*/ r.Halt()
+			/*line :335:100000*/ for k := 0; k < 4; k++ {
+				/*line :336:100000*/ if r.Halted() {
+					/*line :335:100000*/ r.Halt()
 				}
-				/*line :336:70000*/ i3 := (p + k) * part
-				/*line :337:70000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:100000*/ i3 := (p + k) * part
+				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:70000*/ last := min(i3+part, len(in))
+				/*line :340:100000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:70000*/ if p+k == 0 && !start {
+				/*line :342:100000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:70000*/ for ; i3 < last; i3++ {
+				/*line :347:100000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:70000*/ if exclusive {
+					/*line :349:100000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:70000*/ quernv09 := sum
-					/*line operator.go:140*/ t116 := quernv09
+					/*line :352:100000*/ quernv09 := sum
+					/*line operator.go:141*/ t116 := quernv09
 					t217 := v2
-					/*line operator.go:140*/ result09 := extremeInteger[T](t116, t217, quernbound0)
+					/*line operator.go:141*/ result09 := extremeInteger[T](t116, t217, quernbound0)
 					result9 := result09
 					/*line quern.dev/algo/internal/template/scan.go:352*/ sum = result9
 					if !exclusive {
@@ -8407,7 +7659,7 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 				}
 			}
 		}
-	} /*line quern_gen.go:8410:1*/
+	} /*line quern_gen.go:7662:1*/
 }
 
 func quernHostExtremeIntegerScanLines[T int32 | int64](r *host.Run) {
@@ -8443,29 +7695,29 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:70000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:70000*/ sum := first
+			/*line :402:100000*/ sum := first
 			i := 0
-			/*line :404:70000*/ if !start {
+			/*line :404:100000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:70000*/ for ; i < n; i++ {
-				/*line :411:70000*/ if r.Halted() {
-					/*line :410:70000*/ r.Halt()
+			/*line :410:100000*/ for ; i < n; i++ {
+				/*line :411:100000*/ if r.Halted() {
+					/*line :410:100000*/ r.Halt()
 				}
-				/*line :411:70000*/ v := in[at]
-				/*line :412:70000*/ if exclusive {
+				/*line :411:100000*/ v := in[at]
+				/*line :412:100000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:70000*/ quernv0 := sum
-				/*line operator.go:140*/ t1 := quernv0
+				/*line :415:100000*/ quernv0 := sum
+				/*line operator.go:141*/ t1 := quernv0
 				t2 := v
-				/*line operator.go:140*/ result0 := extremeInteger[T](t1, t2, quernbound0)
+				/*line operator.go:141*/ result0 := extremeInteger[T](t1, t2, quernbound0)
 				result := result0
 				/*line quern.dev/algo/internal/template/scan.go:415*/ sum = result
 				if !exclusive {
@@ -8474,562 +7726,266 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:8477:1*/
+	} /*line quern_gen.go:7729:1*/
 }
 
-func quernHostExtremeFloatReduceParts[T float32 | float64](r *host.Run) {
+func quernHostExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run) {
 	quernbound0 := host.Value[T](r, 0)
 	part := host.Value[int](r, 1)
 	in := host.Slice[T](r, 2)
 	out := host.Slice[T](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	size := 4 * part
-	counts := host.Scratch[int](r, 0, r.BlockDim.Count())
-	counts2 := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
-	group := 32
-	results := host.Scratch[T](r, 3, r.BlockDim.Count())
-	var d int
-	var t210 int
-	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
-	vs2 := host.Scratch[T](r, 11, r.BlockDim.Count())
-	partial := host.Shared[[8]T](r, 0)
-	counts3 := host.Scratch[int](r, 6, r.BlockDim.Count())
-	vs3 := host.Scratch[T](r, 7, r.BlockDim.Count())
-	group2 := 8
-	results2 := host.Scratch[T](r, 8, r.BlockDim.Count())
-	var d2 int
-	var t212 int
-	t1s2 := host.Scratch[T](r, 9, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 10, r.BlockDim.Count())
-	threads12 := r.BlockDim.Count()
-	for r.Next() {
+	c := int(4)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
-		first := blockX * part
-		count := min(size, len(in)-4*first)
-		vectors := count / 4
-		base := 4 * vectors
-		base2 := 4 * first
-		base3 := min(vectors, 256)
-		left := count - 4*vectors
-		base4 := 4*first + 4*vectors
-		switch {
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ExtremeFloatReducePartsInTurn[T](r, in, base, out, part, size, c, quernbound0, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in []T, base int, out []T, part int, size int, c int, quernbound0 T, width int) {
+	count := width
+	if base >= 0 && count <= len(out)-base {
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			first := (base + threadX) * 4 * part
+			/*line operator.go:146*/ in2 := in
+			/*line operator.go:147:110000*/ switch {
+//line operator.go:148:110000
+			default:
+				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+					break
+				}
+				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				/*line :88:10000*/ in2 = in2[first:t2]
+				vectors := len(in2) / 4
+				active := min(vectors, 256)
+				sums := [256]T{}
+				t3 := active
+				/*line :93:10000*/ for i := 0; i < t3; i++ {
+					/*line :93:10000*/ t4 := 4 * i
+					/*line :93:10000*/ v := in2[t4:][:c]
+					quernv0 := v[0]
+					/*line :94:10000*/ quernv1 := v[1]
+					/*line operator.go:146*/ t1 := quernv0
+					t22 := quernv1
+					/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
+					result := result0
+					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := result
+					/*line :94:10000*/ quernv03 := v[2]
+					/*line :94:10000*/ quernv12 := v[3]
+					/*line operator.go:146*/ t12 := quernv03
+					t23 := quernv12
+					/*line operator.go:146*/ result02 := extremeFloat[T](t12, t23, quernbound0)
+					result2 := result02
+					/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv13 := result2
+					/*line operator.go:146*/ t13 := quernv02
+					t24 := quernv13
+					/*line operator.go:146*/ result03 := extremeFloat[T](t13, t24, quernbound0)
+					result3 := result03
+					/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
+				}
+				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+					/*line :97:10000*/ if r.Halted() {
+						/*line :96:10000*/ r.Halt()
+					}
+					/*line :97:10000*/ t5 := 4 * j
+					t6 := 4 * min(j+256, vectors)
+					/*line :97:10000*/ row := in2[t5:t6]
+					t7 := len(row) / 4
+					/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
+						/*line :99:10000*/ t8 := 4 * i2
+						/*line :99:10000*/ v2 := row[t8:][:c]
+						quernv04 := sums[i2]
+						/*line :100:10000*/ quernv05 := v2[0]
+						/*line :100:10000*/ quernv14 := v2[1]
+						/*line operator.go:146*/ t14 := quernv05
+						t25 := quernv14
+						/*line operator.go:146*/ result04 := extremeFloat[T](t14, t25, quernbound0)
+						result4 := result04
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv06 := result4
+						/*line :100:10000*/ quernv07 := v2[2]
+						/*line :100:10000*/ quernv15 := v2[3]
+						/*line operator.go:146*/ t15 := quernv07
+						t26 := quernv15
+						/*line operator.go:146*/ result05 := extremeFloat[T](t15, t26, quernbound0)
+						result5 := result05
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv16 := result5
+						/*line operator.go:146*/ t16 := quernv06
+						t27 := quernv16
+						/*line operator.go:146*/ result06 := extremeFloat[T](t16, t27, quernbound0)
+						result6 := result06
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv17 := result6
+						/*line operator.go:146*/ t17 := quernv04
+						t28 := quernv17
+						/*line operator.go:146*/ result07 := extremeFloat[T](t17, t28, quernbound0)
+						result7 := result07
+						/*line quern.dev/algo/internal/template/reduce.go:100*/ sums[i2] = result7
+					}
+				}
+				t9 := 4 * vectors
+				/*line :103:10000*/ t10 := in2[t9:]
+				/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
+					/*line :103:10000*/ v3 := t10[i3]
+					/*line :104:10000*/ if i3 < active {
+						quernv08 := sums[i3]
+						/*line operator.go:146*/ t18 := quernv08
+						t29 := v3
+						/*line operator.go:146*/ result08 := extremeFloat[T](t18, t29, quernbound0)
+						result8 := result08
+						/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
+//line :106:10000
+					} else {
+						/*line :107:10000*/ sums[i3] = v3
+					}
+				}
+				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+					/*line :112:10000*/ if r.Halted() {
+						/*line :111:10000*/ r.Halt()
+					}
+					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+						/*line :113:10000*/ if r.Halted() {
+							/*line :112:10000*/ r.Halt()
+						}
+						/*line :113:10000*/ quernv09 := sums[i4]
+						/*line :113:10000*/ quernv18 := sums[i4+d]
+						/*line operator.go:146*/ t19 := quernv09
+						t210 := quernv18
+						/*line operator.go:146*/ result09 := extremeFloat[T](t19, t210, quernbound0)
+						result9 := result09
+						/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
+					}
+				}
+				/*line :116:10000*/ row2[threadX] = sums[0]
+			}
+		}
+		/*line :119:10000*/ return
+	}
+	/*line :121:10000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		first := (base + threadX) * 4 * part
+		/*line operator.go:146*/ in2 := in
+		/*line operator.go:147:110000*/ switch {
+//line operator.go:148:110000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :48:10000*/ for threadZ := range 1 {
-				/*line :49:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow1ExtremeFloatReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, quernbound0, base, count, base2, base3, left, base4)
-				}
-			}
-			/*line :55:10000*/ switch {
-//line :56:10000
-			default:
-				/*line :200:10000*/ if group == 1 {
-					/*line :201:10000*/ for threadZ := range 1 {
-						/*line :202:10000*/ for threadY := range 1 {
-							first3 := (threadZ*1 + threadY) * 256
-							quernRow2ExtremeFloatReduceParts[T](r, vs, first3, results)
-						}
-					}
-					/*line :207:10000*/ break
-				}
-				/*line :203:10000*/ d = 1
-				/*line :204:10000*/ for ; d < 32; d *= 2 {
-					/*line :205:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ t210 = d
-					/*line :205:10000*/ for threadZ := range 1 {
-						/*line :206:10000*/ for threadY := range 1 {
-							first4 := (threadZ*1 + threadY) * 256
-							quernRow3ExtremeFloatReduceParts[T](r, vs, first4, t1s)
-						}
-					}
-					/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
-					start := 2*d - 1
-					/*line :213:10000*/ for threadZ := range 1 {
-						/*line :214:10000*/ for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first5 := (threadZ*1 + threadY) * 256
-							quernRow4ExtremeFloatReduceParts[T](r, counts2, first5, vs, shuffleDowns, d, group, start, quernbound0)
-						}
-					}
-				}
-				/*line :221:10000*/ for threadZ := range 1 {
-					/*line :222:10000*/ for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5ExtremeFloatReduceParts[T](r, vs, first6, results)
-					}
-				}
-			}
-			/*line :228:10000*/ for threadZ := range 1 {
-				/*line :229:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow6ExtremeFloatReduceParts[T](r, results, first7, vs2, partial)
-				}
-			}
-			/*line :235:10000*/ for first8 := 0; first8 < threads12; first8 += 32 {
-				lanes := min(32, threads12-first8)
-				/*line :190:10000*/ if first8>>5 == 0 {
-//line :191:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						threadY := 0 // no constant, by which Go would not divide
-						_ = threadY
-						threadZ := 0 // no constant, by which Go would not divide
-						_ = threadZ
-						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow7ExtremeFloatReduceParts[T](r, counts, at, counts3, vs3, partial, startX)
-					}
-					/*line :201:10000*/ switch {
-//line :202:10000
-					default:
-						/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow8ExtremeFloatReduceParts[T](r, vs3, at, results2)
-							}
-							/*line :206:10000*/ break
-						}
-						/*line :203:10000*/ d2 = 1
-						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-							/*line :205:10000*/ if r.Halted() {
-								/*line :203:10000*/ r.Halt()
-							}
-							/*line :204:10000*/ t212 = d2
-//line :205:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow9ExtremeFloatReduceParts[T](r, vs3, at, t1s2)
-							}
-							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t212)
-							start2 := 2*d2 - 1
-//line :212:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								threadY := 0 // no constant, by which Go would not divide
-								_ = threadY
-								threadZ := 0 // no constant, by which Go would not divide
-								_ = threadZ
-								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow10ExtremeFloatReduceParts[T](r, counts3, at, vs3, shuffleDowns2, d2, group2, start2, quernbound0, startX)
-							}
-						}
-//line :223:10000
-						{
-							at, n, startX := first8, lanes, first8
-							_, _, _ = at, n, startX
-							quernRow11ExtremeFloatReduceParts[T](r, vs3, at, results2)
-						}
-					}
-//line :229:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						quernRow12ExtremeFloatReduceParts[T](r, results2, at, vs2)
-					}
-				}
-//line :235:10000
-				{
-					at, n, startX := first8, lanes, first8
-					_, _, _ = at, n, startX
-					threadY := 0 // no constant, by which Go would not divide
-					_ = threadY
-					threadZ := 0 // no constant, by which Go would not divide
-					_ = threadZ
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow13ExtremeFloatReduceParts[T](r, vs2, at, out, blockX, startX)
-				}
-			}
-		}
-	} /*line quern_gen.go:8655:1*/
-}
-
-//go:noinline
-func quernRow1ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts []int, first2 int, counts2 []int, vs []T, vectors int, in []T, first int, quernbound0 T, base int, count int, base2 int, base3 int, left int, base4 int) {
-	countRow := (*[256]int)(counts[first2:])
-	countRow2 := (*[256]int)(counts2[first2:])
-	vRow := (*[256]T)(vs[first2:])
-	if base4 >= 0 && 256 <= len(in)-base4 {
-		row := (*[256]T)(in[base4:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			t2 := first + threadX
-			j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50
-			var sum T
-			/*line :51:10000*/ if threadX < vectors {
-				/*line :22:10000*/ v_0 := in[t2*4]
-				/*line :22:10000*/ v_1 := in[t2*4+1]
-				/*line :22:10000*/ v_2 := in[t2*4+2]
-				/*line :22:10000*/ v_3 := in[t2*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :52:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :53:10000*/ quernv0 := v_03
-				quernv1 := v_13
-				/*line operator.go:145*/ t1 := quernv0
+			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			/*line :88:10000*/ in2 = in2[first:t2]
+			vectors := len(in2) / 4
+			active := min(vectors, 256)
+			sums := [256]T{}
+			t3 := active
+			/*line :93:10000*/ for i := 0; i < t3; i++ {
+				/*line :93:10000*/ t4 := 4 * i
+				/*line :93:10000*/ v := in2[t4:][:c]
+				quernv0 := v[0]
+				/*line :94:10000*/ quernv1 := v[1]
+				/*line operator.go:146*/ t1 := quernv0
 				t22 := quernv1
-				/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
+				/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv02 := result
-				quernv03 := v_23
-				quernv12 := v_33
-				/*line operator.go:145*/ t12 := quernv03
+				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv02 := result
+				/*line :94:10000*/ quernv03 := v[2]
+				/*line :94:10000*/ quernv12 := v[3]
+				/*line operator.go:146*/ t12 := quernv03
 				t23 := quernv12
-				/*line operator.go:145*/ result02 := extremeFloat[T](t12, t23, quernbound0)
+				/*line operator.go:146*/ result02 := extremeFloat[T](t12, t23, quernbound0)
 				result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv13 := result2
-				/*line operator.go:145*/ t13 := quernv02
+				/*line quern.dev/algo/internal/template/reduce.go:94*/ quernv13 := result2
+				/*line operator.go:146*/ t13 := quernv02
 				t24 := quernv13
-				/*line operator.go:145*/ result03 := extremeFloat[T](t13, t24, quernbound0)
+				/*line operator.go:146*/ result03 := extremeFloat[T](t13, t24, quernbound0)
 				result3 := result03
-				/*line quern.dev/algo/internal/template/reduce.go:53*/ sum = result3
-				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line :55:10000*/ if r.Halted() {
-						/*line :54:10000*/ r.Halt()
-					}
-					/*line :55:10000*/ t5 := first + j
-					/*line :22:10000*/ v_04 := in[t5*4]
-					/*line :22:10000*/ v_14 := in[t5*4+1]
-					/*line :22:10000*/ v_24 := in[t5*4+2]
-					/*line :22:10000*/ v_34 := in[t5*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :55:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :56:10000*/ quernv04 := sum
-					quernv05 := v_06
-					quernv14 := v_16
-					/*line operator.go:145*/ t14 := quernv05
+				/*line quern.dev/algo/internal/template/reduce.go:94*/ sums[i] = result3
+			}
+			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+				/*line :97:10000*/ if r.Halted() {
+					/*line :96:10000*/ r.Halt()
+				}
+				/*line :97:10000*/ t5 := 4 * j
+				t6 := 4 * min(j+256, vectors)
+				/*line :97:10000*/ row := in2[t5:t6]
+				t7 := len(row) / 4
+				/*line :99:10000*/ for i2 := 0; i2 < t7; i2++ {
+					/*line :99:10000*/ t8 := 4 * i2
+					/*line :99:10000*/ v2 := row[t8:][:c]
+					quernv04 := sums[i2]
+					/*line :100:10000*/ quernv05 := v2[0]
+					/*line :100:10000*/ quernv14 := v2[1]
+					/*line operator.go:146*/ t14 := quernv05
 					t25 := quernv14
-					/*line operator.go:145*/ result04 := extremeFloat[T](t14, t25, quernbound0)
+					/*line operator.go:146*/ result04 := extremeFloat[T](t14, t25, quernbound0)
 					result4 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv06 := result4
-					quernv07 := v_26
-					quernv15 := v_36
-					/*line operator.go:145*/ t15 := quernv07
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv06 := result4
+					/*line :100:10000*/ quernv07 := v2[2]
+					/*line :100:10000*/ quernv15 := v2[3]
+					/*line operator.go:146*/ t15 := quernv07
 					t26 := quernv15
-					/*line operator.go:145*/ result05 := extremeFloat[T](t15, t26, quernbound0)
+					/*line operator.go:146*/ result05 := extremeFloat[T](t15, t26, quernbound0)
 					result5 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv16 := result5
-					/*line operator.go:145*/ t16 := quernv06
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv16 := result5
+					/*line operator.go:146*/ t16 := quernv06
 					t27 := quernv16
-					/*line operator.go:145*/ result06 := extremeFloat[T](t16, t27, quernbound0)
+					/*line operator.go:146*/ result06 := extremeFloat[T](t16, t27, quernbound0)
 					result6 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv17 := result6
-					/*line operator.go:145*/ t17 := quernv04
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ quernv17 := result6
+					/*line operator.go:146*/ t17 := quernv04
 					t28 := quernv17
-					/*line operator.go:145*/ result07 := extremeFloat[T](t17, t28, quernbound0)
+					/*line operator.go:146*/ result07 := extremeFloat[T](t17, t28, quernbound0)
 					result7 := result07
-					/*line quern.dev/algo/internal/template/reduce.go:56*/ sum = result7
+					/*line quern.dev/algo/internal/template/reduce.go:100*/ sums[i2] = result7
 				}
 			}
-			/*line :60:10000*/ if j2 < count {
-				v := row[threadX]
-				/*line :62:10000*/ if threadX < vectors {
-					/*line :62:10000*/ quernv08 := sum
-					/*line operator.go:145*/ t18 := quernv08
-					t29 := v
-					/*line operator.go:145*/ result08 := extremeFloat[T](t18, t29, quernbound0)
+			t9 := 4 * vectors
+			/*line :103:10000*/ t10 := in2[t9:]
+			/*line :104:10000*/ for i3 := 0; i3 < len(t10); i3++ {
+				/*line :103:10000*/ v3 := t10[i3]
+				/*line :104:10000*/ if i3 < active {
+					quernv08 := sums[i3]
+					/*line operator.go:146*/ t18 := quernv08
+					t29 := v3
+					/*line operator.go:146*/ result08 := extremeFloat[T](t18, t29, quernbound0)
 					result8 := result08
-					/*line quern.dev/algo/internal/template/reduce.go:62*/ sum = result8
+					/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
+//line :106:10000
 				} else {
-					sum = v
+					/*line :107:10000*/ sums[i3] = v3
 				}
 			}
-			active := base3
-			if vectors == 0 {
-				active = count
-			} else {
-				/*line :70:10000*/ if left > active {
-					active = left
+			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				/*line :112:10000*/ if r.Halted() {
+					/*line :111:10000*/ r.Halt()
+				}
+				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :113:10000*/ if r.Halted() {
+						/*line :112:10000*/ r.Halt()
+					}
+					/*line :113:10000*/ quernv09 := sums[i4]
+					/*line :113:10000*/ quernv18 := sums[i4+d]
+					/*line operator.go:146*/ t19 := quernv09
+					t210 := quernv18
+					/*line operator.go:146*/ result09 := extremeFloat[T](t19, t210, quernbound0)
+					result9 := result09
+					/*line quern.dev/algo/internal/template/reduce.go:113*/ sums[i4] = result9
 				}
 			}
-			/*line :73:10000*/ count2 := active
-			v2 := sum
-			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-			v3 := v2
-			countRow[threadX] = count2
-			countRow2[threadX] = count3
-			vRow[threadX] = v3
+			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-		/*line :191:10000*/ return
-	}
-	/*line :193:10000*/ for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		t2 := first + threadX
-		j2 := base + threadX
-//line :50:10000
-		var sum T
-		/*line :51:10000*/ if threadX < vectors {
-			/*line :22:10000*/ v_0 := in[t2*4]
-			/*line :22:10000*/ v_1 := in[t2*4+1]
-			/*line :22:10000*/ v_2 := in[t2*4+2]
-			/*line :22:10000*/ v_3 := in[t2*4+3]
-			/*line :24:10000*/ v_02 := v_0
-			v_12 := v_1
-			v_22 := v_2
-			v_32 := v_3
-			/*line :52:10000*/ v_03 := v_02
-			v_13 := v_12
-			v_23 := v_22
-			v_33 := v_32
-			/*line :53:10000*/ quernv0 := v_03
-			quernv1 := v_13
-			/*line operator.go:145*/ t1 := quernv0
-			t22 := quernv1
-			/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
-			result := result0
-			/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv02 := result
-			quernv03 := v_23
-			quernv12 := v_33
-			/*line operator.go:145*/ t12 := quernv03
-			t23 := quernv12
-			/*line operator.go:145*/ result02 := extremeFloat[T](t12, t23, quernbound0)
-			result2 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:53*/ quernv13 := result2
-			/*line operator.go:145*/ t13 := quernv02
-			t24 := quernv13
-			/*line operator.go:145*/ result03 := extremeFloat[T](t13, t24, quernbound0)
-			result3 := result03
-			/*line quern.dev/algo/internal/template/reduce.go:53*/ sum = result3
-			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line :55:10000*/ if r.Halted() {
-					/*line :54:10000*/ r.Halt()
-				}
-				/*line :55:10000*/ t5 := first + j
-				/*line :22:10000*/ v_04 := in[t5*4]
-				/*line :22:10000*/ v_14 := in[t5*4+1]
-				/*line :22:10000*/ v_24 := in[t5*4+2]
-				/*line :22:10000*/ v_34 := in[t5*4+3]
-				/*line :24:10000*/ v_05 := v_04
-				v_15 := v_14
-				v_25 := v_24
-				v_35 := v_34
-				/*line :55:10000*/ v_06 := v_05
-				v_16 := v_15
-				v_26 := v_25
-				v_36 := v_35
-				/*line :56:10000*/ quernv04 := sum
-				quernv05 := v_06
-				quernv14 := v_16
-				/*line operator.go:145*/ t14 := quernv05
-				t25 := quernv14
-				/*line operator.go:145*/ result04 := extremeFloat[T](t14, t25, quernbound0)
-				result4 := result04
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv06 := result4
-				quernv07 := v_26
-				quernv15 := v_36
-				/*line operator.go:145*/ t15 := quernv07
-				t26 := quernv15
-				/*line operator.go:145*/ result05 := extremeFloat[T](t15, t26, quernbound0)
-				result5 := result05
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv16 := result5
-				/*line operator.go:145*/ t16 := quernv06
-				t27 := quernv16
-				/*line operator.go:145*/ result06 := extremeFloat[T](t16, t27, quernbound0)
-				result6 := result06
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ quernv17 := result6
-				/*line operator.go:145*/ t17 := quernv04
-				t28 := quernv17
-				/*line operator.go:145*/ result07 := extremeFloat[T](t17, t28, quernbound0)
-				result7 := result07
-				/*line quern.dev/algo/internal/template/reduce.go:56*/ sum = result7
-			}
-		}
-		/*line :60:10000*/ if j2 < count {
-			v := in[base2+j2]
-			/*line :62:10000*/ if threadX < vectors {
-				/*line :62:10000*/ quernv08 := sum
-				/*line operator.go:145*/ t18 := quernv08
-				t29 := v
-				/*line operator.go:145*/ result08 := extremeFloat[T](t18, t29, quernbound0)
-				result8 := result08
-				/*line quern.dev/algo/internal/template/reduce.go:62*/ sum = result8
-			} else {
-				sum = v
-			}
-		}
-		active := base3
-		if vectors == 0 {
-			active = count
-		} else {
-			/*line :70:10000*/ if left > active {
-				active = left
-			}
-		}
-		/*line :73:10000*/ count2 := active
-		v2 := sum
-		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-		v3 := v2
-		countRow[threadX] = count2
-		countRow2[threadX] = count3
-		vRow[threadX] = v3
-	} /*line quern_gen.go:8888:1*/
-}
-
-//go:noinline
-func quernRow2ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
-	vRow := (*[256]T)(vs[first3:])
-	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8895:1*/
-}
-
-//go:noinline
-func quernRow3ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
-	vRow := (*[256]T)(vs[first4:])
-	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8902:1*/
-}
-
-//go:noinline
-func quernRow4ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts2 []int, first5 int, vs []T, shuffleDowns []T, d int, group int, start int, quernbound0 T) {
-	countRow2 := (*[256]int)(counts2[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count3 := countRow2[threadX]
-		v3 := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
-		if d < group && lane+d < count3 && lane&start == 0 {
-			quernv09 := v3
-			/*line operator.go:145*/ t19 := quernv09
-			t211 := other
-			/*line operator.go:145*/ result09 := extremeFloat[T](t19, t211, quernbound0)
-			result9 := result09
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v3 = result9
-		}
-		vRow[threadX] = v3
-	} /*line quern_gen.go:8926:1*/
-}
-
-//go:noinline
-func quernRow5ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
-	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8933:1*/
-}
-
-//go:noinline
-func quernRow6ExtremeFloatReduceParts[T float32 | float64](r *host.Run, results []T, first7 int, vs2 []T, partial *[8]T) {
-	resultRow := (*[256]T)(results[first7:])
-	vRow2 := (*[256]T)(vs2[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		result10 := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result10
-		if threadX&31 == 0 {
-			partial[threadX/32] = v4
-		}
-		vRow2[threadX] = v4
-	} /*line quern_gen.go:8948:1*/
-}
-
-//go:noinline
-func quernRow7ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts []int, at int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
-	countRow := (*[32]int)(counts[at:])
-	countRow3 := (*[32]int)(counts3[at:])
-	vRow3 := (*[32]T)(vs3[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count2 := countRow[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
-		/*line :191:10000*/ v5 := partial[lane2%8]
-		countRow3[lane2] = count5
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:8964:1*/
-}
-
-//go:noinline
-func quernRow8ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, results2 []T) {
-	vRow3 := (*[32]T)(vs3[at:])
-	resultRow2 := (*[32]T)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:8971:1*/
-}
-
-//go:noinline
-func quernRow9ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, t1s2 []T) {
-	vRow3 := (*[32]T)(vs3[at:])
-	t1Row2 := (*[32]T)(t1s2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2[:], vRow3[:]) /*line quern_gen.go:8978:1*/
-}
-
-//go:noinline
-func quernRow10ExtremeFloatReduceParts[T float32 | float64](r *host.Run, counts3 []int, at int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, quernbound0 T, startX int) {
-	countRow3 := (*[32]int)(counts3[at:])
-	vRow3 := (*[32]T)(vs3[at:])
-	shuffleDownRow2 := (*[32]T)(shuffleDowns2[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count5 := countRow3[lane2]
-		v5 := vRow3[lane2]
-		shuffleDown2 := shuffleDownRow2[lane2]
-		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other2 := shuffleDown2
-		if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
-			quernv010 := v5
-			/*line operator.go:145*/ t110 := quernv010
-			t213 := other2
-			/*line operator.go:145*/ result010 := extremeFloat[T](t110, t213, quernbound0)
-			result11 := result010
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v5 = result11
-		}
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:9003:1*/
-}
-
-//go:noinline
-func quernRow11ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs3 []T, at int, results2 []T) {
-	vRow3 := (*[32]T)(vs3[at:])
-	resultRow2 := (*[32]T)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:9010:1*/
-}
-
-//go:noinline
-func quernRow12ExtremeFloatReduceParts[T float32 | float64](r *host.Run, results2 []T, at int, vs2 []T) {
-	resultRow2 := (*[32]T)(results2[at:])
-	vRow2 := (*[32]T)(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:9017:1*/
-}
-
-//go:noinline
-func quernRow13ExtremeFloatReduceParts[T float32 | float64](r *host.Run, vs2 []T, at int, out []T, blockX int, startX int) {
-	vRow2 := (*[32]T)(vs2[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result12 := v4
-		/*line :73:10000*/ sum2 := result12
-		/*line :74:10000*/ if threadX == 0 {
-			out[blockX] = sum2
-		}
-	} /*line quern_gen.go:9032:1*/
+	} /*line quern_gen.go:7988:1*/
 }
 
 func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
@@ -9064,63 +8020,63 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line quern.dev/algo/internal/template/reduce.go:87*/ width = c << group
-		for threadZ := range 1 {
-			/*line :89:10000*/ for threadY := range 1 {
+		/*line quern.dev/algo/internal/template/reduce.go:127*/ width = c << group
+		/*line :128:10000*/ for threadZ := range 1 {
+			/*line :129:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
 				quernRow2ExtremeFloatReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in, quernbound0)
 			}
 		}
-		/*line :95:10000*/ switch {
-//line :96:10000
+		/*line :135:10000*/ switch {
+//line :136:10000
 		default:
-			/*line :200:10000*/ if width == 1 {
-				/*line :201:10000*/ for threadZ := range 1 {
-					/*line :202:10000*/ for threadY := range 1 {
+			/*line :240:10000*/ if width == 1 {
+				/*line :241:10000*/ for threadZ := range 1 {
+					/*line :242:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3ExtremeFloatReduceRows[T](r, vs, first4, results)
 					}
 				}
-				/*line :207:10000*/ break
+				/*line :247:10000*/ break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t210 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t210 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4ExtremeFloatReduceRows[T](r, vs, first5, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t210)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5ExtremeFloatReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start, quernbound0)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6ExtremeFloatReduceRows[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7ExtremeFloatReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:9123:1*/
+	} /*line quern_gen.go:8079:1*/
 }
 
 //go:noinline
@@ -9128,9 +8084,9 @@ func quernRow1ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 	toRow := (*[256]int)(tos[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
+		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:9133:1*/
+	} /*line quern_gen.go:8089:1*/
 }
 
 //go:noinline
@@ -9142,27 +8098,27 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:89*/ t1 := to
+		/*line quern.dev/algo/internal/template/reduce.go:129*/ t1 := to
 		row := t1
 		first3 := 0
-		/*line :90:10000*/ if parts > 1 {
+		/*line :130:10000*/ if parts > 1 {
 			row = host.Div(to, parts)
 			first3 = (to - row*parts) * part
 		}
-		/*line :94:10000*/ count := min(part, n-first3)
-		/*line :95:10000*/ if to >= len(out) {
+		/*line :134:10000*/ count := min(part, n-first3)
+		/*line :135:10000*/ if to >= len(out) {
 			count = 0
 		}
-//line :98:10000
+//line :138:10000
 		var sum T
 		active := min(count, width)
-		/*line :100:10000*/ if size == 0 && size2 == 0 {
+		/*line :140:10000*/ if size == 0 && size2 == 0 {
 			t2 := row*size3 + first3/4
 			t3 := count / 4
 			at := t2
 			vectors := t3
-			/*line :102:10000*/ active = min(vectors, width)
-			/*line :103:10000*/ if lane < vectors {
+			/*line :142:10000*/ active = min(vectors, width)
+			/*line :143:10000*/ if lane < vectors {
 				t5 := at + lane
 				/*line :22:10000*/ v_0 := in[t5*4]
 				/*line :22:10000*/ v_1 := in[t5*4+1]
@@ -9172,34 +8128,34 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 				v_12 := v_1
 				v_22 := v_2
 				v_32 := v_3
-				/*line :104:10000*/ v_03 := v_02
+				/*line :144:10000*/ v_03 := v_02
 				v_13 := v_12
 				v_23 := v_22
 				v_33 := v_32
-				/*line :105:10000*/ quernv0 := v_03
+				/*line :145:10000*/ quernv0 := v_03
 				quernv1 := v_13
-				/*line operator.go:145*/ t12 := quernv0
+				/*line operator.go:146*/ t12 := quernv0
 				t22 := quernv1
-				/*line operator.go:145*/ result0 := extremeFloat[T](t12, t22, quernbound0)
+				/*line operator.go:146*/ result0 := extremeFloat[T](t12, t22, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:105*/ quernv02 := result
+				/*line quern.dev/algo/internal/template/reduce.go:145*/ quernv02 := result
 				quernv03 := v_23
 				quernv12 := v_33
-				/*line operator.go:145*/ t13 := quernv03
+				/*line operator.go:146*/ t13 := quernv03
 				t23 := quernv12
-				/*line operator.go:145*/ result02 := extremeFloat[T](t13, t23, quernbound0)
+				/*line operator.go:146*/ result02 := extremeFloat[T](t13, t23, quernbound0)
 				result2 := result02
-				/*line quern.dev/algo/internal/template/reduce.go:105*/ quernv13 := result2
-				/*line operator.go:145*/ t14 := quernv02
+				/*line quern.dev/algo/internal/template/reduce.go:145*/ quernv13 := result2
+				/*line operator.go:146*/ t14 := quernv02
 				t24 := quernv13
-				/*line operator.go:145*/ result03 := extremeFloat[T](t14, t24, quernbound0)
+				/*line operator.go:146*/ result03 := extremeFloat[T](t14, t24, quernbound0)
 				result3 := result03
-				/*line quern.dev/algo/internal/template/reduce.go:105*/ sum = result3
-				/*line :107:10000*/ for j := lane + width; j < vectors; j += width {
-					/*line :108:10000*/ if r.Halted() {
-						/*line :107:10000*/ r.Halt()
+				/*line quern.dev/algo/internal/template/reduce.go:145*/ sum = result3
+				/*line :147:10000*/ for j := lane + width; j < vectors; j += width {
+					/*line :148:10000*/ if r.Halted() {
+						/*line :147:10000*/ r.Halt()
 					}
-					/*line :108:10000*/ t8 := at + j
+					/*line :148:10000*/ t8 := at + j
 					/*line :22:10000*/ v_04 := in[t8*4]
 					/*line :22:10000*/ v_14 := in[t8*4+1]
 					/*line :22:10000*/ v_24 := in[t8*4+2]
@@ -9208,35 +8164,35 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 					v_15 := v_14
 					v_25 := v_24
 					v_35 := v_34
-					/*line :108:10000*/ v_06 := v_05
+					/*line :148:10000*/ v_06 := v_05
 					v_16 := v_15
 					v_26 := v_25
 					v_36 := v_35
-					/*line :109:10000*/ quernv04 := sum
+					/*line :149:10000*/ quernv04 := sum
 					quernv05 := v_06
 					quernv14 := v_16
-					/*line operator.go:145*/ t15 := quernv05
+					/*line operator.go:146*/ t15 := quernv05
 					t25 := quernv14
-					/*line operator.go:145*/ result04 := extremeFloat[T](t15, t25, quernbound0)
+					/*line operator.go:146*/ result04 := extremeFloat[T](t15, t25, quernbound0)
 					result4 := result04
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv06 := result4
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv06 := result4
 					quernv07 := v_26
 					quernv15 := v_36
-					/*line operator.go:145*/ t16 := quernv07
+					/*line operator.go:146*/ t16 := quernv07
 					t26 := quernv15
-					/*line operator.go:145*/ result05 := extremeFloat[T](t16, t26, quernbound0)
+					/*line operator.go:146*/ result05 := extremeFloat[T](t16, t26, quernbound0)
 					result5 := result05
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv16 := result5
-					/*line operator.go:145*/ t17 := quernv06
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv16 := result5
+					/*line operator.go:146*/ t17 := quernv06
 					t27 := quernv16
-					/*line operator.go:145*/ result06 := extremeFloat[T](t17, t27, quernbound0)
+					/*line operator.go:146*/ result06 := extremeFloat[T](t17, t27, quernbound0)
 					result6 := result06
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ quernv17 := result6
-					/*line operator.go:145*/ t18 := quernv04
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ quernv17 := result6
+					/*line operator.go:146*/ t18 := quernv04
 					t28 := quernv17
-					/*line operator.go:145*/ result07 := extremeFloat[T](t18, t28, quernbound0)
+					/*line operator.go:146*/ result07 := extremeFloat[T](t18, t28, quernbound0)
 					result7 := result07
-					/*line quern.dev/algo/internal/template/reduce.go:109*/ sum = result7
+					/*line quern.dev/algo/internal/template/reduce.go:149*/ sum = result7
 				}
 			}
 		} else if lane < count {
@@ -9244,36 +8200,36 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 			sum = in[at2+lane]
 			for j2 := lane + width; j2 < count; j2 += width {
 				if r.Halted() {
-					/*line :115:10000*/ r.Halt()
+					/*line :155:10000*/ r.Halt()
 				}
-				/*line :116:10000*/ quernv08 := sum
-				/*line :116:10000*/ quernv18 := in[at2+j2]
-				/*line operator.go:145*/ t19 := quernv08
+				/*line :156:10000*/ quernv08 := sum
+				/*line :156:10000*/ quernv18 := in[at2+j2]
+				/*line operator.go:146*/ t19 := quernv08
 				t29 := quernv18
-				/*line operator.go:145*/ result08 := extremeFloat[T](t19, t29, quernbound0)
+				/*line operator.go:146*/ result08 := extremeFloat[T](t19, t29, quernbound0)
 				result8 := result08
-				/*line quern.dev/algo/internal/template/reduce.go:116*/ sum = result8
+				/*line quern.dev/algo/internal/template/reduce.go:156*/ sum = result8
 			}
 		}
 		count2 := active
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:9262:1*/
+	} /*line quern_gen.go:8218:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9269:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8225:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9276:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8232:1*/
 }
 
 //go:noinline
@@ -9287,24 +8243,24 @@ func quernRow5ExtremeFloatReduceRows[T float32 | float64](r *host.Run, counts []
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < width && lane2+d < count2 && lane2&start == 0 {
 			quernv09 := v
-			/*line operator.go:145*/ t110 := quernv09
+			/*line operator.go:146*/ t110 := quernv09
 			t211 := other
-			/*line operator.go:145*/ result09 := extremeFloat[T](t110, t211, quernbound0)
+			/*line operator.go:146*/ result09 := extremeFloat[T](t110, t211, quernbound0)
 			result9 := result09
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result9
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result9
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:9300:1*/
+	} /*line quern_gen.go:8256:1*/
 }
 
 //go:noinline
 func quernRow6ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9307:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8263:1*/
 }
 
 //go:noinline
@@ -9316,11 +8272,11 @@ func quernRow7ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		to := toRow[threadX]
 		result10 := resultRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:119*/ sum2 := result10
-		/*line :120:10000*/ if to < len(out) && lane == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:159*/ sum2 := result10
+		if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:9323:1*/
+	} /*line quern_gen.go:8279:1*/
 }
 
 func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
@@ -9358,32 +8314,32 @@ func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, base i
 		t1 := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:134*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
 				break
 			}
-			/*line :139:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :140:10000*/ if r.Halted() {
-					/*line :139:10000*/ r.Halt()
+			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :180:10000*/ if r.Halted() {
+					/*line :179:10000*/ r.Halt()
 				}
-				/*line :140:10000*/ t2 := (z*n+first)*width + t1
-				/*line :140:10000*/ column := in[t2:]
+				/*line :180:10000*/ t2 := (z*n+first)*width + t1
+				/*line :180:10000*/ column := in[t2:]
 				sum := column[0]
-				/*line :143:10000*/ for y := 1; y < last-first; y++ {
-					/*line :144:10000*/ if r.Halted() {
-						/*line :143:10000*/ r.Halt()
+				/*line :183:10000*/ for y := 1; y < last-first; y++ {
+					/*line :184:10000*/ if r.Halted() {
+						/*line :183:10000*/ r.Halt()
 					}
-					/*line :144:10000*/ quernv0 := sum
-					/*line :144:10000*/ quernv1 := column[y*width]
-					/*line operator.go:145*/ t12 := quernv0
+					/*line :184:10000*/ quernv0 := sum
+					/*line :184:10000*/ quernv1 := column[y*width]
+					/*line operator.go:146*/ t12 := quernv0
 					t22 := quernv1
-					/*line operator.go:145*/ result0 := extremeFloat[T](t12, t22, quernbound0)
+					/*line operator.go:146*/ result0 := extremeFloat[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/reduce.go:144*/ sum = result
+					/*line quern.dev/algo/internal/template/reduce.go:184*/ sum = result
 				}
 				out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:9386:1*/
+	} /*line quern_gen.go:8342:1*/
 }
 
 func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
@@ -9415,7 +8371,7 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -9424,43 +8380,43 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 				}
 				break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t23 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t23 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3ExtremeFloatReduceSegments[T](r, vs, first4, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4ExtremeFloatReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start, quernbound0)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5ExtremeFloatReduceSegments[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6ExtremeFloatReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:9463:1*/
+	} /*line quern_gen.go:8419:1*/
 }
 
 //go:noinline
@@ -9473,54 +8429,54 @@ func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:157*/ segment := host.Div(base+threadX, group)
-		/*line :159:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
+		/*line :199:10000*/ first2 := 0
 		last := 0
-		/*line :160:10000*/ if segment < len(out) {
+		/*line :200:10000*/ if segment < len(out) {
 			t1 := int(ends[segment])
-			/*line :161:10000*/ t2 := int(ends[segment+1])
+			/*line :201:10000*/ t2 := int(ends[segment+1])
 			first2 = t1
 			last = t2
 		}
-//line :163:10000
+//line :203:10000
 		var sum T
-		/*line :164:10000*/ if first2+lane < last {
+		/*line :204:10000*/ if first2+lane < last {
 			sum = in[first2+lane]
-			/*line :166:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :167:10000*/ if r.Halted() {
-					/*line :166:10000*/ r.Halt()
+			/*line :206:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :207:10000*/ if r.Halted() {
+					/*line :206:10000*/ r.Halt()
 				}
-				/*line :167:10000*/ quernv0 := sum
-				/*line :167:10000*/ quernv1 := in[j]
-				/*line operator.go:145*/ t12 := quernv0
+				/*line :207:10000*/ quernv0 := sum
+				/*line :207:10000*/ quernv1 := in[j]
+				/*line operator.go:146*/ t12 := quernv0
 				t22 := quernv1
-				/*line operator.go:145*/ result0 := extremeFloat[T](t12, t22, quernbound0)
+				/*line operator.go:146*/ result0 := extremeFloat[T](t12, t22, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/reduce.go:167*/ sum = result
+				/*line quern.dev/algo/internal/template/reduce.go:207*/ sum = result
 			}
 		}
-		/*line :170:10000*/ count := min(last-first2, group)
+		count := min(last-first2, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first2
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:9509:1*/
+	} /*line quern_gen.go:8465:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9516:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8472:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9523:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8479:1*/
 }
 
 //go:noinline
@@ -9534,24 +8490,24 @@ func quernRow4ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, count
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
 			quernv02 := v
-			/*line operator.go:145*/ t13 := quernv02
+			/*line operator.go:146*/ t13 := quernv02
 			t24 := other
-			/*line operator.go:145*/ result02 := extremeFloat[T](t13, t24, quernbound0)
+			/*line operator.go:146*/ result02 := extremeFloat[T](t13, t24, quernbound0)
 			result2 := result02
-			/*line quern.dev/algo/internal/template/reduce.go:206*/ v = result2
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result2
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:9547:1*/
+	} /*line quern_gen.go:8503:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9554:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8510:1*/
 }
 
 //go:noinline
@@ -9567,14 +8523,14 @@ func quernRow6ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 		last := lastRow[threadX]
 		result3 := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:170*/ sum2 := result3
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result3
 		if segment < len(out) && lane == 0 {
 			if first2 >= last {
 				sum2 = empty
 			}
-			/*line :175:10000*/ out[segment] = sum2
+			out[segment] = sum2
 		}
-	} /*line quern_gen.go:9577:1*/
+	} /*line quern_gen.go:8533:1*/
 }
 
 func quernHostExtremeFloatRunScanParts[T float32 | float64](r *host.Run) {
@@ -9633,102 +8589,102 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:50000*/ _ = counts[t2]
+						/*line :377:90000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:50000*/ _ = sums[t4]
+						/*line :377:90000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:50000*/ counts[t2] = t5
-						/*line :377:50000*/ sums[t4] = t6
+						/*line :377:90000*/ counts[t2] = t5
+						/*line :377:90000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:50000*/ if b.N == 0 {
+						/*line :295:90000*/ if b.N == 0 {
 							quernv0 := a.V
 							quernv1 := b.V
-							/*line operator.go:145*/ t1 := quernv0
+							/*line operator.go:146*/ t1 := quernv0
 							t22 := quernv1
-							/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
+							/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
 							result := result0
 							/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 						}
 						b.N += a.N
 						result2 := b
-						/*line :378:50000*/ all = result2
+						/*line :378:90000*/ all = result2
 					}
-					/*line :380:50000*/ break
+					/*line :380:90000*/ break
 				}
-				/*line :382:50000*/ at := p * part
-				/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:90000*/ at := p * part
+				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:50000
+//line :386:90000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:50000*/ if launch == 2 {
-					/*line :391:50000*/ so = struct {
+				/*line :390:90000*/ if launch == 2 {
+					/*line :391:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:50000
+//line :395:90000
 				} else {
-					/*line :396:50000*/ so = struct {
+					/*line :396:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:50000*/ at++
+					/*line :400:90000*/ at++
 				}
-				/*line :394:50000*/ for ; at < last; at += 4096 {
-					/*line :395:50000*/ if r.Halted() {
-						/*line :394:50000*/ r.Halt()
+				/*line :394:90000*/ for ; at < last; at += 4096 {
+					/*line :395:90000*/ if r.Halted() {
+						/*line :394:90000*/ r.Halt()
 					}
-					/*line :395:50000*/ t7 := min(last-at, 4096)
-					/*line :396:50000*/ for k := 0; k < t7; k++ {
-						/*line :396:50000*/ i2 := at + k
+					/*line :395:90000*/ t7 := min(last-at, 4096)
+					/*line :396:90000*/ for k := 0; k < t7; k++ {
+						/*line :396:90000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:50000*/ b2 := struct {
+						/*line :399:90000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:50000*/ if b2.N == 0 {
+						/*line :295:90000*/ if b2.N == 0 {
 							quernv02 := a2.V
 							quernv12 := b2.V
-							/*line operator.go:145*/ t12 := quernv02
+							/*line operator.go:146*/ t12 := quernv02
 							t23 := quernv12
-							/*line operator.go:145*/ result02 := extremeFloat[T](t12, t23, quernbound0)
+							/*line operator.go:146*/ result02 := extremeFloat[T](t12, t23, quernbound0)
 							result3 := result02
 							/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
 						}
 						b2.N += a2.N
 						result4 := b2
-						/*line :399:50000*/ so = result4
-						/*line :401:50000*/ if value {
-							/*line :402:50000*/ if reduce {
-								/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:90000*/ so = result4
+						/*line :401:90000*/ if value {
+							/*line :402:90000*/ if reduce {
+								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:50000
+//line :406:90000
 							} else if !exclusive {
-								/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+								/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 							} else if h != 0 {
-								/*line :409:50000*/ out[i2] = first
-//line :410:50000
+								/*line :409:90000*/ out[i2] = first
+//line :410:90000
 							} else {
-								/*line operator.go:145*/ t24 := prior
-								/*line operator.go:145*/ result03 := extremeFloat[T](first, t24, quernbound0)
+								/*line operator.go:146*/ t24 := prior
+								/*line operator.go:146*/ result03 := extremeFloat[T](first, t24, quernbound0)
 								result5 := result03
 								/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
 							}
 						}
 					}
 				}
-				/*line :415:50000*/ if launch == 0 {
+				/*line :415:90000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:50000*/ _ = row2[threadX]
+					/*line :416:90000*/ _ = row2[threadX]
 					t122 := so.N
 					t13 := so.V
 					row[threadX] = t122
@@ -9736,133 +8692,133 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 				}
 			}
 		}
-		/*line :424:50000*/ return
+		/*line :424:90000*/ return
 	}
-	/*line :426:50000*/ for threadX := range width {
+	/*line :426:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:50000*/ switch {
-//line :431:50000
+		/*line :430:90000*/ switch {
+//line :431:90000
 		default:
-			/*line :369:50000*/ if launch == 1 {
-				/*line :370:50000*/ if same || p > 0 {
+			/*line :369:90000*/ if launch == 1 {
+				/*line :370:90000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:50000*/ all := struct {
+				/*line :373:90000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:50000*/ counts[0] = 0
-				/*line :378:50000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:50000*/ own := struct {
+				/*line :377:90000*/ counts[0] = 0
+				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:90000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:50000*/ t2 := i
-					/*line :377:50000*/ _ = counts[t2]
+					/*line :383:90000*/ t2 := i
+					/*line :377:90000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:50000*/ _ = sums[t4]
+					/*line :377:90000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:50000*/ counts[t2] = t5
-					/*line :377:50000*/ sums[t4] = t6
+					/*line :377:90000*/ counts[t2] = t5
+					/*line :377:90000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:50000*/ if b.N == 0 {
+					/*line :295:90000*/ if b.N == 0 {
 						quernv0 := a.V
 						quernv1 := b.V
-						/*line operator.go:145*/ t1 := quernv0
+						/*line operator.go:146*/ t1 := quernv0
 						t22 := quernv1
-						/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
+						/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
 						result := result0
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 					}
 					b.N += a.N
 					result2 := b
-					/*line :378:50000*/ all = result2
+					/*line :378:90000*/ all = result2
 				}
-				/*line :380:50000*/ break
+				/*line :380:90000*/ break
 			}
-			/*line :382:50000*/ at := p * part
-			/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:90000*/ at := p * part
+			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:50000
+//line :386:90000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:50000*/ if launch == 2 {
-				/*line :391:50000*/ so = struct {
+			/*line :390:90000*/ if launch == 2 {
+				/*line :391:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:50000
+//line :395:90000
 			} else {
-				/*line :396:50000*/ so = struct {
+				/*line :396:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:50000*/ at++
+				/*line :400:90000*/ at++
 			}
-			/*line :394:50000*/ for ; at < last; at += 4096 {
-				/*line :395:50000*/ if r.Halted() {
-					/*line :394:50000*/ r.Halt()
+			/*line :394:90000*/ for ; at < last; at += 4096 {
+				/*line :395:90000*/ if r.Halted() {
+					/*line :394:90000*/ r.Halt()
 				}
-				/*line :395:50000*/ t7 := min(last-at, 4096)
-				/*line :396:50000*/ for k := 0; k < t7; k++ {
-					/*line :396:50000*/ i2 := at + k
+				/*line :395:90000*/ t7 := min(last-at, 4096)
+				/*line :396:90000*/ for k := 0; k < t7; k++ {
+					/*line :396:90000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:50000*/ b2 := struct {
+					/*line :399:90000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:50000*/ if b2.N == 0 {
+					/*line :295:90000*/ if b2.N == 0 {
 						quernv02 := a2.V
 						quernv12 := b2.V
-						/*line operator.go:145*/ t12 := quernv02
+						/*line operator.go:146*/ t12 := quernv02
 						t23 := quernv12
-						/*line operator.go:145*/ result02 := extremeFloat[T](t12, t23, quernbound0)
+						/*line operator.go:146*/ result02 := extremeFloat[T](t12, t23, quernbound0)
 						result3 := result02
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result3
 					}
 					b2.N += a2.N
 					result4 := b2
-					/*line :399:50000*/ so = result4
-					/*line :401:50000*/ if value {
-						/*line :402:50000*/ if reduce {
-							/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:90000*/ so = result4
+					/*line :401:90000*/ if value {
+						/*line :402:90000*/ if reduce {
+							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:50000
+//line :406:90000
 						} else if !exclusive {
-							/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+							/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 						} else if h != 0 {
-							/*line :409:50000*/ out[i2] = first
-//line :410:50000
+							/*line :409:90000*/ out[i2] = first
+//line :410:90000
 						} else {
-							/*line operator.go:145*/ t24 := prior
-							/*line operator.go:145*/ result03 := extremeFloat[T](first, t24, quernbound0)
+							/*line operator.go:146*/ t24 := prior
+							/*line operator.go:146*/ result03 := extremeFloat[T](first, t24, quernbound0)
 							result5 := result03
 							/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result5
 						}
 					}
 				}
 			}
-			/*line :415:50000*/ if launch == 0 {
+			/*line :415:90000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:50000*/ _ = sums[p]
+				/*line :416:90000*/ _ = sums[p]
 				t122 := so.N
 				t13 := so.V
-				/*line :416:50000*/ counts[p] = t122
-				/*line :416:50000*/ sums[p] = t13
+				/*line :416:90000*/ counts[p] = t122
+				/*line :416:90000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:9865:1*/
+	} /*line quern_gen.go:8821:1*/
 }
 
 func quernHostExtremeFloatTotalParts[T float32 | float64](r *host.Run) {
@@ -9903,55 +8859,55 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :270:70000*/ t6 := in[t4:t5]
+				/*line :270:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:70000*/ t9 := in[t7:t8]
+				/*line :270:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:70000*/ t12 := in[t10:t11]
+				/*line :270:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :271:70000*/ t13 := a[0]
-				/*line :271:70000*/ t14 := b[0]
-				/*line :271:70000*/ t15 := c[0]
-				/*line :271:70000*/ t16 := d[0]
+				/*line :271:100000*/ t13 := a[0]
+				/*line :271:100000*/ t14 := b[0]
+				/*line :271:100000*/ t15 := c[0]
+				/*line :271:100000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line :272:70000*/ for i := 1; i < part; i++ {
+				/*line :272:100000*/ for i := 1; i < part; i++ {
 					quernv0 := sa
-					/*line :273:70000*/ quernv1 := a[i]
-					/*line operator.go:145*/ t1 := quernv0
+					/*line :273:100000*/ quernv1 := a[i]
+					/*line operator.go:146*/ t1 := quernv0
 					t22 := quernv1
-					/*line operator.go:145*/ result0 := extremeFloat[T](t1, t22, quernbound0)
+					/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
 					result := result0
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t17 := result
 					quernv02 := sb
-					/*line :273:70000*/ quernv12 := b[i]
-					/*line operator.go:145*/ t18 := quernv02
+					/*line :273:100000*/ quernv12 := b[i]
+					/*line operator.go:146*/ t18 := quernv02
 					t23 := quernv12
-					/*line operator.go:145*/ result02 := extremeFloat[T](t18, t23, quernbound0)
+					/*line operator.go:146*/ result02 := extremeFloat[T](t18, t23, quernbound0)
 					result2 := result02
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t182 := result2
 					quernv03 := sc
-					/*line :273:70000*/ quernv13 := c[i]
-					/*line operator.go:145*/ t19 := quernv03
+					/*line :273:100000*/ quernv13 := c[i]
+					/*line operator.go:146*/ t19 := quernv03
 					t24 := quernv13
-					/*line operator.go:145*/ result03 := extremeFloat[T](t19, t24, quernbound0)
+					/*line operator.go:146*/ result03 := extremeFloat[T](t19, t24, quernbound0)
 					result3 := result03
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t192 := result3
 					quernv04 := sd
-					/*line :273:70000*/ quernv14 := d[i]
-					/*line operator.go:145*/ t110 := quernv04
+					/*line :273:100000*/ quernv14 := d[i]
+					/*line operator.go:146*/ t110 := quernv04
 					t25 := quernv14
-					/*line operator.go:145*/ result04 := extremeFloat[T](t110, t25, quernbound0)
+					/*line operator.go:146*/ result04 := extremeFloat[T](t110, t25, quernbound0)
 					result4 := result04
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t20 := result4
 					sa = t17
@@ -9959,43 +8915,43 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 					sc = t192
 					sd = t20
 				}
-				/*line :275:70000*/ _ = before[t222]
-				/*line :275:70000*/ _ = before[t242]
-				/*line :275:70000*/ _ = before[t26]
-				/*line :275:70000*/ _ = before[t28]
+				/*line :275:100000*/ _ = before[t222]
+				/*line :275:100000*/ _ = before[t242]
+				/*line :275:100000*/ _ = before[t26]
+				/*line :275:100000*/ _ = before[t28]
 				t29 := sa
 				t30 := sb
 				t31 := sc
 				t32 := sd
-				/*line :275:70000*/ before[t222] = t29
-				/*line :275:70000*/ before[t242] = t30
-				/*line :275:70000*/ before[t26] = t31
-				/*line :275:70000*/ before[t28] = t32
+				/*line :275:100000*/ before[t222] = t29
+				/*line :275:100000*/ before[t242] = t30
+				/*line :275:100000*/ before[t26] = t31
+				/*line :275:100000*/ before[t28] = t32
 				break
 			}
-			/*line :278:70000*/ for k := 0; k < 4; k++ {
-				/*line :279:70000*/ if r.Halted() {
-					/*line :278:70000*/ r.Halt()
+			/*line :278:100000*/ for k := 0; k < 4; k++ {
+				/*line :279:100000*/ if r.Halted() {
+					/*line :278:100000*/ r.Halt()
 				}
-				/*line :279:70000*/ at2 := (p + k) * part
-				/*line :280:70000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:100000*/ at2 := (p + k) * part
+				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:70000*/ last := min(at2+part, len(in))
+				/*line :283:100000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:70000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv05 := sum
-					/*line :286:70000*/ quernv15 := in[i2]
-					/*line operator.go:145*/ t111 := quernv05
+					/*line :286:100000*/ quernv15 := in[i2]
+					/*line operator.go:146*/ t111 := quernv05
 					t27 := quernv15
-					/*line operator.go:145*/ result05 := extremeFloat[T](t111, t27, quernbound0)
+					/*line operator.go:146*/ result05 := extremeFloat[T](t111, t27, quernbound0)
 					result5 := result05
 					/*line quern.dev/algo/internal/template/scan.go:286*/ sum = result5
 				}
 				before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:9998:1*/
+	} /*line quern_gen.go:8954:1*/
 }
 
 func quernHostExtremeFloatPrefixParts[T float32 | float64](r *host.Run) {
@@ -10031,24 +8987,24 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 			if start {
 				before[0] = first
 				quernv1 := sum
-				/*line operator.go:145*/ t2 := quernv1
-				/*line operator.go:145*/ result0 := extremeFloat[T](first, t2, quernbound0)
+				/*line operator.go:146*/ t2 := quernv1
+				/*line operator.go:146*/ result0 := extremeFloat[T](first, t2, quernbound0)
 				result := result0
 				/*line quern.dev/algo/internal/template/scan.go:303*/ sum = result
 				before[1] = sum
 			}
 			for i := 2; i < len(before); i++ {
 				quernv0 := sum
-				/*line :307:70000*/ quernv12 := before[i]
-				/*line operator.go:145*/ t1 := quernv0
+				/*line :307:100000*/ quernv12 := before[i]
+				/*line operator.go:146*/ t1 := quernv0
 				t22 := quernv12
-				/*line operator.go:145*/ result02 := extremeFloat[T](t1, t22, quernbound0)
+				/*line operator.go:146*/ result02 := extremeFloat[T](t1, t22, quernbound0)
 				result2 := result02
 				/*line quern.dev/algo/internal/template/scan.go:307*/ sum = result2
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:10051:1*/
+	} /*line quern_gen.go:9007:1*/
 }
 
 func quernHostExtremeFloatScanParts[T float32 | float64](r *host.Run) {
@@ -10093,90 +9049,90 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :318:70000*/ t6 := in[t4:t5]
+				/*line :318:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:70000*/ t9 := in[t7:t8]
+				/*line :318:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:70000*/ t12 := in[t10:t11]
+				/*line :318:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :319:70000*/ t15 := out[at:t14]
+				/*line :319:100000*/ t15 := out[at:t14]
 				t17 := at + size2
-				/*line :319:70000*/ t18 := out[t16:t17]
+				/*line :319:100000*/ t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:70000*/ t21 := out[t19:t20]
+				/*line :319:100000*/ t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:70000*/ t24 := out[t22:t23]
+				/*line :319:100000*/ t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-				/*line :320:70000*/ t25 := before[p]
-				/*line :320:70000*/ t26 := before[p+1]
-				/*line :320:70000*/ t27 := before[p+2]
-				/*line :320:70000*/ t28 := before[p+3]
+				/*line :320:100000*/ t25 := before[p]
+				/*line :320:100000*/ t26 := before[p+1]
+				/*line :320:100000*/ t27 := before[p+2]
+				/*line :320:100000*/ t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-				/*line :321:70000*/ if exclusive {
-					/*line :322:70000*/ for i := 0; i < part; i++ {
+				/*line :321:100000*/ if exclusive {
+					/*line :322:100000*/ for i := 0; i < part; i++ {
 						t30 := a[i]
-						/*line :323:70000*/ t31 := b[i]
-						/*line :323:70000*/ t32 := c[i]
-						/*line :323:70000*/ t33 := d[i]
+						/*line :323:100000*/ t31 := b[i]
+						/*line :323:100000*/ t32 := c[i]
+						/*line :323:100000*/ t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-						/*line :324:70000*/ t34 := u
+						/*line :324:100000*/ t34 := u
 						t35 := i
-						/*line :324:70000*/ _ = t34[t35]
+						/*line :324:100000*/ _ = t34[t35]
 						t36 := v
 						t37 := i
-						/*line :324:70000*/ _ = t36[t37]
+						/*line :324:100000*/ _ = t36[t37]
 						t38 := w
 						t39 := i
-						/*line :324:70000*/ _ = t38[t39]
+						/*line :324:100000*/ _ = t38[t39]
 						t40 := x
 						t41 := i
-						/*line :324:70000*/ _ = t40[t41]
+						/*line :324:100000*/ _ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-						/*line :324:70000*/ t34[t35] = t42
-						/*line :324:70000*/ t36[t37] = t43
-						/*line :324:70000*/ t38[t39] = t44
-						/*line :324:70000*/ t40[t41] = t45
+						/*line :324:100000*/ t34[t35] = t42
+						/*line :324:100000*/ t36[t37] = t43
+						/*line :324:100000*/ t38[t39] = t44
+						/*line :324:100000*/ t40[t41] = t45
 						quernv0 := sa
-						/*line operator.go:145*/ t1 := quernv0
+						/*line operator.go:146*/ t1 := quernv0
 						t29 := ea
-						/*line operator.go:145*/ result0 := extremeFloat[T](t1, t29, quernbound0)
+						/*line operator.go:146*/ result0 := extremeFloat[T](t1, t29, quernbound0)
 						result := result0
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t46 := result
 						quernv02 := sb
-						/*line operator.go:145*/ t13 := quernv02
+						/*line operator.go:146*/ t13 := quernv02
 						t210 := eb
-						/*line operator.go:145*/ result02 := extremeFloat[T](t13, t210, quernbound0)
+						/*line operator.go:146*/ result02 := extremeFloat[T](t13, t210, quernbound0)
 						result2 := result02
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t47 := result2
 						quernv03 := sc
-						/*line operator.go:145*/ t110 := quernv03
+						/*line operator.go:146*/ t110 := quernv03
 						t211 := ec
-						/*line operator.go:145*/ result03 := extremeFloat[T](t110, t211, quernbound0)
+						/*line operator.go:146*/ result03 := extremeFloat[T](t110, t211, quernbound0)
 						result3 := result03
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t48 := result3
 						quernv04 := sd
-						/*line operator.go:145*/ t111 := quernv04
+						/*line operator.go:146*/ t111 := quernv04
 						t212 := ed
-						/*line operator.go:145*/ result04 := extremeFloat[T](t111, t212, quernbound0)
+						/*line operator.go:146*/ result04 := extremeFloat[T](t111, t212, quernbound0)
 						result4 := result04
 						/*line quern.dev/algo/internal/template/scan.go:325*/ t49 := result4
 						sa = t46
@@ -10186,86 +9142,86 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 					}
 					break
 				}
-				/*line :329:70000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
 					quernv05 := sa
-					/*line :330:70000*/ quernv1 := a[i2]
-					/*line operator.go:145*/ t112 := quernv05
+					/*line :330:100000*/ quernv1 := a[i2]
+					/*line operator.go:146*/ t112 := quernv05
 					t213 := quernv1
-					/*line operator.go:145*/ result05 := extremeFloat[T](t112, t213, quernbound0)
+					/*line operator.go:146*/ result05 := extremeFloat[T](t112, t213, quernbound0)
 					result5 := result05
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t51 := result5
 					quernv06 := sb
-					/*line :330:70000*/ quernv12 := b[i2]
-					/*line operator.go:145*/ t113 := quernv06
+					/*line :330:100000*/ quernv12 := b[i2]
+					/*line operator.go:146*/ t113 := quernv06
 					t214 := quernv12
-					/*line operator.go:145*/ result06 := extremeFloat[T](t113, t214, quernbound0)
+					/*line operator.go:146*/ result06 := extremeFloat[T](t113, t214, quernbound0)
 					result6 := result06
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t52 := result6
 					quernv07 := sc
-					/*line :330:70000*/ quernv13 := c[i2]
-					/*line operator.go:145*/ t114 := quernv07
+					/*line :330:100000*/ quernv13 := c[i2]
+					/*line operator.go:146*/ t114 := quernv07
 					t215 := quernv13
-					/*line operator.go:145*/ result07 := extremeFloat[T](t114, t215, quernbound0)
+					/*line operator.go:146*/ result07 := extremeFloat[T](t114, t215, quernbound0)
 					result7 := result07
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t53 := result7
 					quernv08 := sd
-					/*line :330:70000*/ quernv14 := d[i2]
-					/*line operator.go:145*/ t115 := quernv08
+					/*line :330:100000*/ quernv14 := d[i2]
+					/*line operator.go:146*/ t115 := quernv08
 					t216 := quernv14
-					/*line operator.go:145*/ result08 := extremeFloat[T](t115, t216, quernbound0)
+					/*line operator.go:146*/ result08 := extremeFloat[T](t115, t216, quernbound0)
 					result8 := result08
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t54 := result8
 					sa = t51
 					sb = t52
 					sc = t53
 					sd = t54
-					/*line :331:70000*/ t55 := u
+					/*line :331:100000*/ t55 := u
 					t56 := i2
-					/*line :331:70000*/ _ = t55[t56]
+					/*line :331:100000*/ _ = t55[t56]
 					t57 := v
 					t58 := i2
-					/*line :331:70000*/ _ = t57[t58]
+					/*line :331:100000*/ _ = t57[t58]
 					t59 := w
 					t60 := i2
-					/*line :331:70000*/ _ = t59[t60]
+					/*line :331:100000*/ _ = t59[t60]
 					t61 := x
 					t62 := i2
-					/*line :331:70000*/ _ = t61[t62]
+					/*line :331:100000*/ _ = t61[t62]
 					t63 := sa
 					t64 := sb
 					t65 := sc
 					t66 := sd
-					/*line :331:70000*/ t55[t56] = t63
-					/*line :331:70000*/ t57[t58] = t64
-					/*line :331:70000*/ t59[t60] = t65
-					/*line :331:70000*/ t61[t62] = t66
+					/*line :331:100000*/ t55[t56] = t63
+					/*line :331:100000*/ t57[t58] = t64
+					/*line :331:100000*/ t59[t60] = t65
+					/*line :331:100000*/ t61[t62] = t66
 				}
-				/*line :333:70000*/ break
+				/*line :333:100000*/ break
 			}
-			/*line :335:70000*/ for k := 0; k < 4; k++ {
-				/*line :336:70000*/ if r.Halted() {
-					/*line :335:70000*/ r.Halt()
+			/*line :335:100000*/ for k := 0; k < 4; k++ {
+				/*line :336:100000*/ if r.Halted() {
+					/*line :335:100000*/ r.Halt()
 				}
-				/*line :336:70000*/ i3 := (p + k) * part
-				/*line :337:70000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:100000*/ i3 := (p + k) * part
+				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:70000*/ last := min(i3+part, len(in))
+				/*line :340:100000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:70000*/ if p+k == 0 && !start {
+				/*line :342:100000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:70000*/ for ; i3 < last; i3++ {
+				/*line :347:100000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:70000*/ if exclusive {
+					/*line :349:100000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:70000*/ quernv09 := sum
-					/*line operator.go:145*/ t116 := quernv09
+					/*line :352:100000*/ quernv09 := sum
+					/*line operator.go:146*/ t116 := quernv09
 					t217 := v2
-					/*line operator.go:145*/ result09 := extremeFloat[T](t116, t217, quernbound0)
+					/*line operator.go:146*/ result09 := extremeFloat[T](t116, t217, quernbound0)
 					result9 := result09
 					/*line quern.dev/algo/internal/template/scan.go:352*/ sum = result9
 					if !exclusive {
@@ -10274,7 +9230,7 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 				}
 			}
 		}
-	} /*line quern_gen.go:10277:1*/
+	} /*line quern_gen.go:9233:1*/
 }
 
 func quernHostExtremeFloatScanLines[T float32 | float64](r *host.Run) {
@@ -10310,29 +9266,29 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:70000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:70000*/ sum := first
+			/*line :402:100000*/ sum := first
 			i := 0
-			/*line :404:70000*/ if !start {
+			/*line :404:100000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:70000*/ for ; i < n; i++ {
-				/*line :411:70000*/ if r.Halted() {
-					/*line :410:70000*/ r.Halt()
+			/*line :410:100000*/ for ; i < n; i++ {
+				/*line :411:100000*/ if r.Halted() {
+					/*line :410:100000*/ r.Halt()
 				}
-				/*line :411:70000*/ v := in[at]
-				/*line :412:70000*/ if exclusive {
+				/*line :411:100000*/ v := in[at]
+				/*line :412:100000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:70000*/ quernv0 := sum
-				/*line operator.go:145*/ t1 := quernv0
+				/*line :415:100000*/ quernv0 := sum
+				/*line operator.go:146*/ t1 := quernv0
 				t2 := v
-				/*line operator.go:145*/ result0 := extremeFloat[T](t1, t2, quernbound0)
+				/*line operator.go:146*/ result0 := extremeFloat[T](t1, t2, quernbound0)
 				result := result0
 				/*line quern.dev/algo/internal/template/scan.go:415*/ sum = result
 				if !exclusive {
@@ -10341,515 +9297,213 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:10344:1*/
+	} /*line quern_gen.go:9300:1*/
 }
 
-func quernHostAddReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
+func quernHostAddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[T](r, 1)
 	out := host.Slice[T](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	size := 4 * part
-	counts := host.Scratch[int](r, 0, r.BlockDim.Count())
-	counts2 := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
-	group := 32
-	results := host.Scratch[T](r, 3, r.BlockDim.Count())
-	var d int
-	var t23 int
-	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
-	vs2 := host.Scratch[T](r, 11, r.BlockDim.Count())
-	partial := host.Shared[[8]T](r, 0)
-	counts3 := host.Scratch[int](r, 6, r.BlockDim.Count())
-	vs3 := host.Scratch[T](r, 7, r.BlockDim.Count())
-	group2 := 8
-	results2 := host.Scratch[T](r, 8, r.BlockDim.Count())
-	var d2 int
-	var t25 int
-	t1s2 := host.Scratch[T](r, 9, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 10, r.BlockDim.Count())
-	threads12 := r.BlockDim.Count()
-	for r.Next() {
+	c := int(4)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
-		first := blockX * part
-		count := min(size, len(in)-4*first)
-		vectors := count / 4
-		base := 4 * vectors
-		base2 := 4 * first
-		base3 := min(vectors, 256)
-		left := count - 4*vectors
-		base4 := 4*first + 4*vectors
-		switch {
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1AddReducePartsInTurn[T](r, in, base, out, part, size, c, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run, in []T, base int, out []T, part int, size int, c int, width int) {
+	count := width
+	if base >= 0 && count <= len(out)-base {
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			first := (base + threadX) * 4 * part
+			/*line operator.go:151*/ in2 := in
+			/*line operator.go:152:110000*/ switch {
+//line operator.go:153:110000
+			default:
+				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+					break
+				}
+				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				/*line :88:10000*/ in2 = in2[first:t2]
+				vectors := len(in2) / 4
+				active := min(vectors, 256)
+				sums := [256]T{}
+				t3 := active
+				/*line :93:10000*/ for i := 0; i < t3; i++ {
+					/*line :93:10000*/ t4 := 4 * i
+					/*line :93:10000*/ v := in2[t4:][:c]
+					t5 := v[0]
+					/*line :94:10000*/ t6 := v[1]
+					/*line :94:10000*/ result0 := add[T](t5, t6)
+					t8 := result0
+					/*line :94:10000*/ t9 := v[2]
+					/*line :94:10000*/ t10 := v[3]
+					/*line :94:10000*/ result02 := add[T](t9, t10)
+					t12 := result02
+					/*line :94:10000*/ result03 := add[T](t8, t12)
+					/*line :94:10000*/ sums[i] = result03
+				}
+				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+					/*line :97:10000*/ if r.Halted() {
+						/*line :96:10000*/ r.Halt()
+					}
+					/*line :97:10000*/ t14 := 4 * j
+					t15 := 4 * min(j+256, vectors)
+					/*line :97:10000*/ row := in2[t14:t15]
+					t16 := len(row) / 4
+					/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+						/*line :99:10000*/ t17 := 4 * i2
+						/*line :99:10000*/ v2 := row[t17:][:c]
+						t18 := sums[i2]
+						/*line :100:10000*/ t19 := v2[0]
+						/*line :100:10000*/ t20 := v2[1]
+						/*line :100:10000*/ result04 := add[T](t19, t20)
+						t22 := result04
+						/*line :100:10000*/ t23 := v2[2]
+						/*line :100:10000*/ t24 := v2[3]
+						/*line :100:10000*/ result05 := add[T](t23, t24)
+						t26 := result05
+						/*line :100:10000*/ result06 := add[T](t22, t26)
+						t28 := result06
+						/*line :100:10000*/ result07 := add[T](t18, t28)
+						/*line :100:10000*/ sums[i2] = result07
+					}
+				}
+				/*line :103:10000*/ t30 := 4 * vectors
+				/*line :103:10000*/ t31 := in2[t30:]
+				/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+					/*line :103:10000*/ v3 := t31[i3]
+					/*line :104:10000*/ if i3 < active {
+						t32 := sums[i3]
+						t33 := v3
+						/*line :105:10000*/ result08 := add[T](t32, t33)
+						/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
+					} else {
+						/*line :107:10000*/ sums[i3] = v3
+					}
+				}
+				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+					/*line :112:10000*/ if r.Halted() {
+						/*line :111:10000*/ r.Halt()
+					}
+					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+						/*line :113:10000*/ if r.Halted() {
+							/*line :112:10000*/ r.Halt()
+						}
+						/*line :113:10000*/ t35 := sums[i4]
+						/*line :113:10000*/ t36 := sums[i4+d]
+						/*line :113:10000*/ result09 := add[T](t35, t36)
+						/*line :113:10000*/ sums[i4] = result09
+					}
+				}
+				/*line :116:10000*/ row2[threadX] = sums[0]
+			}
+		}
+		/*line :119:10000*/ return
+	}
+	/*line :121:10000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		first := (base + threadX) * 4 * part
+		/*line operator.go:151*/ in2 := in
+		/*line operator.go:152:110000*/ switch {
+//line operator.go:153:110000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :48:10000*/ for threadZ := range 1 {
-				/*line :49:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow1AddReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
+			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			/*line :88:10000*/ in2 = in2[first:t2]
+			vectors := len(in2) / 4
+			active := min(vectors, 256)
+			sums := [256]T{}
+			t3 := active
+			/*line :93:10000*/ for i := 0; i < t3; i++ {
+				/*line :93:10000*/ t4 := 4 * i
+				/*line :93:10000*/ v := in2[t4:][:c]
+				t5 := v[0]
+				/*line :94:10000*/ t6 := v[1]
+				/*line :94:10000*/ result0 := add[T](t5, t6)
+				t8 := result0
+				/*line :94:10000*/ t9 := v[2]
+				/*line :94:10000*/ t10 := v[3]
+				/*line :94:10000*/ result02 := add[T](t9, t10)
+				t12 := result02
+				/*line :94:10000*/ result03 := add[T](t8, t12)
+				/*line :94:10000*/ sums[i] = result03
+			}
+			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+				/*line :97:10000*/ if r.Halted() {
+					/*line :96:10000*/ r.Halt()
+				}
+				/*line :97:10000*/ t14 := 4 * j
+				t15 := 4 * min(j+256, vectors)
+				/*line :97:10000*/ row := in2[t14:t15]
+				t16 := len(row) / 4
+				/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+					/*line :99:10000*/ t17 := 4 * i2
+					/*line :99:10000*/ v2 := row[t17:][:c]
+					t18 := sums[i2]
+					/*line :100:10000*/ t19 := v2[0]
+					/*line :100:10000*/ t20 := v2[1]
+					/*line :100:10000*/ result04 := add[T](t19, t20)
+					t22 := result04
+					/*line :100:10000*/ t23 := v2[2]
+					/*line :100:10000*/ t24 := v2[3]
+					/*line :100:10000*/ result05 := add[T](t23, t24)
+					t26 := result05
+					/*line :100:10000*/ result06 := add[T](t22, t26)
+					t28 := result06
+					/*line :100:10000*/ result07 := add[T](t18, t28)
+					/*line :100:10000*/ sums[i2] = result07
 				}
 			}
-			/*line :55:10000*/ switch {
-//line :56:10000
-			default:
-				/*line :200:10000*/ if group == 1 {
-					/*line :201:10000*/ for threadZ := range 1 {
-						/*line :202:10000*/ for threadY := range 1 {
-							first3 := (threadZ*1 + threadY) * 256
-							quernRow2AddReduceParts[T](r, vs, first3, results)
-						}
-					}
-					/*line :207:10000*/ break
-				}
-				/*line :203:10000*/ d = 1
-				/*line :204:10000*/ for ; d < 32; d *= 2 {
-					/*line :205:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ t23 = d
-					/*line :205:10000*/ for threadZ := range 1 {
-						/*line :206:10000*/ for threadY := range 1 {
-							first4 := (threadZ*1 + threadY) * 256
-							quernRow3AddReduceParts[T](r, vs, first4, t1s)
-						}
-					}
-					/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
-					start := 2*d - 1
-					/*line :213:10000*/ for threadZ := range 1 {
-						/*line :214:10000*/ for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first5 := (threadZ*1 + threadY) * 256
-							quernRow4AddReduceParts[T](r, counts2, first5, vs, shuffleDowns, d, group, start)
-						}
-					}
-				}
-				/*line :221:10000*/ for threadZ := range 1 {
-					/*line :222:10000*/ for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5AddReduceParts[T](r, vs, first6, results)
-					}
-				}
-			}
-			/*line :228:10000*/ for threadZ := range 1 {
-				/*line :229:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow6AddReduceParts[T](r, results, first7, vs2, partial)
-				}
-			}
-			/*line :235:10000*/ for first8 := 0; first8 < threads12; first8 += 32 {
-				lanes := min(32, threads12-first8)
-				/*line :190:10000*/ if first8>>5 == 0 {
-//line :191:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						threadY := 0 // no constant, by which Go would not divide
-						_ = threadY
-						threadZ := 0 // no constant, by which Go would not divide
-						_ = threadZ
-						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow7AddReduceParts[T](r, counts, at, counts3, vs3, partial, startX)
-					}
-					/*line :201:10000*/ switch {
-//line :202:10000
-					default:
-						/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow8AddReduceParts[T](r, vs3, at, results2)
-							}
-							/*line :206:10000*/ break
-						}
-						/*line :203:10000*/ d2 = 1
-						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-							/*line :205:10000*/ if r.Halted() {
-								/*line :203:10000*/ r.Halt()
-							}
-							/*line :204:10000*/ t25 = d2
-//line :205:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow9AddReduceParts[T](r, vs3, at, t1s2)
-							}
-							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t25)
-							start2 := 2*d2 - 1
-//line :212:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								threadY := 0 // no constant, by which Go would not divide
-								_ = threadY
-								threadZ := 0 // no constant, by which Go would not divide
-								_ = threadZ
-								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow10AddReduceParts[T](r, counts3, at, vs3, shuffleDowns2, d2, group2, start2, startX)
-							}
-						}
-//line :223:10000
-						{
-							at, n, startX := first8, lanes, first8
-							_, _, _ = at, n, startX
-							quernRow11AddReduceParts[T](r, vs3, at, results2)
-						}
-					}
-//line :229:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						quernRow12AddReduceParts[T](r, results2, at, vs2)
-					}
-				}
-//line :235:10000
-				{
-					at, n, startX := first8, lanes, first8
-					_, _, _ = at, n, startX
-					threadY := 0 // no constant, by which Go would not divide
-					_ = threadY
-					threadZ := 0 // no constant, by which Go would not divide
-					_ = threadZ
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow13AddReduceParts[T](r, vs2, at, out, blockX, startX)
-				}
-			}
-		}
-	} /*line quern_gen.go:10521:1*/
-}
-
-//go:noinline
-func quernRow1AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first2 int, counts2 []int, vs []T, vectors int, in []T, first int, base int, count int, base2 int, base3 int, left int, base4 int) {
-	countRow := (*[256]int)(counts[first2:])
-	countRow2 := (*[256]int)(counts2[first2:])
-	vRow := (*[256]T)(vs[first2:])
-	if base4 >= 0 && 256 <= len(in)-base4 {
-		row := (*[256]T)(in[base4:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			t2 := first + threadX
-			j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50
-			var sum T
-			/*line :51:10000*/ if threadX < vectors {
-				/*line :22:10000*/ v_0 := in[t2*4]
-				/*line :22:10000*/ v_1 := in[t2*4+1]
-				/*line :22:10000*/ v_2 := in[t2*4+2]
-				/*line :22:10000*/ v_3 := in[t2*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :52:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :53:10000*/ t4 := v_03
-				t5 := v_13
-				/*line :53:10000*/ result0 := add[T](t4, t5)
-				t7 := result0
-				t8 := v_23
-				t9 := v_33
-				/*line :53:10000*/ result02 := add[T](t8, t9)
-				t11 := result02
-				/*line :53:10000*/ result03 := add[T](t7, t11)
-				sum = result03
-				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line :55:10000*/ if r.Halted() {
-						/*line :54:10000*/ r.Halt()
-					}
-					/*line :55:10000*/ t14 := first + j
-					/*line :22:10000*/ v_04 := in[t14*4]
-					/*line :22:10000*/ v_14 := in[t14*4+1]
-					/*line :22:10000*/ v_24 := in[t14*4+2]
-					/*line :22:10000*/ v_34 := in[t14*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :55:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :56:10000*/ t16 := sum
-					t17 := v_06
-					t18 := v_16
-					/*line :56:10000*/ result04 := add[T](t17, t18)
-					t20 := result04
-					t21 := v_26
-					t22 := v_36
-					/*line :56:10000*/ result05 := add[T](t21, t22)
-					t24 := result05
-					/*line :56:10000*/ result06 := add[T](t20, t24)
-					t26 := result06
-					/*line :56:10000*/ result07 := add[T](t16, t26)
-					sum = result07
-				}
-			}
-			/*line :60:10000*/ if j2 < count {
-				v := row[threadX]
-				/*line :62:10000*/ if threadX < vectors {
-					/*line :62:10000*/ t28 := sum
-					t29 := v
-					/*line :62:10000*/ result08 := add[T](t28, t29)
-					sum = result08
-//line :64:10000
+			/*line :103:10000*/ t30 := 4 * vectors
+			/*line :103:10000*/ t31 := in2[t30:]
+			/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+				/*line :103:10000*/ v3 := t31[i3]
+				/*line :104:10000*/ if i3 < active {
+					t32 := sums[i3]
+					t33 := v3
+					/*line :105:10000*/ result08 := add[T](t32, t33)
+					/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
 				} else {
-					/*line :64:10000*/ sum = v
+					/*line :107:10000*/ sums[i3] = v3
 				}
 			}
-			/*line :67:10000*/ active := base3
-			/*line :68:10000*/ if vectors == 0 {
-				active = count
-//line :70:10000
-			} else {
-				/*line :70:10000*/ if left > active {
-					active = left
+			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				/*line :112:10000*/ if r.Halted() {
+					/*line :111:10000*/ r.Halt()
+				}
+				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :113:10000*/ if r.Halted() {
+						/*line :112:10000*/ r.Halt()
+					}
+					/*line :113:10000*/ t35 := sums[i4]
+					/*line :113:10000*/ t36 := sums[i4+d]
+					/*line :113:10000*/ result09 := add[T](t35, t36)
+					/*line :113:10000*/ sums[i4] = result09
 				}
 			}
-			/*line :73:10000*/ count2 := active
-			v2 := sum
-			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-			v3 := v2
-			countRow[threadX] = count2
-			countRow2[threadX] = count3
-			vRow[threadX] = v3
+			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-		/*line :191:10000*/ return
-	}
-	/*line :193:10000*/ for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		t2 := first + threadX
-		j2 := base + threadX
-//line :50:10000
-		var sum T
-		/*line :51:10000*/ if threadX < vectors {
-			/*line :22:10000*/ v_0 := in[t2*4]
-			/*line :22:10000*/ v_1 := in[t2*4+1]
-			/*line :22:10000*/ v_2 := in[t2*4+2]
-			/*line :22:10000*/ v_3 := in[t2*4+3]
-			/*line :24:10000*/ v_02 := v_0
-			v_12 := v_1
-			v_22 := v_2
-			v_32 := v_3
-			/*line :52:10000*/ v_03 := v_02
-			v_13 := v_12
-			v_23 := v_22
-			v_33 := v_32
-			/*line :53:10000*/ t4 := v_03
-			t5 := v_13
-			/*line :53:10000*/ result0 := add[T](t4, t5)
-			t7 := result0
-			t8 := v_23
-			t9 := v_33
-			/*line :53:10000*/ result02 := add[T](t8, t9)
-			t11 := result02
-			/*line :53:10000*/ result03 := add[T](t7, t11)
-			sum = result03
-			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line :55:10000*/ if r.Halted() {
-					/*line :54:10000*/ r.Halt()
-				}
-				/*line :55:10000*/ t14 := first + j
-				/*line :22:10000*/ v_04 := in[t14*4]
-				/*line :22:10000*/ v_14 := in[t14*4+1]
-				/*line :22:10000*/ v_24 := in[t14*4+2]
-				/*line :22:10000*/ v_34 := in[t14*4+3]
-				/*line :24:10000*/ v_05 := v_04
-				v_15 := v_14
-				v_25 := v_24
-				v_35 := v_34
-				/*line :55:10000*/ v_06 := v_05
-				v_16 := v_15
-				v_26 := v_25
-				v_36 := v_35
-				/*line :56:10000*/ t16 := sum
-				t17 := v_06
-				t18 := v_16
-				/*line :56:10000*/ result04 := add[T](t17, t18)
-				t20 := result04
-				t21 := v_26
-				t22 := v_36
-				/*line :56:10000*/ result05 := add[T](t21, t22)
-				t24 := result05
-				/*line :56:10000*/ result06 := add[T](t20, t24)
-				t26 := result06
-				/*line :56:10000*/ result07 := add[T](t16, t26)
-				sum = result07
-			}
-		}
-		/*line :60:10000*/ if j2 < count {
-			v := in[base2+j2]
-			/*line :62:10000*/ if threadX < vectors {
-				/*line :62:10000*/ t28 := sum
-				t29 := v
-				/*line :62:10000*/ result08 := add[T](t28, t29)
-				sum = result08
-//line :64:10000
-			} else {
-				/*line :64:10000*/ sum = v
-			}
-		}
-		/*line :67:10000*/ active := base3
-		/*line :68:10000*/ if vectors == 0 {
-			active = count
-//line :70:10000
-		} else {
-			/*line :70:10000*/ if left > active {
-				active = left
-			}
-		}
-		/*line :73:10000*/ count2 := active
-		v2 := sum
-		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-		v3 := v2
-		countRow[threadX] = count2
-		countRow2[threadX] = count3
-		vRow[threadX] = v3
-	} /*line quern_gen.go:10712:1*/
-}
-
-//go:noinline
-func quernRow2AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
-	vRow := (*[256]T)(vs[first3:])
-	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10719:1*/
-}
-
-//go:noinline
-func quernRow3AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
-	vRow := (*[256]T)(vs[first4:])
-	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10726:1*/
-}
-
-//go:noinline
-func quernRow4AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts2 []int, first5 int, vs []T, shuffleDowns []T, d int, group int, start int) {
-	countRow2 := (*[256]int)(counts2[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count3 := countRow2[threadX]
-		v3 := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
-		if d < group && lane+d < count3 && lane&start == 0 {
-			t42 := v3
-			t52 := other
-			/*line :206:10000*/ result09 := add[T](t42, t52)
-			v3 = result09
-		}
-		/*line :209:10000*/ vRow[threadX] = v3
-	} /*line quern_gen.go:10748:1*/
-}
-
-//go:noinline
-func quernRow5AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
-	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10755:1*/
-}
-
-//go:noinline
-func quernRow6AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results []T, first7 int, vs2 []T, partial *[8]T) {
-	resultRow := (*[256]T)(results[first7:])
-	vRow2 := (*[256]T)(vs2[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result
-		if threadX&31 == 0 {
-			partial[threadX/32] = v4
-		}
-		vRow2[threadX] = v4
-	} /*line quern_gen.go:10770:1*/
-}
-
-//go:noinline
-func quernRow7AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, at int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
-	countRow := (*[32]int)(counts[at:])
-	countRow3 := (*[32]int)(counts3[at:])
-	vRow3 := (*[32]T)(vs3[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count2 := countRow[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
-		/*line :191:10000*/ v5 := partial[lane2%8]
-		countRow3[lane2] = count5
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:10786:1*/
-}
-
-//go:noinline
-func quernRow8AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, results2 []T) {
-	vRow3 := (*[32]T)(vs3[at:])
-	resultRow2 := (*[32]T)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:10793:1*/
-}
-
-//go:noinline
-func quernRow9AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, t1s2 []T) {
-	vRow3 := (*[32]T)(vs3[at:])
-	t1Row2 := (*[32]T)(t1s2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2[:], vRow3[:]) /*line quern_gen.go:10800:1*/
-}
-
-//go:noinline
-func quernRow10AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts3 []int, at int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, startX int) {
-	countRow3 := (*[32]int)(counts3[at:])
-	vRow3 := (*[32]T)(vs3[at:])
-	shuffleDownRow2 := (*[32]T)(shuffleDowns2[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count5 := countRow3[lane2]
-		v5 := vRow3[lane2]
-		shuffleDown2 := shuffleDownRow2[lane2]
-		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other2 := shuffleDown2
-		if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
-			t43 := v5
-			t53 := other2
-			/*line :206:10000*/ result010 := add[T](t43, t53)
-			v5 = result010
-		}
-		/*line :209:10000*/ vRow3[lane2] = v5
-	} /*line quern_gen.go:10823:1*/
-}
-
-//go:noinline
-func quernRow11AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, results2 []T) {
-	vRow3 := (*[32]T)(vs3[at:])
-	resultRow2 := (*[32]T)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:10830:1*/
-}
-
-//go:noinline
-func quernRow12AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results2 []T, at int, vs2 []T) {
-	resultRow2 := (*[32]T)(results2[at:])
-	vRow2 := (*[32]T)(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:10837:1*/
-}
-
-//go:noinline
-func quernRow13AddReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs2 []T, at int, out []T, blockX int, startX int) {
-	vRow2 := (*[32]T)(vs2[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
-		/*line :73:10000*/ sum2 := result2
-		/*line :74:10000*/ if threadX == 0 {
-			out[blockX] = sum2
-		}
-	} /*line quern_gen.go:10852:1*/
+	} /*line quern_gen.go:9506:1*/
 }
 
 func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10883,63 +9537,63 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line quern.dev/algo/internal/template/reduce.go:87*/ width = c << group
-		for threadZ := range 1 {
-			/*line :89:10000*/ for threadY := range 1 {
+		/*line quern.dev/algo/internal/template/reduce.go:127*/ width = c << group
+		/*line :128:10000*/ for threadZ := range 1 {
+			/*line :129:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
 				quernRow2AddReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in)
 			}
 		}
-		/*line :95:10000*/ switch {
-//line :96:10000
+		/*line :135:10000*/ switch {
+//line :136:10000
 		default:
-			/*line :200:10000*/ if width == 1 {
-				/*line :201:10000*/ for threadZ := range 1 {
-					/*line :202:10000*/ for threadY := range 1 {
+			/*line :240:10000*/ if width == 1 {
+				/*line :241:10000*/ for threadZ := range 1 {
+					/*line :242:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3AddReduceRows[T](r, vs, first4, results)
 					}
 				}
-				/*line :207:10000*/ break
+				/*line :247:10000*/ break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t22 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t22 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4AddReduceRows[T](r, vs, first5, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5AddReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6AddReduceRows[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7AddReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:10942:1*/
+	} /*line quern_gen.go:9596:1*/
 }
 
 //go:noinline
@@ -10947,9 +9601,9 @@ func quernRow1AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 	toRow := (*[256]int)(tos[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
+		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:10952:1*/
+	} /*line quern_gen.go:9606:1*/
 }
 
 //go:noinline
@@ -10961,27 +9615,27 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:89*/ t1 := to
+		/*line quern.dev/algo/internal/template/reduce.go:129*/ t1 := to
 		row := t1
 		first3 := 0
-		/*line :90:10000*/ if parts > 1 {
+		/*line :130:10000*/ if parts > 1 {
 			row = host.Div(to, parts)
 			first3 = (to - row*parts) * part
 		}
-		/*line :94:10000*/ count := min(part, n-first3)
-		/*line :95:10000*/ if to >= len(out) {
+		/*line :134:10000*/ count := min(part, n-first3)
+		/*line :135:10000*/ if to >= len(out) {
 			count = 0
 		}
-//line :98:10000
+//line :138:10000
 		var sum T
 		active := min(count, width)
-		/*line :100:10000*/ if size == 0 && size2 == 0 {
+		/*line :140:10000*/ if size == 0 && size2 == 0 {
 			t2 := row*size3 + first3/4
 			t3 := count / 4
 			at := t2
 			vectors := t3
-			/*line :102:10000*/ active = min(vectors, width)
-			/*line :103:10000*/ if lane < vectors {
+			/*line :142:10000*/ active = min(vectors, width)
+			/*line :143:10000*/ if lane < vectors {
 				t5 := at + lane
 				/*line :22:10000*/ v_0 := in[t5*4]
 				/*line :22:10000*/ v_1 := in[t5*4+1]
@@ -10991,25 +9645,25 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 				v_12 := v_1
 				v_22 := v_2
 				v_32 := v_3
-				/*line :104:10000*/ v_03 := v_02
+				/*line :144:10000*/ v_03 := v_02
 				v_13 := v_12
 				v_23 := v_22
 				v_33 := v_32
-				/*line :105:10000*/ t7 := v_03
+				/*line :145:10000*/ t7 := v_03
 				t8 := v_13
-				/*line :105:10000*/ result0 := add[T](t7, t8)
+				/*line :145:10000*/ result0 := add[T](t7, t8)
 				t10 := result0
 				t11 := v_23
 				t12 := v_33
-				/*line :105:10000*/ result02 := add[T](t11, t12)
+				/*line :145:10000*/ result02 := add[T](t11, t12)
 				t14 := result02
-				/*line :105:10000*/ result03 := add[T](t10, t14)
+				/*line :145:10000*/ result03 := add[T](t10, t14)
 				sum = result03
-				/*line :107:10000*/ for j := lane + width; j < vectors; j += width {
-					/*line :108:10000*/ if r.Halted() {
-						/*line :107:10000*/ r.Halt()
+				/*line :147:10000*/ for j := lane + width; j < vectors; j += width {
+					/*line :148:10000*/ if r.Halted() {
+						/*line :147:10000*/ r.Halt()
 					}
-					/*line :108:10000*/ t17 := at + j
+					/*line :148:10000*/ t17 := at + j
 					/*line :22:10000*/ v_04 := in[t17*4]
 					/*line :22:10000*/ v_14 := in[t17*4+1]
 					/*line :22:10000*/ v_24 := in[t17*4+2]
@@ -11018,58 +9672,58 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 					v_15 := v_14
 					v_25 := v_24
 					v_35 := v_34
-					/*line :108:10000*/ v_06 := v_05
+					/*line :148:10000*/ v_06 := v_05
 					v_16 := v_15
 					v_26 := v_25
 					v_36 := v_35
-					/*line :109:10000*/ t19 := sum
+					/*line :149:10000*/ t19 := sum
 					t20 := v_06
 					t21 := v_16
-					/*line :109:10000*/ result04 := add[T](t20, t21)
+					/*line :149:10000*/ result04 := add[T](t20, t21)
 					t23 := result04
 					t24 := v_26
 					t25 := v_36
-					/*line :109:10000*/ result05 := add[T](t24, t25)
+					/*line :149:10000*/ result05 := add[T](t24, t25)
 					t27 := result05
-					/*line :109:10000*/ result06 := add[T](t23, t27)
+					/*line :149:10000*/ result06 := add[T](t23, t27)
 					t29 := result06
-					/*line :109:10000*/ result07 := add[T](t19, t29)
+					/*line :149:10000*/ result07 := add[T](t19, t29)
 					sum = result07
 				}
 			}
-//line :112:10000
+//line :152:10000
 		} else if lane < count {
-			/*line :113:10000*/ at2 := row*n + first3
+			/*line :153:10000*/ at2 := row*n + first3
 			sum = in[at2+lane]
-			/*line :115:10000*/ for j2 := lane + width; j2 < count; j2 += width {
-				/*line :116:10000*/ if r.Halted() {
-					/*line :115:10000*/ r.Halt()
+			/*line :155:10000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :156:10000*/ if r.Halted() {
+					/*line :155:10000*/ r.Halt()
 				}
-				/*line :116:10000*/ t31 := sum
-				/*line :116:10000*/ t32 := in[at2+j2]
-				/*line :116:10000*/ result08 := add[T](t31, t32)
+				/*line :156:10000*/ t31 := sum
+				/*line :156:10000*/ t32 := in[at2+j2]
+				/*line :156:10000*/ result08 := add[T](t31, t32)
 				sum = result08
 			}
 		}
-		/*line :119:10000*/ count2 := active
+		/*line :159:10000*/ count2 := active
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:11058:1*/
+	} /*line quern_gen.go:9712:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11065:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9719:1*/
 }
 
 //go:noinline
 func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11072:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9726:1*/
 }
 
 //go:noinline
@@ -11083,22 +9737,22 @@ func quernRow5AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, co
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < width && lane2+d < count2 && lane2&start == 0 {
 			t4 := v
 			t52 := other
-			/*line :206:10000*/ result09 := add[T](t4, t52)
+			/*line :246:10000*/ result09 := add[T](t4, t52)
 			v = result09
 		}
-		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:11094:1*/
+		/*line :249:10000*/ vRow[threadX] = v
+	} /*line quern_gen.go:9748:1*/
 }
 
 //go:noinline
 func quernRow6AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11101:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9755:1*/
 }
 
 //go:noinline
@@ -11110,11 +9764,11 @@ func quernRow7AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		to := toRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:119*/ sum2 := result
-		/*line :120:10000*/ if to < len(out) && lane == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:159*/ sum2 := result
+		if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:11117:1*/
+	} /*line quern_gen.go:9771:1*/
 }
 
 func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11151,29 +9805,29 @@ func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run,
 		t1 := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:134*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
 				break
 			}
-			/*line :139:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :140:10000*/ if r.Halted() {
-					/*line :139:10000*/ r.Halt()
+			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :180:10000*/ if r.Halted() {
+					/*line :179:10000*/ r.Halt()
 				}
-				/*line :140:10000*/ t2 := (z*n+first)*width + t1
-				/*line :140:10000*/ column := in[t2:]
+				/*line :180:10000*/ t2 := (z*n+first)*width + t1
+				/*line :180:10000*/ column := in[t2:]
 				sum := column[0]
-				/*line :143:10000*/ for y := 1; y < last-first; y++ {
-					/*line :144:10000*/ if r.Halted() {
-						/*line :143:10000*/ r.Halt()
+				/*line :183:10000*/ for y := 1; y < last-first; y++ {
+					/*line :184:10000*/ if r.Halted() {
+						/*line :183:10000*/ r.Halt()
 					}
-					/*line :144:10000*/ t3 := sum
-					/*line :144:10000*/ t4 := column[y*width]
-					/*line :144:10000*/ result0 := add[T](t3, t4)
+					/*line :184:10000*/ t3 := sum
+					/*line :184:10000*/ t4 := column[y*width]
+					/*line :184:10000*/ result0 := add[T](t3, t4)
 					sum = result0
 				}
-				/*line :146:10000*/ out[(z*gridY+blockY)*width+t1] = sum
+				/*line :186:10000*/ out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:11176:1*/
+	} /*line quern_gen.go:9830:1*/
 }
 
 func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11204,7 +9858,7 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -11213,43 +9867,43 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 				}
 				break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t22 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t22 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3AddReduceSegments[T](r, vs, first4, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4AddReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5AddReduceSegments[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6AddReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:11252:1*/
+	} /*line quern_gen.go:9906:1*/
 }
 
 //go:noinline
@@ -11262,51 +9916,51 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:157*/ segment := host.Div(base+threadX, group)
-		/*line :159:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
+		/*line :199:10000*/ first2 := 0
 		last := 0
-		/*line :160:10000*/ if segment < len(out) {
+		/*line :200:10000*/ if segment < len(out) {
 			t1 := int(ends[segment])
-			/*line :161:10000*/ t2 := int(ends[segment+1])
+			/*line :201:10000*/ t2 := int(ends[segment+1])
 			first2 = t1
 			last = t2
 		}
-//line :163:10000
+//line :203:10000
 		var sum T
-		/*line :164:10000*/ if first2+lane < last {
+		/*line :204:10000*/ if first2+lane < last {
 			sum = in[first2+lane]
-			/*line :166:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :167:10000*/ if r.Halted() {
-					/*line :166:10000*/ r.Halt()
+			/*line :206:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :207:10000*/ if r.Halted() {
+					/*line :206:10000*/ r.Halt()
 				}
-				/*line :167:10000*/ t3 := sum
-				/*line :167:10000*/ t4 := in[j]
-				/*line :167:10000*/ result0 := add[T](t3, t4)
+				/*line :207:10000*/ t3 := sum
+				/*line :207:10000*/ t4 := in[j]
+				/*line :207:10000*/ result0 := add[T](t3, t4)
 				sum = result0
 			}
 		}
-		/*line :170:10000*/ count := min(last-first2, group)
+		/*line :210:10000*/ count := min(last-first2, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first2
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:11295:1*/
+	} /*line quern_gen.go:9949:1*/
 }
 
 //go:noinline
 func quernRow2AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11302:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9956:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11309:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9963:1*/
 }
 
 //go:noinline
@@ -11320,22 +9974,22 @@ func quernRow4AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
 			t42 := v
 			t5 := other
-			/*line :206:10000*/ result02 := add[T](t42, t5)
+			/*line :246:10000*/ result02 := add[T](t42, t5)
 			v = result02
 		}
-		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:11331:1*/
+		/*line :249:10000*/ vRow[threadX] = v
+	} /*line quern_gen.go:9985:1*/
 }
 
 //go:noinline
 func quernRow5AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11338:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9992:1*/
 }
 
 //go:noinline
@@ -11351,14 +10005,14 @@ func quernRow6AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:170*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result
 		if segment < len(out) && lane == 0 {
 			if first2 >= last {
 				sum2 = empty
 			}
-			/*line :175:10000*/ out[segment] = sum2
+			out[segment] = sum2
 		}
-	} /*line quern_gen.go:11361:1*/
+	} /*line quern_gen.go:10015:1*/
 }
 
 func quernHostAddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11416,95 +10070,95 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:50000*/ _ = counts[t2]
+						/*line :377:90000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:50000*/ _ = sums[t4]
+						/*line :377:90000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:50000*/ counts[t2] = t5
-						/*line :377:50000*/ sums[t4] = t6
+						/*line :377:90000*/ counts[t2] = t5
+						/*line :377:90000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:50000*/ if b.N == 0 {
+						/*line :295:90000*/ if b.N == 0 {
 							t1 := a.V
 							t22 := b.V
-							/*line :296:50000*/ result0 := add[T](t1, t22)
+							/*line :296:90000*/ result0 := add[T](t1, t22)
 							b.V = result0
 						}
-						/*line :298:50000*/ b.N += a.N
+						/*line :298:90000*/ b.N += a.N
 						result := b
-						/*line :378:50000*/ all = result
+						/*line :378:90000*/ all = result
 					}
-					/*line :380:50000*/ break
+					/*line :380:90000*/ break
 				}
-				/*line :382:50000*/ at := p * part
-				/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:90000*/ at := p * part
+				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:50000
+//line :386:90000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:50000*/ if launch == 2 {
-					/*line :391:50000*/ so = struct {
+				/*line :390:90000*/ if launch == 2 {
+					/*line :391:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:50000
+//line :395:90000
 				} else {
-					/*line :396:50000*/ so = struct {
+					/*line :396:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:50000*/ at++
+					/*line :400:90000*/ at++
 				}
-				/*line :394:50000*/ for ; at < last; at += 4096 {
-					/*line :395:50000*/ if r.Halted() {
-						/*line :394:50000*/ r.Halt()
+				/*line :394:90000*/ for ; at < last; at += 4096 {
+					/*line :395:90000*/ if r.Halted() {
+						/*line :394:90000*/ r.Halt()
 					}
-					/*line :395:50000*/ t7 := min(last-at, 4096)
-					/*line :396:50000*/ for k := 0; k < t7; k++ {
-						/*line :396:50000*/ i2 := at + k
+					/*line :395:90000*/ t7 := min(last-at, 4096)
+					/*line :396:90000*/ for k := 0; k < t7; k++ {
+						/*line :396:90000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:50000*/ b2 := struct {
+						/*line :399:90000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:50000*/ if b2.N == 0 {
+						/*line :295:90000*/ if b2.N == 0 {
 							t12 := a2.V
 							t23 := b2.V
-							/*line :296:50000*/ result02 := add[T](t12, t23)
+							/*line :296:90000*/ result02 := add[T](t12, t23)
 							b2.V = result02
 						}
-						/*line :298:50000*/ b2.N += a2.N
+						/*line :298:90000*/ b2.N += a2.N
 						result2 := b2
-						/*line :399:50000*/ so = result2
-						/*line :401:50000*/ if value {
-							/*line :402:50000*/ if reduce {
-								/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:90000*/ so = result2
+						/*line :401:90000*/ if value {
+							/*line :402:90000*/ if reduce {
+								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:50000
+//line :406:90000
 							} else if !exclusive {
-								/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+								/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 							} else if h != 0 {
-								/*line :409:50000*/ out[i2] = first
-//line :410:50000
+								/*line :409:90000*/ out[i2] = first
+//line :410:90000
 							} else {
-								/*line :411:50000*/ t9 := prior
-								/*line :411:50000*/ result03 := add[T](first, t9)
-								/*line :411:50000*/ out[i2] = result03
+								/*line :411:90000*/ t9 := prior
+								/*line :411:90000*/ result03 := add[T](first, t9)
+								/*line :411:90000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line :415:50000*/ if launch == 0 {
+				/*line :415:90000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:50000*/ _ = row2[threadX]
+					/*line :416:90000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -11512,126 +10166,126 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 				}
 			}
 		}
-		/*line :424:50000*/ return
+		/*line :424:90000*/ return
 	}
-	/*line :426:50000*/ for threadX := range width {
+	/*line :426:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:50000*/ switch {
-//line :431:50000
+		/*line :430:90000*/ switch {
+//line :431:90000
 		default:
-			/*line :369:50000*/ if launch == 1 {
-				/*line :370:50000*/ if same || p > 0 {
+			/*line :369:90000*/ if launch == 1 {
+				/*line :370:90000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:50000*/ all := struct {
+				/*line :373:90000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:50000*/ counts[0] = 0
-				/*line :378:50000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:50000*/ own := struct {
+				/*line :377:90000*/ counts[0] = 0
+				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:90000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:50000*/ t2 := i
-					/*line :377:50000*/ _ = counts[t2]
+					/*line :383:90000*/ t2 := i
+					/*line :377:90000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:50000*/ _ = sums[t4]
+					/*line :377:90000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:50000*/ counts[t2] = t5
-					/*line :377:50000*/ sums[t4] = t6
+					/*line :377:90000*/ counts[t2] = t5
+					/*line :377:90000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:50000*/ if b.N == 0 {
+					/*line :295:90000*/ if b.N == 0 {
 						t1 := a.V
 						t22 := b.V
-						/*line :296:50000*/ result0 := add[T](t1, t22)
+						/*line :296:90000*/ result0 := add[T](t1, t22)
 						b.V = result0
 					}
-					/*line :298:50000*/ b.N += a.N
+					/*line :298:90000*/ b.N += a.N
 					result := b
-					/*line :378:50000*/ all = result
+					/*line :378:90000*/ all = result
 				}
-				/*line :380:50000*/ break
+				/*line :380:90000*/ break
 			}
-			/*line :382:50000*/ at := p * part
-			/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:90000*/ at := p * part
+			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:50000
+//line :386:90000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:50000*/ if launch == 2 {
-				/*line :391:50000*/ so = struct {
+			/*line :390:90000*/ if launch == 2 {
+				/*line :391:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:50000
+//line :395:90000
 			} else {
-				/*line :396:50000*/ so = struct {
+				/*line :396:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:50000*/ at++
+				/*line :400:90000*/ at++
 			}
-			/*line :394:50000*/ for ; at < last; at += 4096 {
-				/*line :395:50000*/ if r.Halted() {
-					/*line :394:50000*/ r.Halt()
+			/*line :394:90000*/ for ; at < last; at += 4096 {
+				/*line :395:90000*/ if r.Halted() {
+					/*line :394:90000*/ r.Halt()
 				}
-				/*line :395:50000*/ t7 := min(last-at, 4096)
-				/*line :396:50000*/ for k := 0; k < t7; k++ {
-					/*line :396:50000*/ i2 := at + k
+				/*line :395:90000*/ t7 := min(last-at, 4096)
+				/*line :396:90000*/ for k := 0; k < t7; k++ {
+					/*line :396:90000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:50000*/ b2 := struct {
+					/*line :399:90000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:50000*/ if b2.N == 0 {
+					/*line :295:90000*/ if b2.N == 0 {
 						t12 := a2.V
 						t23 := b2.V
-						/*line :296:50000*/ result02 := add[T](t12, t23)
+						/*line :296:90000*/ result02 := add[T](t12, t23)
 						b2.V = result02
 					}
-					/*line :298:50000*/ b2.N += a2.N
+					/*line :298:90000*/ b2.N += a2.N
 					result2 := b2
-					/*line :399:50000*/ so = result2
-					/*line :401:50000*/ if value {
-						/*line :402:50000*/ if reduce {
-							/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:90000*/ so = result2
+					/*line :401:90000*/ if value {
+						/*line :402:90000*/ if reduce {
+							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:50000
+//line :406:90000
 						} else if !exclusive {
-							/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+							/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 						} else if h != 0 {
-							/*line :409:50000*/ out[i2] = first
-//line :410:50000
+							/*line :409:90000*/ out[i2] = first
+//line :410:90000
 						} else {
-							/*line :411:50000*/ t9 := prior
-							/*line :411:50000*/ result03 := add[T](first, t9)
-							/*line :411:50000*/ out[i2] = result03
+							/*line :411:90000*/ t9 := prior
+							/*line :411:90000*/ result03 := add[T](first, t9)
+							/*line :411:90000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:50000*/ if launch == 0 {
+			/*line :415:90000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:50000*/ _ = sums[p]
+				/*line :416:90000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:50000*/ counts[p] = t15
-				/*line :416:50000*/ sums[p] = t16
+				/*line :416:90000*/ counts[p] = t15
+				/*line :416:90000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:11634:1*/
+	} /*line quern_gen.go:10288:1*/
 }
 
 func quernHostAddTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11671,84 +10325,84 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :270:70000*/ t6 := in[t4:t5]
+				/*line :270:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:70000*/ t9 := in[t7:t8]
+				/*line :270:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:70000*/ t12 := in[t10:t11]
+				/*line :270:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :271:70000*/ t13 := a[0]
-				/*line :271:70000*/ t14 := b[0]
-				/*line :271:70000*/ t15 := c[0]
-				/*line :271:70000*/ t16 := d[0]
+				/*line :271:100000*/ t13 := a[0]
+				/*line :271:100000*/ t14 := b[0]
+				/*line :271:100000*/ t15 := c[0]
+				/*line :271:100000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line :272:70000*/ for i := 1; i < part; i++ {
+				/*line :272:100000*/ for i := 1; i < part; i++ {
 					t17 := sa
-					/*line :273:70000*/ t18 := a[i]
-					/*line :273:70000*/ result0 := add[T](t17, t18)
+					/*line :273:100000*/ t18 := a[i]
+					/*line :273:100000*/ result0 := add[T](t17, t18)
 					t20 := result0
 					t21 := sb
-					/*line :273:70000*/ t22 := b[i]
-					/*line :273:70000*/ result02 := add[T](t21, t22)
+					/*line :273:100000*/ t22 := b[i]
+					/*line :273:100000*/ result02 := add[T](t21, t22)
 					t24 := result02
 					t25 := sc
-					/*line :273:70000*/ t26 := c[i]
-					/*line :273:70000*/ result03 := add[T](t25, t26)
+					/*line :273:100000*/ t26 := c[i]
+					/*line :273:100000*/ result03 := add[T](t25, t26)
 					t28 := result03
 					t29 := sd
-					/*line :273:70000*/ t30 := d[i]
-					/*line :273:70000*/ result04 := add[T](t29, t30)
+					/*line :273:100000*/ t30 := d[i]
+					/*line :273:100000*/ result04 := add[T](t29, t30)
 					t32 := result04
 					sa = t20
 					sb = t24
 					sc = t28
 					sd = t32
 				}
-				/*line :275:70000*/ _ = before[t34]
-				/*line :275:70000*/ _ = before[t36]
-				/*line :275:70000*/ _ = before[t38]
-				/*line :275:70000*/ _ = before[t40]
+				/*line :275:100000*/ _ = before[t34]
+				/*line :275:100000*/ _ = before[t36]
+				/*line :275:100000*/ _ = before[t38]
+				/*line :275:100000*/ _ = before[t40]
 				t41 := sa
 				t42 := sb
 				t43 := sc
 				t44 := sd
-				/*line :275:70000*/ before[t34] = t41
-				/*line :275:70000*/ before[t36] = t42
-				/*line :275:70000*/ before[t38] = t43
-				/*line :275:70000*/ before[t40] = t44
+				/*line :275:100000*/ before[t34] = t41
+				/*line :275:100000*/ before[t36] = t42
+				/*line :275:100000*/ before[t38] = t43
+				/*line :275:100000*/ before[t40] = t44
 				break
 			}
-			/*line :278:70000*/ for k := 0; k < 4; k++ {
-				/*line :279:70000*/ if r.Halted() {
-					/*line :278:70000*/ r.Halt()
+			/*line :278:100000*/ for k := 0; k < 4; k++ {
+				/*line :279:100000*/ if r.Halted() {
+					/*line :278:100000*/ r.Halt()
 				}
-				/*line :279:70000*/ at2 := (p + k) * part
-				/*line :280:70000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:100000*/ at2 := (p + k) * part
+				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:70000*/ last := min(at2+part, len(in))
+				/*line :283:100000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:70000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t45 := sum
-					/*line :286:70000*/ t46 := in[i2]
-					/*line :286:70000*/ result05 := add[T](t45, t46)
+					/*line :286:100000*/ t46 := in[i2]
+					/*line :286:100000*/ result05 := add[T](t45, t46)
 					sum = result05
 				}
-				/*line :288:70000*/ before[p+k+1] = sum
+				/*line :288:100000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:11751:1*/
+	} /*line quern_gen.go:10405:1*/
 }
 
 func quernHostAddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11783,19 +10437,19 @@ func quernRow1AddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run, b
 			if start {
 				before[0] = first
 				t2 := sum
-				/*line :303:70000*/ result0 := add[T](first, t2)
+				/*line :303:100000*/ result0 := add[T](first, t2)
 				sum = result0
-				/*line :304:70000*/ before[1] = sum
+				/*line :304:100000*/ before[1] = sum
 			}
-			/*line :306:70000*/ for i := 2; i < len(before); i++ {
+			/*line :306:100000*/ for i := 2; i < len(before); i++ {
 				t4 := sum
-				/*line :307:70000*/ t5 := before[i]
-				/*line :307:70000*/ result02 := add[T](t4, t5)
+				/*line :307:100000*/ t5 := before[i]
+				/*line :307:100000*/ result02 := add[T](t4, t5)
 				sum = result02
-				/*line :308:70000*/ before[i] = sum
+				/*line :308:100000*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:11798:1*/
+	} /*line quern_gen.go:10452:1*/
 }
 
 func quernHostAddScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11839,166 +10493,166 @@ func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, bas
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :318:70000*/ t6 := in[t4:t5]
+				/*line :318:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:70000*/ t9 := in[t7:t8]
+				/*line :318:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:70000*/ t12 := in[t10:t11]
+				/*line :318:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :319:70000*/ t15 := out[at:t14]
+				/*line :319:100000*/ t15 := out[at:t14]
 				t17 := at + size2
-				/*line :319:70000*/ t18 := out[t16:t17]
+				/*line :319:100000*/ t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:70000*/ t21 := out[t19:t20]
+				/*line :319:100000*/ t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:70000*/ t24 := out[t22:t23]
+				/*line :319:100000*/ t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-				/*line :320:70000*/ t25 := before[p]
-				/*line :320:70000*/ t26 := before[p+1]
-				/*line :320:70000*/ t27 := before[p+2]
-				/*line :320:70000*/ t28 := before[p+3]
+				/*line :320:100000*/ t25 := before[p]
+				/*line :320:100000*/ t26 := before[p+1]
+				/*line :320:100000*/ t27 := before[p+2]
+				/*line :320:100000*/ t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-				/*line :321:70000*/ if exclusive {
-					/*line :322:70000*/ for i := 0; i < part; i++ {
+				/*line :321:100000*/ if exclusive {
+					/*line :322:100000*/ for i := 0; i < part; i++ {
 						t30 := a[i]
-						/*line :323:70000*/ t31 := b[i]
-						/*line :323:70000*/ t32 := c[i]
-						/*line :323:70000*/ t33 := d[i]
+						/*line :323:100000*/ t31 := b[i]
+						/*line :323:100000*/ t32 := c[i]
+						/*line :323:100000*/ t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-						/*line :324:70000*/ t34 := u
+						/*line :324:100000*/ t34 := u
 						t35 := i
-						/*line :324:70000*/ _ = t34[t35]
+						/*line :324:100000*/ _ = t34[t35]
 						t36 := v
 						t37 := i
-						/*line :324:70000*/ _ = t36[t37]
+						/*line :324:100000*/ _ = t36[t37]
 						t38 := w
 						t39 := i
-						/*line :324:70000*/ _ = t38[t39]
+						/*line :324:100000*/ _ = t38[t39]
 						t40 := x
 						t41 := i
-						/*line :324:70000*/ _ = t40[t41]
+						/*line :324:100000*/ _ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-						/*line :324:70000*/ t34[t35] = t42
-						/*line :324:70000*/ t36[t37] = t43
-						/*line :324:70000*/ t38[t39] = t44
-						/*line :324:70000*/ t40[t41] = t45
+						/*line :324:100000*/ t34[t35] = t42
+						/*line :324:100000*/ t36[t37] = t43
+						/*line :324:100000*/ t38[t39] = t44
+						/*line :324:100000*/ t40[t41] = t45
 						t46 := sa
 						t47 := ea
-						/*line :325:70000*/ result0 := add[T](t46, t47)
+						/*line :325:100000*/ result0 := add[T](t46, t47)
 						t49 := result0
 						t50 := sb
 						t51 := eb
-						/*line :325:70000*/ result02 := add[T](t50, t51)
+						/*line :325:100000*/ result02 := add[T](t50, t51)
 						t53 := result02
 						t54 := sc
 						t55 := ec
-						/*line :325:70000*/ result03 := add[T](t54, t55)
+						/*line :325:100000*/ result03 := add[T](t54, t55)
 						t57 := result03
 						t58 := sd
 						t59 := ed
-						/*line :325:70000*/ result04 := add[T](t58, t59)
+						/*line :325:100000*/ result04 := add[T](t58, t59)
 						t61 := result04
 						sa = t49
 						sb = t53
 						sc = t57
 						sd = t61
 					}
-					/*line :332:70000*/ break
+					/*line :332:100000*/ break
 				}
-				/*line :329:70000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
 					t63 := sa
-					/*line :330:70000*/ t64 := a[i2]
-					/*line :330:70000*/ result05 := add[T](t63, t64)
+					/*line :330:100000*/ t64 := a[i2]
+					/*line :330:100000*/ result05 := add[T](t63, t64)
 					t66 := result05
 					t67 := sb
-					/*line :330:70000*/ t68 := b[i2]
-					/*line :330:70000*/ result06 := add[T](t67, t68)
+					/*line :330:100000*/ t68 := b[i2]
+					/*line :330:100000*/ result06 := add[T](t67, t68)
 					t70 := result06
 					t71 := sc
-					/*line :330:70000*/ t72 := c[i2]
-					/*line :330:70000*/ result07 := add[T](t71, t72)
+					/*line :330:100000*/ t72 := c[i2]
+					/*line :330:100000*/ result07 := add[T](t71, t72)
 					t74 := result07
 					t75 := sd
-					/*line :330:70000*/ t76 := d[i2]
-					/*line :330:70000*/ result08 := add[T](t75, t76)
+					/*line :330:100000*/ t76 := d[i2]
+					/*line :330:100000*/ result08 := add[T](t75, t76)
 					t78 := result08
 					sa = t66
 					sb = t70
 					sc = t74
 					sd = t78
-					/*line :331:70000*/ t79 := u
+					/*line :331:100000*/ t79 := u
 					t80 := i2
-					/*line :331:70000*/ _ = t79[t80]
+					/*line :331:100000*/ _ = t79[t80]
 					t81 := v
 					t82 := i2
-					/*line :331:70000*/ _ = t81[t82]
+					/*line :331:100000*/ _ = t81[t82]
 					t83 := w
 					t84 := i2
-					/*line :331:70000*/ _ = t83[t84]
+					/*line :331:100000*/ _ = t83[t84]
 					t85 := x
 					t86 := i2
-					/*line :331:70000*/ _ = t85[t86]
+					/*line :331:100000*/ _ = t85[t86]
 					t87 := sa
 					t88 := sb
 					t89 := sc
 					t90 := sd
-					/*line :331:70000*/ t79[t80] = t87
-					/*line :331:70000*/ t81[t82] = t88
-					/*line :331:70000*/ t83[t84] = t89
-					/*line :331:70000*/ t85[t86] = t90
+					/*line :331:100000*/ t79[t80] = t87
+					/*line :331:100000*/ t81[t82] = t88
+					/*line :331:100000*/ t83[t84] = t89
+					/*line :331:100000*/ t85[t86] = t90
 				}
-				/*line :333:70000*/ break
+				/*line :333:100000*/ break
 			}
-			/*line :335:70000*/ for k := 0; k < 4; k++ {
-				/*line :336:70000*/ if r.Halted() {
-					/*line :335:70000*/ r.Halt()
+			/*line :335:100000*/ for k := 0; k < 4; k++ {
+				/*line :336:100000*/ if r.Halted() {
+					/*line :335:100000*/ r.Halt()
 				}
-				/*line :336:70000*/ i3 := (p + k) * part
-				/*line :337:70000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:100000*/ i3 := (p + k) * part
+				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:70000*/ last := min(i3+part, len(in))
+				/*line :340:100000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:70000*/ if p+k == 0 && !start {
+				/*line :342:100000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:70000*/ for ; i3 < last; i3++ {
+				/*line :347:100000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:70000*/ if exclusive {
+					/*line :349:100000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:70000*/ t91 := sum
+					/*line :352:100000*/ t91 := sum
 					t92 := v2
-					/*line :352:70000*/ result09 := add[T](t91, t92)
+					/*line :352:100000*/ result09 := add[T](t91, t92)
 					sum = result09
-					/*line :353:70000*/ if !exclusive {
+					/*line :353:100000*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:12001:1*/
+	} /*line quern_gen.go:10655:1*/
 }
 
 func quernHostAddScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12033,544 +10687,240 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:70000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:70000*/ sum := first
+			/*line :402:100000*/ sum := first
 			i := 0
-			/*line :404:70000*/ if !start {
+			/*line :404:100000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:70000*/ for ; i < n; i++ {
-				/*line :411:70000*/ if r.Halted() {
-					/*line :410:70000*/ r.Halt()
+			/*line :410:100000*/ for ; i < n; i++ {
+				/*line :411:100000*/ if r.Halted() {
+					/*line :410:100000*/ r.Halt()
 				}
-				/*line :411:70000*/ v := in[at]
-				/*line :412:70000*/ if exclusive {
+				/*line :411:100000*/ v := in[at]
+				/*line :412:100000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:70000*/ t1 := sum
+				/*line :415:100000*/ t1 := sum
 				t2 := v
-				/*line :415:70000*/ result0 := add[T](t1, t2)
+				/*line :415:100000*/ result0 := add[T](t1, t2)
 				sum = result0
-				/*line :416:70000*/ if !exclusive {
+				/*line :416:100000*/ if !exclusive {
 					out[at] = sum
 				}
-				/*line :419:70000*/ at += inner
+				/*line :419:100000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:12065:1*/
+	} /*line quern_gen.go:10719:1*/
 }
 
-func quernHostMultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run) {
+func quernHostMultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
 	part := host.Value[int](r, 0)
 	in := host.Slice[T](r, 1)
 	out := host.Slice[T](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	size := 4 * part
-	counts := host.Scratch[int](r, 0, r.BlockDim.Count())
-	counts2 := host.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host.Scratch[T](r, 2, r.BlockDim.Count())
-	group := 32
-	results := host.Scratch[T](r, 3, r.BlockDim.Count())
-	var d int
-	var t23 int
-	t1s := host.Scratch[T](r, 4, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[T](r, 5, r.BlockDim.Count())
-	vs2 := host.Scratch[T](r, 11, r.BlockDim.Count())
-	partial := host.Shared[[8]T](r, 0)
-	counts3 := host.Scratch[int](r, 6, r.BlockDim.Count())
-	vs3 := host.Scratch[T](r, 7, r.BlockDim.Count())
-	group2 := 8
-	results2 := host.Scratch[T](r, 8, r.BlockDim.Count())
-	var d2 int
-	var t25 int
-	t1s2 := host.Scratch[T](r, 9, r.BlockDim.Count())
-	shuffleDowns2 := host.Scratch[T](r, 10, r.BlockDim.Count())
-	threads12 := r.BlockDim.Count()
-	for r.Next() {
+	c := int(4)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
-		first := blockX * part
-		count := min(size, len(in)-4*first)
-		vectors := count / 4
-		base := 4 * vectors
-		base2 := 4 * first
-		base3 := min(vectors, 256)
-		left := count - 4*vectors
-		base4 := 4*first + 4*vectors
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1MultiplyReducePartsInTurn[T](r, in, base, out, part, size, c, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run, in []T, base int, out []T, part int, size int, c int, width int) {
+	count := width
+	if base >= 0 && count <= len(out)-base {
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			first := (base + threadX) * 4 * part
+			/*line operator.go:156*/ in2 := in
+			switch {
+			default:
+				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
+					break
+				}
+				/*line :88:10000*/ t2 := min(first+size, len(in2))
+				/*line :88:10000*/ in2 = in2[first:t2]
+				vectors := len(in2) / 4
+				active := min(vectors, 256)
+				sums := [256]T{}
+				t3 := active
+				/*line :93:10000*/ for i := 0; i < t3; i++ {
+					/*line :93:10000*/ t4 := 4 * i
+					/*line :93:10000*/ v := in2[t4:][:c]
+					t5 := v[0]
+					/*line :94:10000*/ t6 := v[1]
+					/*line :94:10000*/ result0 := multiply[T](t5, t6)
+					t8 := result0
+					/*line :94:10000*/ t9 := v[2]
+					/*line :94:10000*/ t10 := v[3]
+					/*line :94:10000*/ result02 := multiply[T](t9, t10)
+					t12 := result02
+					/*line :94:10000*/ result03 := multiply[T](t8, t12)
+					/*line :94:10000*/ sums[i] = result03
+				}
+				/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+					/*line :97:10000*/ if r.Halted() {
+						/*line :96:10000*/ r.Halt()
+					}
+					/*line :97:10000*/ t14 := 4 * j
+					t15 := 4 * min(j+256, vectors)
+					/*line :97:10000*/ row := in2[t14:t15]
+					t16 := len(row) / 4
+					/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+						/*line :99:10000*/ t17 := 4 * i2
+						/*line :99:10000*/ v2 := row[t17:][:c]
+						t18 := sums[i2]
+						/*line :100:10000*/ t19 := v2[0]
+						/*line :100:10000*/ t20 := v2[1]
+						/*line :100:10000*/ result04 := multiply[T](t19, t20)
+						t22 := result04
+						/*line :100:10000*/ t23 := v2[2]
+						/*line :100:10000*/ t24 := v2[3]
+						/*line :100:10000*/ result05 := multiply[T](t23, t24)
+						t26 := result05
+						/*line :100:10000*/ result06 := multiply[T](t22, t26)
+						t28 := result06
+						/*line :100:10000*/ result07 := multiply[T](t18, t28)
+						/*line :100:10000*/ sums[i2] = result07
+					}
+				}
+				/*line :103:10000*/ t30 := 4 * vectors
+				/*line :103:10000*/ t31 := in2[t30:]
+				/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+					/*line :103:10000*/ v3 := t31[i3]
+					/*line :104:10000*/ if i3 < active {
+						t32 := sums[i3]
+						t33 := v3
+						/*line :105:10000*/ result08 := multiply[T](t32, t33)
+						/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
+					} else {
+						/*line :107:10000*/ sums[i3] = v3
+					}
+				}
+				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+					/*line :112:10000*/ if r.Halted() {
+						/*line :111:10000*/ r.Halt()
+					}
+					/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+						/*line :113:10000*/ if r.Halted() {
+							/*line :112:10000*/ r.Halt()
+						}
+						/*line :113:10000*/ t35 := sums[i4]
+						/*line :113:10000*/ t36 := sums[i4+d]
+						/*line :113:10000*/ result09 := multiply[T](t35, t36)
+						/*line :113:10000*/ sums[i4] = result09
+					}
+				}
+				/*line :116:10000*/ row2[threadX] = sums[0]
+			}
+		}
+		/*line :119:10000*/ return
+	}
+	/*line :121:10000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		first := (base + threadX) * 4 * part
+		/*line operator.go:156*/ in2 := in
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45*/ if count <= 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :48:10000*/ for threadZ := range 1 {
-				/*line :49:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow1MultiplyReduceParts[T](r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
+			/*line :88:10000*/ t2 := min(first+size, len(in2))
+			/*line :88:10000*/ in2 = in2[first:t2]
+			vectors := len(in2) / 4
+			active := min(vectors, 256)
+			sums := [256]T{}
+			t3 := active
+			/*line :93:10000*/ for i := 0; i < t3; i++ {
+				/*line :93:10000*/ t4 := 4 * i
+				/*line :93:10000*/ v := in2[t4:][:c]
+				t5 := v[0]
+				/*line :94:10000*/ t6 := v[1]
+				/*line :94:10000*/ result0 := multiply[T](t5, t6)
+				t8 := result0
+				/*line :94:10000*/ t9 := v[2]
+				/*line :94:10000*/ t10 := v[3]
+				/*line :94:10000*/ result02 := multiply[T](t9, t10)
+				t12 := result02
+				/*line :94:10000*/ result03 := multiply[T](t8, t12)
+				/*line :94:10000*/ sums[i] = result03
+			}
+			/*line :96:10000*/ for j := 256; j < vectors; j += 256 {
+				/*line :97:10000*/ if r.Halted() {
+					/*line :96:10000*/ r.Halt()
+				}
+				/*line :97:10000*/ t14 := 4 * j
+				t15 := 4 * min(j+256, vectors)
+				/*line :97:10000*/ row := in2[t14:t15]
+				t16 := len(row) / 4
+				/*line :99:10000*/ for i2 := 0; i2 < t16; i2++ {
+					/*line :99:10000*/ t17 := 4 * i2
+					/*line :99:10000*/ v2 := row[t17:][:c]
+					t18 := sums[i2]
+					/*line :100:10000*/ t19 := v2[0]
+					/*line :100:10000*/ t20 := v2[1]
+					/*line :100:10000*/ result04 := multiply[T](t19, t20)
+					t22 := result04
+					/*line :100:10000*/ t23 := v2[2]
+					/*line :100:10000*/ t24 := v2[3]
+					/*line :100:10000*/ result05 := multiply[T](t23, t24)
+					t26 := result05
+					/*line :100:10000*/ result06 := multiply[T](t22, t26)
+					t28 := result06
+					/*line :100:10000*/ result07 := multiply[T](t18, t28)
+					/*line :100:10000*/ sums[i2] = result07
 				}
 			}
-			/*line :55:10000*/ switch {
-//line :56:10000
-			default:
-				/*line :200:10000*/ if group == 1 {
-					/*line :201:10000*/ for threadZ := range 1 {
-						/*line :202:10000*/ for threadY := range 1 {
-							first3 := (threadZ*1 + threadY) * 256
-							quernRow2MultiplyReduceParts[T](r, vs, first3, results)
-						}
-					}
-					/*line :207:10000*/ break
-				}
-				/*line :203:10000*/ d = 1
-				/*line :204:10000*/ for ; d < 32; d *= 2 {
-					/*line :205:10000*/ if r.Halted() {
-						/*line :203:10000*/ r.Halt()
-					}
-					/*line :204:10000*/ t23 = d
-					/*line :205:10000*/ for threadZ := range 1 {
-						/*line :206:10000*/ for threadY := range 1 {
-							first4 := (threadZ*1 + threadY) * 256
-							quernRow3MultiplyReduceParts[T](r, vs, first4, t1s)
-						}
-					}
-					/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
-					start := 2*d - 1
-					/*line :213:10000*/ for threadZ := range 1 {
-						/*line :214:10000*/ for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first5 := (threadZ*1 + threadY) * 256
-							quernRow4MultiplyReduceParts[T](r, counts2, first5, vs, shuffleDowns, d, group, start)
-						}
-					}
-				}
-				/*line :221:10000*/ for threadZ := range 1 {
-					/*line :222:10000*/ for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 256
-						quernRow5MultiplyReduceParts[T](r, vs, first6, results)
-					}
-				}
-			}
-			/*line :228:10000*/ for threadZ := range 1 {
-				/*line :229:10000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first7 := (threadZ*1 + threadY) * 256
-					quernRow6MultiplyReduceParts[T](r, results, first7, vs2, partial)
-				}
-			}
-			/*line :235:10000*/ for first8 := 0; first8 < threads12; first8 += 32 {
-				lanes := min(32, threads12-first8)
-				/*line :190:10000*/ if first8>>5 == 0 {
-//line :191:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						threadY := 0 // no constant, by which Go would not divide
-						_ = threadY
-						threadZ := 0 // no constant, by which Go would not divide
-						_ = threadZ
-						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow7MultiplyReduceParts[T](r, counts, at, counts3, vs3, partial, startX)
-					}
-					/*line :201:10000*/ switch {
-//line :202:10000
-					default:
-						/*line :200:10000*/ if group2 == 1 {
-//line :201:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow8MultiplyReduceParts[T](r, vs3, at, results2)
-							}
-							/*line :206:10000*/ break
-						}
-						/*line :203:10000*/ d2 = 1
-						/*line :204:10000*/ for ; d2 < 32; d2 *= 2 {
-							/*line :205:10000*/ if r.Halted() {
-								/*line :203:10000*/ r.Halt()
-							}
-							/*line :204:10000*/ t25 = d2
-//line :205:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								quernRow9MultiplyReduceParts[T](r, vs3, at, t1s2)
-							}
-							/*line :210:10000*/ host.ShuffleDown(shuffleDowns2[first8:][:lanes], t1s2[first8:][:lanes], t25)
-							start2 := 2*d2 - 1
-//line :212:10000
-							{
-								at, n, startX := first8, lanes, first8
-								_, _, _ = at, n, startX
-								threadY := 0 // no constant, by which Go would not divide
-								_ = threadY
-								threadZ := 0 // no constant, by which Go would not divide
-								_ = threadZ
-								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow10MultiplyReduceParts[T](r, counts3, at, vs3, shuffleDowns2, d2, group2, start2, startX)
-							}
-						}
-//line :223:10000
-						{
-							at, n, startX := first8, lanes, first8
-							_, _, _ = at, n, startX
-							quernRow11MultiplyReduceParts[T](r, vs3, at, results2)
-						}
-					}
-//line :229:10000
-					{
-						at, n, startX := first8, lanes, first8
-						_, _, _ = at, n, startX
-						quernRow12MultiplyReduceParts[T](r, results2, at, vs2)
-					}
-				}
-//line :235:10000
-				{
-					at, n, startX := first8, lanes, first8
-					_, _, _ = at, n, startX
-					threadY := 0 // no constant, by which Go would not divide
-					_ = threadY
-					threadZ := 0 // no constant, by which Go would not divide
-					_ = threadZ
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow13MultiplyReduceParts[T](r, vs2, at, out, blockX, startX)
-				}
-			}
-		}
-	} /*line quern_gen.go:12242:1*/
-}
-
-//go:noinline
-func quernRow1MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, first2 int, counts2 []int, vs []T, vectors int, in []T, first int, base int, count int, base2 int, base3 int, left int, base4 int) {
-	countRow := (*[256]int)(counts[first2:])
-	countRow2 := (*[256]int)(counts2[first2:])
-	vRow := (*[256]T)(vs[first2:])
-	if base4 >= 0 && 256 <= len(in)-base4 {
-		row := (*[256]T)(in[base4:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			t2 := first + threadX
-			j2 := base + threadX
-//line quern.dev/algo/internal/template/reduce.go:50
-			var sum T
-			/*line :51:10000*/ if threadX < vectors {
-				/*line :22:10000*/ v_0 := in[t2*4]
-				/*line :22:10000*/ v_1 := in[t2*4+1]
-				/*line :22:10000*/ v_2 := in[t2*4+2]
-				/*line :22:10000*/ v_3 := in[t2*4+3]
-				/*line :24:10000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :52:10000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :53:10000*/ t4 := v_03
-				t5 := v_13
-				/*line :53:10000*/ result0 := multiply[T](t4, t5)
-				t7 := result0
-				t8 := v_23
-				t9 := v_33
-				/*line :53:10000*/ result02 := multiply[T](t8, t9)
-				t11 := result02
-				/*line :53:10000*/ result03 := multiply[T](t7, t11)
-				sum = result03
-				/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line :55:10000*/ if r.Halted() {
-						/*line :54:10000*/ r.Halt()
-					}
-					/*line :55:10000*/ t14 := first + j
-					/*line :22:10000*/ v_04 := in[t14*4]
-					/*line :22:10000*/ v_14 := in[t14*4+1]
-					/*line :22:10000*/ v_24 := in[t14*4+2]
-					/*line :22:10000*/ v_34 := in[t14*4+3]
-					/*line :24:10000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :55:10000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :56:10000*/ t16 := sum
-					t17 := v_06
-					t18 := v_16
-					/*line :56:10000*/ result04 := multiply[T](t17, t18)
-					t20 := result04
-					t21 := v_26
-					t22 := v_36
-					/*line :56:10000*/ result05 := multiply[T](t21, t22)
-					t24 := result05
-					/*line :56:10000*/ result06 := multiply[T](t20, t24)
-					t26 := result06
-					/*line :56:10000*/ result07 := multiply[T](t16, t26)
-					sum = result07
-				}
-			}
-			/*line :60:10000*/ if j2 < count {
-				v := row[threadX]
-				/*line :62:10000*/ if threadX < vectors {
-					/*line :62:10000*/ t28 := sum
-					t29 := v
-					/*line :62:10000*/ result08 := multiply[T](t28, t29)
-					sum = result08
-//line :64:10000
+			/*line :103:10000*/ t30 := 4 * vectors
+			/*line :103:10000*/ t31 := in2[t30:]
+			/*line :104:10000*/ for i3 := 0; i3 < len(t31); i3++ {
+				/*line :103:10000*/ v3 := t31[i3]
+				/*line :104:10000*/ if i3 < active {
+					t32 := sums[i3]
+					t33 := v3
+					/*line :105:10000*/ result08 := multiply[T](t32, t33)
+					/*line :105:10000*/ sums[i3] = result08
+//line :106:10000
 				} else {
-					/*line :64:10000*/ sum = v
+					/*line :107:10000*/ sums[i3] = v3
 				}
 			}
-			/*line :67:10000*/ active := base3
-			/*line :68:10000*/ if vectors == 0 {
-				active = count
-//line :70:10000
-			} else {
-				/*line :70:10000*/ if left > active {
-					active = left
+			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				/*line :112:10000*/ if r.Halted() {
+					/*line :111:10000*/ r.Halt()
+				}
+				/*line :112:10000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :113:10000*/ if r.Halted() {
+						/*line :112:10000*/ r.Halt()
+					}
+					/*line :113:10000*/ t35 := sums[i4]
+					/*line :113:10000*/ t36 := sums[i4+d]
+					/*line :113:10000*/ result09 := multiply[T](t35, t36)
+					/*line :113:10000*/ sums[i4] = result09
 				}
 			}
-			/*line :73:10000*/ count2 := active
-			v2 := sum
-			/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-			v3 := v2
-			countRow[threadX] = count2
-			countRow2[threadX] = count3
-			vRow[threadX] = v3
+			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-		/*line :191:10000*/ return
-	}
-	/*line :193:10000*/ for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		t2 := first + threadX
-		j2 := base + threadX
-//line :50:10000
-		var sum T
-		/*line :51:10000*/ if threadX < vectors {
-			/*line :22:10000*/ v_0 := in[t2*4]
-			/*line :22:10000*/ v_1 := in[t2*4+1]
-			/*line :22:10000*/ v_2 := in[t2*4+2]
-			/*line :22:10000*/ v_3 := in[t2*4+3]
-			/*line :24:10000*/ v_02 := v_0
-			v_12 := v_1
-			v_22 := v_2
-			v_32 := v_3
-			/*line :52:10000*/ v_03 := v_02
-			v_13 := v_12
-			v_23 := v_22
-			v_33 := v_32
-			/*line :53:10000*/ t4 := v_03
-			t5 := v_13
-			/*line :53:10000*/ result0 := multiply[T](t4, t5)
-			t7 := result0
-			t8 := v_23
-			t9 := v_33
-			/*line :53:10000*/ result02 := multiply[T](t8, t9)
-			t11 := result02
-			/*line :53:10000*/ result03 := multiply[T](t7, t11)
-			sum = result03
-			/*line :54:10000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line :55:10000*/ if r.Halted() {
-					/*line :54:10000*/ r.Halt()
-				}
-				/*line :55:10000*/ t14 := first + j
-				/*line :22:10000*/ v_04 := in[t14*4]
-				/*line :22:10000*/ v_14 := in[t14*4+1]
-				/*line :22:10000*/ v_24 := in[t14*4+2]
-				/*line :22:10000*/ v_34 := in[t14*4+3]
-				/*line :24:10000*/ v_05 := v_04
-				v_15 := v_14
-				v_25 := v_24
-				v_35 := v_34
-				/*line :55:10000*/ v_06 := v_05
-				v_16 := v_15
-				v_26 := v_25
-				v_36 := v_35
-				/*line :56:10000*/ t16 := sum
-				t17 := v_06
-				t18 := v_16
-				/*line :56:10000*/ result04 := multiply[T](t17, t18)
-				t20 := result04
-				t21 := v_26
-				t22 := v_36
-				/*line :56:10000*/ result05 := multiply[T](t21, t22)
-				t24 := result05
-				/*line :56:10000*/ result06 := multiply[T](t20, t24)
-				t26 := result06
-				/*line :56:10000*/ result07 := multiply[T](t16, t26)
-				sum = result07
-			}
-		}
-		/*line :60:10000*/ if j2 < count {
-			v := in[base2+j2]
-			/*line :62:10000*/ if threadX < vectors {
-				/*line :62:10000*/ t28 := sum
-				t29 := v
-				/*line :62:10000*/ result08 := multiply[T](t28, t29)
-				sum = result08
-//line :64:10000
-			} else {
-				/*line :64:10000*/ sum = v
-			}
-		}
-		/*line :67:10000*/ active := base3
-		/*line :68:10000*/ if vectors == 0 {
-			active = count
-//line :70:10000
-		} else {
-			/*line :70:10000*/ if left > active {
-				active = left
-			}
-		}
-		/*line :73:10000*/ count2 := active
-		v2 := sum
-		/*line :185:10000*/ count3 := count2 - threadX + threadX&31
-		v3 := v2
-		countRow[threadX] = count2
-		countRow2[threadX] = count3
-		vRow[threadX] = v3
-	} /*line quern_gen.go:12433:1*/
-}
-
-//go:noinline
-func quernRow2MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
-	vRow := (*[256]T)(vs[first3:])
-	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12440:1*/
-}
-
-//go:noinline
-func quernRow3MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
-	vRow := (*[256]T)(vs[first4:])
-	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12447:1*/
-}
-
-//go:noinline
-func quernRow4MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts2 []int, first5 int, vs []T, shuffleDowns []T, d int, group int, start int) {
-	countRow2 := (*[256]int)(counts2[first5:])
-	vRow := (*[256]T)(vs[first5:])
-	shuffleDownRow := (*[256]T)(shuffleDowns[first5:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count3 := countRow2[threadX]
-		v3 := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
-		if d < group && lane+d < count3 && lane&start == 0 {
-			t42 := v3
-			t52 := other
-			/*line :206:10000*/ result09 := multiply[T](t42, t52)
-			v3 = result09
-		}
-		/*line :209:10000*/ vRow[threadX] = v3
-	} /*line quern_gen.go:12469:1*/
-}
-
-//go:noinline
-func quernRow5MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
-	vRow := (*[256]T)(vs[first6:])
-	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12476:1*/
-}
-
-//go:noinline
-func quernRow6MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results []T, first7 int, vs2 []T, partial *[8]T) {
-	resultRow := (*[256]T)(results[first7:])
-	vRow2 := (*[256]T)(vs2[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result
-		if threadX&31 == 0 {
-			partial[threadX/32] = v4
-		}
-		vRow2[threadX] = v4
-	} /*line quern_gen.go:12491:1*/
-}
-
-//go:noinline
-func quernRow7MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts []int, at int, counts3 []int, vs3 []T, partial *[8]T, startX int) {
-	countRow := (*[32]int)(counts[at:])
-	countRow3 := (*[32]int)(counts3[at:])
-	vRow3 := (*[32]T)(vs3[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count2 := countRow[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
-		/*line :191:10000*/ v5 := partial[lane2%8]
-		countRow3[lane2] = count5
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:12507:1*/
-}
-
-//go:noinline
-func quernRow8MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, results2 []T) {
-	vRow3 := (*[32]T)(vs3[at:])
-	resultRow2 := (*[32]T)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:12514:1*/
-}
-
-//go:noinline
-func quernRow9MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, t1s2 []T) {
-	vRow3 := (*[32]T)(vs3[at:])
-	t1Row2 := (*[32]T)(t1s2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row2[:], vRow3[:]) /*line quern_gen.go:12521:1*/
-}
-
-//go:noinline
-func quernRow10MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, counts3 []int, at int, vs3 []T, shuffleDowns2 []T, d2 int, group2 int, start2 int, startX int) {
-	countRow3 := (*[32]int)(counts3[at:])
-	vRow3 := (*[32]T)(vs3[at:])
-	shuffleDownRow2 := (*[32]T)(shuffleDowns2[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count5 := countRow3[lane2]
-		v5 := vRow3[lane2]
-		shuffleDown2 := shuffleDownRow2[lane2]
-		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other2 := shuffleDown2
-		if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
-			t43 := v5
-			t53 := other2
-			/*line :206:10000*/ result010 := multiply[T](t43, t53)
-			v5 = result010
-		}
-		/*line :209:10000*/ vRow3[lane2] = v5
-	} /*line quern_gen.go:12544:1*/
-}
-
-//go:noinline
-func quernRow11MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs3 []T, at int, results2 []T) {
-	vRow3 := (*[32]T)(vs3[at:])
-	resultRow2 := (*[32]T)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:12551:1*/
-}
-
-//go:noinline
-func quernRow12MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, results2 []T, at int, vs2 []T) {
-	resultRow2 := (*[32]T)(results2[at:])
-	vRow2 := (*[32]T)(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:12558:1*/
-}
-
-//go:noinline
-func quernRow13MultiplyReduceParts[T int32 | int64 | float32 | float64](r *host.Run, vs2 []T, at int, out []T, blockX int, startX int) {
-	vRow2 := (*[32]T)(vs2[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
-		/*line :73:10000*/ sum2 := result2
-		/*line :74:10000*/ if threadX == 0 {
-			out[blockX] = sum2
-		}
-	} /*line quern_gen.go:12573:1*/
+	} /*line quern_gen.go:10923:1*/
 }
 
 func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12604,63 +10954,63 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line quern.dev/algo/internal/template/reduce.go:87*/ width = c << group
-		for threadZ := range 1 {
-			/*line :89:10000*/ for threadY := range 1 {
+		/*line quern.dev/algo/internal/template/reduce.go:127*/ width = c << group
+		/*line :128:10000*/ for threadZ := range 1 {
+			/*line :129:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
 				quernRow2MultiplyReduceRows[T](r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in)
 			}
 		}
-		/*line :95:10000*/ switch {
-//line :96:10000
+		/*line :135:10000*/ switch {
+//line :136:10000
 		default:
-			/*line :200:10000*/ if width == 1 {
-				/*line :201:10000*/ for threadZ := range 1 {
-					/*line :202:10000*/ for threadY := range 1 {
+			/*line :240:10000*/ if width == 1 {
+				/*line :241:10000*/ for threadZ := range 1 {
+					/*line :242:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3MultiplyReduceRows[T](r, vs, first4, results)
 					}
 				}
-				/*line :207:10000*/ break
+				/*line :247:10000*/ break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t22 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t22 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4MultiplyReduceRows[T](r, vs, first5, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5MultiplyReduceRows[T](r, counts, first6, vs, shuffleDowns, d, width, start)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6MultiplyReduceRows[T](r, vs, first7, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7MultiplyReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:12663:1*/
+	} /*line quern_gen.go:11013:1*/
 }
 
 //go:noinline
@@ -12668,9 +11018,9 @@ func quernRow1MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 	toRow := (*[256]int)(tos[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
+		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:12673:1*/
+	} /*line quern_gen.go:11023:1*/
 }
 
 //go:noinline
@@ -12682,27 +11032,27 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:89*/ t1 := to
+		/*line quern.dev/algo/internal/template/reduce.go:129*/ t1 := to
 		row := t1
 		first3 := 0
-		/*line :90:10000*/ if parts > 1 {
+		/*line :130:10000*/ if parts > 1 {
 			row = host.Div(to, parts)
 			first3 = (to - row*parts) * part
 		}
-		/*line :94:10000*/ count := min(part, n-first3)
-		/*line :95:10000*/ if to >= len(out) {
+		/*line :134:10000*/ count := min(part, n-first3)
+		/*line :135:10000*/ if to >= len(out) {
 			count = 0
 		}
-//line :98:10000
+//line :138:10000
 		var sum T
 		active := min(count, width)
-		/*line :100:10000*/ if size == 0 && size2 == 0 {
+		/*line :140:10000*/ if size == 0 && size2 == 0 {
 			t2 := row*size3 + first3/4
 			t3 := count / 4
 			at := t2
 			vectors := t3
-			/*line :102:10000*/ active = min(vectors, width)
-			/*line :103:10000*/ if lane < vectors {
+			/*line :142:10000*/ active = min(vectors, width)
+			/*line :143:10000*/ if lane < vectors {
 				t5 := at + lane
 				/*line :22:10000*/ v_0 := in[t5*4]
 				/*line :22:10000*/ v_1 := in[t5*4+1]
@@ -12712,25 +11062,25 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 				v_12 := v_1
 				v_22 := v_2
 				v_32 := v_3
-				/*line :104:10000*/ v_03 := v_02
+				/*line :144:10000*/ v_03 := v_02
 				v_13 := v_12
 				v_23 := v_22
 				v_33 := v_32
-				/*line :105:10000*/ t7 := v_03
+				/*line :145:10000*/ t7 := v_03
 				t8 := v_13
-				/*line :105:10000*/ result0 := multiply[T](t7, t8)
+				/*line :145:10000*/ result0 := multiply[T](t7, t8)
 				t10 := result0
 				t11 := v_23
 				t12 := v_33
-				/*line :105:10000*/ result02 := multiply[T](t11, t12)
+				/*line :145:10000*/ result02 := multiply[T](t11, t12)
 				t14 := result02
-				/*line :105:10000*/ result03 := multiply[T](t10, t14)
+				/*line :145:10000*/ result03 := multiply[T](t10, t14)
 				sum = result03
-				/*line :107:10000*/ for j := lane + width; j < vectors; j += width {
-					/*line :108:10000*/ if r.Halted() {
-						/*line :107:10000*/ r.Halt()
+				/*line :147:10000*/ for j := lane + width; j < vectors; j += width {
+					/*line :148:10000*/ if r.Halted() {
+						/*line :147:10000*/ r.Halt()
 					}
-					/*line :108:10000*/ t17 := at + j
+					/*line :148:10000*/ t17 := at + j
 					/*line :22:10000*/ v_04 := in[t17*4]
 					/*line :22:10000*/ v_14 := in[t17*4+1]
 					/*line :22:10000*/ v_24 := in[t17*4+2]
@@ -12739,58 +11089,58 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 					v_15 := v_14
 					v_25 := v_24
 					v_35 := v_34
-					/*line :108:10000*/ v_06 := v_05
+					/*line :148:10000*/ v_06 := v_05
 					v_16 := v_15
 					v_26 := v_25
 					v_36 := v_35
-					/*line :109:10000*/ t19 := sum
+					/*line :149:10000*/ t19 := sum
 					t20 := v_06
 					t21 := v_16
-					/*line :109:10000*/ result04 := multiply[T](t20, t21)
+					/*line :149:10000*/ result04 := multiply[T](t20, t21)
 					t23 := result04
 					t24 := v_26
 					t25 := v_36
-					/*line :109:10000*/ result05 := multiply[T](t24, t25)
+					/*line :149:10000*/ result05 := multiply[T](t24, t25)
 					t27 := result05
-					/*line :109:10000*/ result06 := multiply[T](t23, t27)
+					/*line :149:10000*/ result06 := multiply[T](t23, t27)
 					t29 := result06
-					/*line :109:10000*/ result07 := multiply[T](t19, t29)
+					/*line :149:10000*/ result07 := multiply[T](t19, t29)
 					sum = result07
 				}
 			}
-//line :112:10000
+//line :152:10000
 		} else if lane < count {
-			/*line :113:10000*/ at2 := row*n + first3
+			/*line :153:10000*/ at2 := row*n + first3
 			sum = in[at2+lane]
-			/*line :115:10000*/ for j2 := lane + width; j2 < count; j2 += width {
-				/*line :116:10000*/ if r.Halted() {
-					/*line :115:10000*/ r.Halt()
+			/*line :155:10000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :156:10000*/ if r.Halted() {
+					/*line :155:10000*/ r.Halt()
 				}
-				/*line :116:10000*/ t31 := sum
-				/*line :116:10000*/ t32 := in[at2+j2]
-				/*line :116:10000*/ result08 := multiply[T](t31, t32)
+				/*line :156:10000*/ t31 := sum
+				/*line :156:10000*/ t32 := in[at2+j2]
+				/*line :156:10000*/ result08 := multiply[T](t31, t32)
 				sum = result08
 			}
 		}
-		/*line :119:10000*/ count2 := active
+		/*line :159:10000*/ count2 := active
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:12779:1*/
+	} /*line quern_gen.go:11129:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12786:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11136:1*/
 }
 
 //go:noinline
 func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:12793:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11143:1*/
 }
 
 //go:noinline
@@ -12804,22 +11154,22 @@ func quernRow5MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < width && lane2+d < count2 && lane2&start == 0 {
 			t4 := v
 			t52 := other
-			/*line :206:10000*/ result09 := multiply[T](t4, t52)
+			/*line :246:10000*/ result09 := multiply[T](t4, t52)
 			v = result09
 		}
-		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:12815:1*/
+		/*line :249:10000*/ vRow[threadX] = v
+	} /*line quern_gen.go:11165:1*/
 }
 
 //go:noinline
 func quernRow6MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:12822:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11172:1*/
 }
 
 //go:noinline
@@ -12831,11 +11181,11 @@ func quernRow7MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		to := toRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:119*/ sum2 := result
-		/*line :120:10000*/ if to < len(out) && lane == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:159*/ sum2 := result
+		if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:12838:1*/
+	} /*line quern_gen.go:11188:1*/
 }
 
 func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12872,29 +11222,29 @@ func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 		t1 := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:134*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
 				break
 			}
-			/*line :139:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :140:10000*/ if r.Halted() {
-					/*line :139:10000*/ r.Halt()
+			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :180:10000*/ if r.Halted() {
+					/*line :179:10000*/ r.Halt()
 				}
-				/*line :140:10000*/ t2 := (z*n+first)*width + t1
-				/*line :140:10000*/ column := in[t2:]
+				/*line :180:10000*/ t2 := (z*n+first)*width + t1
+				/*line :180:10000*/ column := in[t2:]
 				sum := column[0]
-				/*line :143:10000*/ for y := 1; y < last-first; y++ {
-					/*line :144:10000*/ if r.Halted() {
-						/*line :143:10000*/ r.Halt()
+				/*line :183:10000*/ for y := 1; y < last-first; y++ {
+					/*line :184:10000*/ if r.Halted() {
+						/*line :183:10000*/ r.Halt()
 					}
-					/*line :144:10000*/ t3 := sum
-					/*line :144:10000*/ t4 := column[y*width]
-					/*line :144:10000*/ result0 := multiply[T](t3, t4)
+					/*line :184:10000*/ t3 := sum
+					/*line :184:10000*/ t4 := column[y*width]
+					/*line :184:10000*/ result0 := multiply[T](t3, t4)
 					sum = result0
 				}
-				/*line :146:10000*/ out[(z*gridY+blockY)*width+t1] = sum
+				/*line :186:10000*/ out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:12897:1*/
+	} /*line quern_gen.go:11247:1*/
 }
 
 func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12925,7 +11275,7 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
@@ -12934,43 +11284,43 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 				}
 				break
 			}
-			/*line :203:10000*/ d = 1
-			/*line :204:10000*/ for ; d < 32; d *= 2 {
-				/*line :205:10000*/ if r.Halted() {
-					/*line :203:10000*/ r.Halt()
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
 				}
-				/*line :204:10000*/ t22 = d
-				/*line :205:10000*/ for threadZ := range 1 {
-					/*line :206:10000*/ for threadY := range 1 {
+				/*line :244:10000*/ t22 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3MultiplyReduceSegments[T](r, vs, first4, t1s)
 					}
 				}
-				/*line :211:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t22)
 				start := 2*d - 1
-				/*line :213:10000*/ for threadZ := range 1 {
-					/*line :214:10000*/ for threadY := range 1 {
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4MultiplyReduceSegments[T](r, counts, first5, vs, shuffleDowns, d, group, start)
 					}
 				}
 			}
-			/*line :221:10000*/ for threadZ := range 1 {
-				/*line :222:10000*/ for threadY := range 1 {
+			/*line :261:10000*/ for threadZ := range 1 {
+				/*line :262:10000*/ for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 256
 					quernRow5MultiplyReduceSegments[T](r, vs, first6, results)
 				}
 			}
 		}
-		/*line :228:10000*/ for threadZ := range 1 {
-			/*line :229:10000*/ for threadY := range 1 {
+		/*line :268:10000*/ for threadZ := range 1 {
+			/*line :269:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*1 + threadY) * 256
 				quernRow6MultiplyReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:12973:1*/
+	} /*line quern_gen.go:11323:1*/
 }
 
 //go:noinline
@@ -12983,51 +11333,51 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:157*/ segment := host.Div(base+threadX, group)
-		/*line :159:10000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host.Div(base+threadX, group)
+		/*line :199:10000*/ first2 := 0
 		last := 0
-		/*line :160:10000*/ if segment < len(out) {
+		/*line :200:10000*/ if segment < len(out) {
 			t1 := int(ends[segment])
-			/*line :161:10000*/ t2 := int(ends[segment+1])
+			/*line :201:10000*/ t2 := int(ends[segment+1])
 			first2 = t1
 			last = t2
 		}
-//line :163:10000
+//line :203:10000
 		var sum T
-		/*line :164:10000*/ if first2+lane < last {
+		/*line :204:10000*/ if first2+lane < last {
 			sum = in[first2+lane]
-			/*line :166:10000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :167:10000*/ if r.Halted() {
-					/*line :166:10000*/ r.Halt()
+			/*line :206:10000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :207:10000*/ if r.Halted() {
+					/*line :206:10000*/ r.Halt()
 				}
-				/*line :167:10000*/ t3 := sum
-				/*line :167:10000*/ t4 := in[j]
-				/*line :167:10000*/ result0 := multiply[T](t3, t4)
+				/*line :207:10000*/ t3 := sum
+				/*line :207:10000*/ t4 := in[j]
+				/*line :207:10000*/ result0 := multiply[T](t3, t4)
 				sum = result0
 			}
 		}
-		/*line :170:10000*/ count := min(last-first2, group)
+		/*line :210:10000*/ count := min(last-first2, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first2
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:13016:1*/
+	} /*line quern_gen.go:11366:1*/
 }
 
 //go:noinline
 func quernRow2MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13023:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11373:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:204*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:13030:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11380:1*/
 }
 
 //go:noinline
@@ -13041,22 +11391,22 @@ func quernRow4MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ other := shuffleDown
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
 		if d < group && lane2+d < count && lane2&start == 0 {
 			t42 := v
 			t5 := other
-			/*line :206:10000*/ result02 := multiply[T](t42, t5)
+			/*line :246:10000*/ result02 := multiply[T](t42, t5)
 			v = result02
 		}
-		/*line :209:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:13052:1*/
+		/*line :249:10000*/ vRow[threadX] = v
+	} /*line quern_gen.go:11402:1*/
 }
 
 //go:noinline
 func quernRow5MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13059:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11409:1*/
 }
 
 //go:noinline
@@ -13072,14 +11422,14 @@ func quernRow6MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:170*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result
 		if segment < len(out) && lane == 0 {
 			if first2 >= last {
 				sum2 = empty
 			}
-			/*line :175:10000*/ out[segment] = sum2
+			out[segment] = sum2
 		}
-	} /*line quern_gen.go:13082:1*/
+	} /*line quern_gen.go:11432:1*/
 }
 
 func quernHostMultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -13137,95 +11487,95 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:50000*/ _ = counts[t2]
+						/*line :377:90000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:50000*/ _ = sums[t4]
+						/*line :377:90000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:50000*/ counts[t2] = t5
-						/*line :377:50000*/ sums[t4] = t6
+						/*line :377:90000*/ counts[t2] = t5
+						/*line :377:90000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:50000*/ if b.N == 0 {
+						/*line :295:90000*/ if b.N == 0 {
 							t1 := a.V
 							t22 := b.V
-							/*line :296:50000*/ result0 := multiply[T](t1, t22)
+							/*line :296:90000*/ result0 := multiply[T](t1, t22)
 							b.V = result0
 						}
-						/*line :298:50000*/ b.N += a.N
+						/*line :298:90000*/ b.N += a.N
 						result := b
-						/*line :378:50000*/ all = result
+						/*line :378:90000*/ all = result
 					}
-					/*line :380:50000*/ break
+					/*line :380:90000*/ break
 				}
-				/*line :382:50000*/ at := p * part
-				/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:90000*/ at := p * part
+				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:50000
+//line :386:90000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:50000*/ if launch == 2 {
-					/*line :391:50000*/ so = struct {
+				/*line :390:90000*/ if launch == 2 {
+					/*line :391:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:50000
+//line :395:90000
 				} else {
-					/*line :396:50000*/ so = struct {
+					/*line :396:90000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:50000*/ at++
+					/*line :400:90000*/ at++
 				}
-				/*line :394:50000*/ for ; at < last; at += 4096 {
-					/*line :395:50000*/ if r.Halted() {
-						/*line :394:50000*/ r.Halt()
+				/*line :394:90000*/ for ; at < last; at += 4096 {
+					/*line :395:90000*/ if r.Halted() {
+						/*line :394:90000*/ r.Halt()
 					}
-					/*line :395:50000*/ t7 := min(last-at, 4096)
-					/*line :396:50000*/ for k := 0; k < t7; k++ {
-						/*line :396:50000*/ i2 := at + k
+					/*line :395:90000*/ t7 := min(last-at, 4096)
+					/*line :396:90000*/ for k := 0; k < t7; k++ {
+						/*line :396:90000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:50000*/ b2 := struct {
+						/*line :399:90000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:50000*/ if b2.N == 0 {
+						/*line :295:90000*/ if b2.N == 0 {
 							t12 := a2.V
 							t23 := b2.V
-							/*line :296:50000*/ result02 := multiply[T](t12, t23)
+							/*line :296:90000*/ result02 := multiply[T](t12, t23)
 							b2.V = result02
 						}
-						/*line :298:50000*/ b2.N += a2.N
+						/*line :298:90000*/ b2.N += a2.N
 						result2 := b2
-						/*line :399:50000*/ so = result2
-						/*line :401:50000*/ if value {
-							/*line :402:50000*/ if reduce {
-								/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:90000*/ so = result2
+						/*line :401:90000*/ if value {
+							/*line :402:90000*/ if reduce {
+								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:50000
+//line :406:90000
 							} else if !exclusive {
-								/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+								/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 							} else if h != 0 {
-								/*line :409:50000*/ out[i2] = first
-//line :410:50000
+								/*line :409:90000*/ out[i2] = first
+//line :410:90000
 							} else {
-								/*line :411:50000*/ t9 := prior
-								/*line :411:50000*/ result03 := multiply[T](first, t9)
-								/*line :411:50000*/ out[i2] = result03
+								/*line :411:90000*/ t9 := prior
+								/*line :411:90000*/ result03 := multiply[T](first, t9)
+								/*line :411:90000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line :415:50000*/ if launch == 0 {
+				/*line :415:90000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:50000*/ _ = row2[threadX]
+					/*line :416:90000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -13233,126 +11583,126 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 				}
 			}
 		}
-		/*line :424:50000*/ return
+		/*line :424:90000*/ return
 	}
-	/*line :426:50000*/ for threadX := range width {
+	/*line :426:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:50000*/ switch {
-//line :431:50000
+		/*line :430:90000*/ switch {
+//line :431:90000
 		default:
-			/*line :369:50000*/ if launch == 1 {
-				/*line :370:50000*/ if same || p > 0 {
+			/*line :369:90000*/ if launch == 1 {
+				/*line :370:90000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:50000*/ all := struct {
+				/*line :373:90000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:50000*/ counts[0] = 0
-				/*line :378:50000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:50000*/ own := struct {
+				/*line :377:90000*/ counts[0] = 0
+				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:90000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:50000*/ t2 := i
-					/*line :377:50000*/ _ = counts[t2]
+					/*line :383:90000*/ t2 := i
+					/*line :377:90000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:50000*/ _ = sums[t4]
+					/*line :377:90000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:50000*/ counts[t2] = t5
-					/*line :377:50000*/ sums[t4] = t6
+					/*line :377:90000*/ counts[t2] = t5
+					/*line :377:90000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:50000*/ if b.N == 0 {
+					/*line :295:90000*/ if b.N == 0 {
 						t1 := a.V
 						t22 := b.V
-						/*line :296:50000*/ result0 := multiply[T](t1, t22)
+						/*line :296:90000*/ result0 := multiply[T](t1, t22)
 						b.V = result0
 					}
-					/*line :298:50000*/ b.N += a.N
+					/*line :298:90000*/ b.N += a.N
 					result := b
-					/*line :378:50000*/ all = result
+					/*line :378:90000*/ all = result
 				}
-				/*line :380:50000*/ break
+				/*line :380:90000*/ break
 			}
-			/*line :382:50000*/ at := p * part
-			/*line :383:50000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:90000*/ at := p * part
+			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:50000
+//line :386:90000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:50000*/ if launch == 2 {
-				/*line :391:50000*/ so = struct {
+			/*line :390:90000*/ if launch == 2 {
+				/*line :391:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:50000
+//line :395:90000
 			} else {
-				/*line :396:50000*/ so = struct {
+				/*line :396:90000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:50000*/ at++
+				/*line :400:90000*/ at++
 			}
-			/*line :394:50000*/ for ; at < last; at += 4096 {
-				/*line :395:50000*/ if r.Halted() {
-					/*line :394:50000*/ r.Halt()
+			/*line :394:90000*/ for ; at < last; at += 4096 {
+				/*line :395:90000*/ if r.Halted() {
+					/*line :394:90000*/ r.Halt()
 				}
-				/*line :395:50000*/ t7 := min(last-at, 4096)
-				/*line :396:50000*/ for k := 0; k < t7; k++ {
-					/*line :396:50000*/ i2 := at + k
+				/*line :395:90000*/ t7 := min(last-at, 4096)
+				/*line :396:90000*/ for k := 0; k < t7; k++ {
+					/*line :396:90000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:50000*/ b2 := struct {
+					/*line :399:90000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:50000*/ if b2.N == 0 {
+					/*line :295:90000*/ if b2.N == 0 {
 						t12 := a2.V
 						t23 := b2.V
-						/*line :296:50000*/ result02 := multiply[T](t12, t23)
+						/*line :296:90000*/ result02 := multiply[T](t12, t23)
 						b2.V = result02
 					}
-					/*line :298:50000*/ b2.N += a2.N
+					/*line :298:90000*/ b2.N += a2.N
 					result2 := b2
-					/*line :399:50000*/ so = result2
-					/*line :401:50000*/ if value {
-						/*line :402:50000*/ if reduce {
-							/*line :403:50000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:90000*/ so = result2
+					/*line :401:90000*/ if value {
+						/*line :402:90000*/ if reduce {
+							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:50000
+//line :406:90000
 						} else if !exclusive {
-							/*line :407:50000*/ out[i2] = so.V
-//line :408:50000
+							/*line :407:90000*/ out[i2] = so.V
+//line :408:90000
 						} else if h != 0 {
-							/*line :409:50000*/ out[i2] = first
-//line :410:50000
+							/*line :409:90000*/ out[i2] = first
+//line :410:90000
 						} else {
-							/*line :411:50000*/ t9 := prior
-							/*line :411:50000*/ result03 := multiply[T](first, t9)
-							/*line :411:50000*/ out[i2] = result03
+							/*line :411:90000*/ t9 := prior
+							/*line :411:90000*/ result03 := multiply[T](first, t9)
+							/*line :411:90000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:50000*/ if launch == 0 {
+			/*line :415:90000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:50000*/ _ = sums[p]
+				/*line :416:90000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:50000*/ counts[p] = t15
-				/*line :416:50000*/ sums[p] = t16
+				/*line :416:90000*/ counts[p] = t15
+				/*line :416:90000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:13355:1*/
+	} /*line quern_gen.go:11705:1*/
 }
 
 func quernHostMultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -13392,84 +11742,84 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :270:70000*/ t6 := in[t4:t5]
+				/*line :270:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:70000*/ t9 := in[t7:t8]
+				/*line :270:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:70000*/ t12 := in[t10:t11]
+				/*line :270:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :271:70000*/ t13 := a[0]
-				/*line :271:70000*/ t14 := b[0]
-				/*line :271:70000*/ t15 := c[0]
-				/*line :271:70000*/ t16 := d[0]
+				/*line :271:100000*/ t13 := a[0]
+				/*line :271:100000*/ t14 := b[0]
+				/*line :271:100000*/ t15 := c[0]
+				/*line :271:100000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line :272:70000*/ for i := 1; i < part; i++ {
+				/*line :272:100000*/ for i := 1; i < part; i++ {
 					t17 := sa
-					/*line :273:70000*/ t18 := a[i]
-					/*line :273:70000*/ result0 := multiply[T](t17, t18)
+					/*line :273:100000*/ t18 := a[i]
+					/*line :273:100000*/ result0 := multiply[T](t17, t18)
 					t20 := result0
 					t21 := sb
-					/*line :273:70000*/ t22 := b[i]
-					/*line :273:70000*/ result02 := multiply[T](t21, t22)
+					/*line :273:100000*/ t22 := b[i]
+					/*line :273:100000*/ result02 := multiply[T](t21, t22)
 					t24 := result02
 					t25 := sc
-					/*line :273:70000*/ t26 := c[i]
-					/*line :273:70000*/ result03 := multiply[T](t25, t26)
+					/*line :273:100000*/ t26 := c[i]
+					/*line :273:100000*/ result03 := multiply[T](t25, t26)
 					t28 := result03
 					t29 := sd
-					/*line :273:70000*/ t30 := d[i]
-					/*line :273:70000*/ result04 := multiply[T](t29, t30)
+					/*line :273:100000*/ t30 := d[i]
+					/*line :273:100000*/ result04 := multiply[T](t29, t30)
 					t32 := result04
 					sa = t20
 					sb = t24
 					sc = t28
 					sd = t32
 				}
-				/*line :275:70000*/ _ = before[t34]
-				/*line :275:70000*/ _ = before[t36]
-				/*line :275:70000*/ _ = before[t38]
-				/*line :275:70000*/ _ = before[t40]
+				/*line :275:100000*/ _ = before[t34]
+				/*line :275:100000*/ _ = before[t36]
+				/*line :275:100000*/ _ = before[t38]
+				/*line :275:100000*/ _ = before[t40]
 				t41 := sa
 				t42 := sb
 				t43 := sc
 				t44 := sd
-				/*line :275:70000*/ before[t34] = t41
-				/*line :275:70000*/ before[t36] = t42
-				/*line :275:70000*/ before[t38] = t43
-				/*line :275:70000*/ before[t40] = t44
+				/*line :275:100000*/ before[t34] = t41
+				/*line :275:100000*/ before[t36] = t42
+				/*line :275:100000*/ before[t38] = t43
+				/*line :275:100000*/ before[t40] = t44
 				break
 			}
-			/*line :278:70000*/ for k := 0; k < 4; k++ {
-				/*line :279:70000*/ if r.Halted() {
-					/*line :278:70000*/ r.Halt()
+			/*line :278:100000*/ for k := 0; k < 4; k++ {
+				/*line :279:100000*/ if r.Halted() {
+					/*line :278:100000*/ r.Halt()
 				}
-				/*line :279:70000*/ at2 := (p + k) * part
-				/*line :280:70000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:100000*/ at2 := (p + k) * part
+				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:70000*/ last := min(at2+part, len(in))
+				/*line :283:100000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:70000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t45 := sum
-					/*line :286:70000*/ t46 := in[i2]
-					/*line :286:70000*/ result05 := multiply[T](t45, t46)
+					/*line :286:100000*/ t46 := in[i2]
+					/*line :286:100000*/ result05 := multiply[T](t45, t46)
 					sum = result05
 				}
-				/*line :288:70000*/ before[p+k+1] = sum
+				/*line :288:100000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:13472:1*/
+	} /*line quern_gen.go:11822:1*/
 }
 
 func quernHostMultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -13504,19 +11854,19 @@ func quernRow1MultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.R
 			if start {
 				before[0] = first
 				t2 := sum
-				/*line :303:70000*/ result0 := multiply[T](first, t2)
+				/*line :303:100000*/ result0 := multiply[T](first, t2)
 				sum = result0
-				/*line :304:70000*/ before[1] = sum
+				/*line :304:100000*/ before[1] = sum
 			}
-			/*line :306:70000*/ for i := 2; i < len(before); i++ {
+			/*line :306:100000*/ for i := 2; i < len(before); i++ {
 				t4 := sum
-				/*line :307:70000*/ t5 := before[i]
-				/*line :307:70000*/ result02 := multiply[T](t4, t5)
+				/*line :307:100000*/ t5 := before[i]
+				/*line :307:100000*/ result02 := multiply[T](t4, t5)
 				sum = result02
-				/*line :308:70000*/ before[i] = sum
+				/*line :308:100000*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:13519:1*/
+	} /*line quern_gen.go:11869:1*/
 }
 
 func quernHostMultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -13560,166 +11910,166 @@ func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :318:70000*/ t6 := in[t4:t5]
+				/*line :318:100000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:70000*/ t9 := in[t7:t8]
+				/*line :318:100000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:70000*/ t12 := in[t10:t11]
+				/*line :318:100000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :319:70000*/ t15 := out[at:t14]
+				/*line :319:100000*/ t15 := out[at:t14]
 				t17 := at + size2
-				/*line :319:70000*/ t18 := out[t16:t17]
+				/*line :319:100000*/ t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:70000*/ t21 := out[t19:t20]
+				/*line :319:100000*/ t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:70000*/ t24 := out[t22:t23]
+				/*line :319:100000*/ t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-				/*line :320:70000*/ t25 := before[p]
-				/*line :320:70000*/ t26 := before[p+1]
-				/*line :320:70000*/ t27 := before[p+2]
-				/*line :320:70000*/ t28 := before[p+3]
+				/*line :320:100000*/ t25 := before[p]
+				/*line :320:100000*/ t26 := before[p+1]
+				/*line :320:100000*/ t27 := before[p+2]
+				/*line :320:100000*/ t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-				/*line :321:70000*/ if exclusive {
-					/*line :322:70000*/ for i := 0; i < part; i++ {
+				/*line :321:100000*/ if exclusive {
+					/*line :322:100000*/ for i := 0; i < part; i++ {
 						t30 := a[i]
-						/*line :323:70000*/ t31 := b[i]
-						/*line :323:70000*/ t32 := c[i]
-						/*line :323:70000*/ t33 := d[i]
+						/*line :323:100000*/ t31 := b[i]
+						/*line :323:100000*/ t32 := c[i]
+						/*line :323:100000*/ t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-						/*line :324:70000*/ t34 := u
+						/*line :324:100000*/ t34 := u
 						t35 := i
-						/*line :324:70000*/ _ = t34[t35]
+						/*line :324:100000*/ _ = t34[t35]
 						t36 := v
 						t37 := i
-						/*line :324:70000*/ _ = t36[t37]
+						/*line :324:100000*/ _ = t36[t37]
 						t38 := w
 						t39 := i
-						/*line :324:70000*/ _ = t38[t39]
+						/*line :324:100000*/ _ = t38[t39]
 						t40 := x
 						t41 := i
-						/*line :324:70000*/ _ = t40[t41]
+						/*line :324:100000*/ _ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-						/*line :324:70000*/ t34[t35] = t42
-						/*line :324:70000*/ t36[t37] = t43
-						/*line :324:70000*/ t38[t39] = t44
-						/*line :324:70000*/ t40[t41] = t45
+						/*line :324:100000*/ t34[t35] = t42
+						/*line :324:100000*/ t36[t37] = t43
+						/*line :324:100000*/ t38[t39] = t44
+						/*line :324:100000*/ t40[t41] = t45
 						t46 := sa
 						t47 := ea
-						/*line :325:70000*/ result0 := multiply[T](t46, t47)
+						/*line :325:100000*/ result0 := multiply[T](t46, t47)
 						t49 := result0
 						t50 := sb
 						t51 := eb
-						/*line :325:70000*/ result02 := multiply[T](t50, t51)
+						/*line :325:100000*/ result02 := multiply[T](t50, t51)
 						t53 := result02
 						t54 := sc
 						t55 := ec
-						/*line :325:70000*/ result03 := multiply[T](t54, t55)
+						/*line :325:100000*/ result03 := multiply[T](t54, t55)
 						t57 := result03
 						t58 := sd
 						t59 := ed
-						/*line :325:70000*/ result04 := multiply[T](t58, t59)
+						/*line :325:100000*/ result04 := multiply[T](t58, t59)
 						t61 := result04
 						sa = t49
 						sb = t53
 						sc = t57
 						sd = t61
 					}
-					/*line :332:70000*/ break
+					/*line :332:100000*/ break
 				}
-				/*line :329:70000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
 					t63 := sa
-					/*line :330:70000*/ t64 := a[i2]
-					/*line :330:70000*/ result05 := multiply[T](t63, t64)
+					/*line :330:100000*/ t64 := a[i2]
+					/*line :330:100000*/ result05 := multiply[T](t63, t64)
 					t66 := result05
 					t67 := sb
-					/*line :330:70000*/ t68 := b[i2]
-					/*line :330:70000*/ result06 := multiply[T](t67, t68)
+					/*line :330:100000*/ t68 := b[i2]
+					/*line :330:100000*/ result06 := multiply[T](t67, t68)
 					t70 := result06
 					t71 := sc
-					/*line :330:70000*/ t72 := c[i2]
-					/*line :330:70000*/ result07 := multiply[T](t71, t72)
+					/*line :330:100000*/ t72 := c[i2]
+					/*line :330:100000*/ result07 := multiply[T](t71, t72)
 					t74 := result07
 					t75 := sd
-					/*line :330:70000*/ t76 := d[i2]
-					/*line :330:70000*/ result08 := multiply[T](t75, t76)
+					/*line :330:100000*/ t76 := d[i2]
+					/*line :330:100000*/ result08 := multiply[T](t75, t76)
 					t78 := result08
 					sa = t66
 					sb = t70
 					sc = t74
 					sd = t78
-					/*line :331:70000*/ t79 := u
+					/*line :331:100000*/ t79 := u
 					t80 := i2
-					/*line :331:70000*/ _ = t79[t80]
+					/*line :331:100000*/ _ = t79[t80]
 					t81 := v
 					t82 := i2
-					/*line :331:70000*/ _ = t81[t82]
+					/*line :331:100000*/ _ = t81[t82]
 					t83 := w
 					t84 := i2
-					/*line :331:70000*/ _ = t83[t84]
+					/*line :331:100000*/ _ = t83[t84]
 					t85 := x
 					t86 := i2
-					/*line :331:70000*/ _ = t85[t86]
+					/*line :331:100000*/ _ = t85[t86]
 					t87 := sa
 					t88 := sb
 					t89 := sc
 					t90 := sd
-					/*line :331:70000*/ t79[t80] = t87
-					/*line :331:70000*/ t81[t82] = t88
-					/*line :331:70000*/ t83[t84] = t89
-					/*line :331:70000*/ t85[t86] = t90
+					/*line :331:100000*/ t79[t80] = t87
+					/*line :331:100000*/ t81[t82] = t88
+					/*line :331:100000*/ t83[t84] = t89
+					/*line :331:100000*/ t85[t86] = t90
 				}
-				/*line :333:70000*/ break
+				/*line :333:100000*/ break
 			}
-			/*line :335:70000*/ for k := 0; k < 4; k++ {
-				/*line :336:70000*/ if r.Halted() {
-					/*line :335:70000*/ r.Halt()
+			/*line :335:100000*/ for k := 0; k < 4; k++ {
+				/*line :336:100000*/ if r.Halted() {
+					/*line :335:100000*/ r.Halt()
 				}
-				/*line :336:70000*/ i3 := (p + k) * part
-				/*line :337:70000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:100000*/ i3 := (p + k) * part
+				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:70000*/ last := min(i3+part, len(in))
+				/*line :340:100000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:70000*/ if p+k == 0 && !start {
+				/*line :342:100000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:70000*/ for ; i3 < last; i3++ {
+				/*line :347:100000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:70000*/ if exclusive {
+					/*line :349:100000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:70000*/ t91 := sum
+					/*line :352:100000*/ t91 := sum
 					t92 := v2
-					/*line :352:70000*/ result09 := multiply[T](t91, t92)
+					/*line :352:100000*/ result09 := multiply[T](t91, t92)
 					sum = result09
-					/*line :353:70000*/ if !exclusive {
+					/*line :353:100000*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:13722:1*/
+	} /*line quern_gen.go:12072:1*/
 }
 
 func quernHostMultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -13754,36 +12104,36 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:70000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:70000*/ sum := first
+			/*line :402:100000*/ sum := first
 			i := 0
-			/*line :404:70000*/ if !start {
+			/*line :404:100000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:70000*/ for ; i < n; i++ {
-				/*line :411:70000*/ if r.Halted() {
-					/*line :410:70000*/ r.Halt()
+			/*line :410:100000*/ for ; i < n; i++ {
+				/*line :411:100000*/ if r.Halted() {
+					/*line :410:100000*/ r.Halt()
 				}
-				/*line :411:70000*/ v := in[at]
-				/*line :412:70000*/ if exclusive {
+				/*line :411:100000*/ v := in[at]
+				/*line :412:100000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:70000*/ t1 := sum
+				/*line :415:100000*/ t1 := sum
 				t2 := v
-				/*line :415:70000*/ result0 := multiply[T](t1, t2)
+				/*line :415:100000*/ result0 := multiply[T](t1, t2)
 				sum = result0
-				/*line :416:70000*/ if !exclusive {
+				/*line :416:100000*/ if !exclusive {
 					out[at] = sum
 				}
-				/*line :419:70000*/ at += inner
+				/*line :419:100000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:13786:1*/
+	} /*line quern_gen.go:12136:1*/
 }
 
 func quernHostOrderedIntegersExtremeParts[T int32 | int64](r *host.Run) {
@@ -13824,44 +12174,41 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 		at2 := stride + last
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/extremes.go:213:80000*/ if first >= len(in) {
+			/*line quern.dev/algo/internal/template/extremes.go:213*/ if first >= len(in) {
 				break
 			}
-//line :216:80000
 			var lo2 struct {
 				V  T
 				At int
 			}
-//line :220:80000
 			var hi2 struct {
 				V  T
 				At int
 			}
-			/*line :224:80000*/ switch {
-//line :225:80000
+			switch {
 			default:
-				/*line :32:80000*/ p2 := min(first, last-1)
-				/*line :33:80000*/ if len(at) > 0 {
-					/*line :34:80000*/ lo2 = struct {
+				/*line :32:120000*/ p2 := min(first, last-1)
+				/*line :33:120000*/ if len(at) > 0 {
+					/*line :34:120000*/ lo2 = struct {
 						V  T
 						At int
 					}{V: in[p2], At: at[p2]}
-					/*line :38:80000*/ hi2 = lo2
-					/*line :39:80000*/ for i := first; i < last; i += stride {
-						/*line :40:80000*/ e := struct {
+					/*line :38:120000*/ hi2 = lo2
+					/*line :39:120000*/ for i := first; i < last; i += stride {
+						/*line :40:120000*/ e := struct {
 							V  T
 							At int
 						}{V: in[i], At: at[i]}
-						/*line :44:80000*/ a := lo2
-//line :45:80000
+						/*line :44:120000*/ a := lo2
+//line :45:120000
 						var result struct {
 							V  T
 							At int
 						}
-						/*line :49:80000*/ switch {
-//line :50:80000
+						/*line :49:120000*/ switch {
+//line :50:120000
 						default:
-							/*line :13:80000*/ quernv0 := e.V
+							/*line :13:120000*/ quernv0 := e.V
 							quernv1 := a.V
 							/*line order.go:111*/ t1 := quernv0
 							t2 := quernv1
@@ -13870,7 +12217,7 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 							/*line quern.dev/algo/internal/template/extremes.go:13*/ t22 := result2
 							if !t22 {
 								t12 := e.At < a.At
-								/*line :16:80000*/ if t12 {
+								/*line :16:120000*/ if t12 {
 									quernv02 := a.V
 									quernv12 := e.V
 									/*line order.go:111*/ t13 := quernv02
@@ -13879,34 +12226,34 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 									result3 := result02
 									/*line quern.dev/algo/internal/template/extremes.go:13*/ t12 = !result3
 								}
-								/*line :15:80000*/ t22 = t12
+								/*line :15:120000*/ t22 = t12
 							}
-							/*line :17:80000*/ if t22 {
-								/*line :14:80000*/ result = e
+							/*line :17:120000*/ if t22 {
+								/*line :14:120000*/ result = e
 								break
 							}
-							/*line :16:80000*/ result = a
+							/*line :16:120000*/ result = a
 						}
-						/*line :38:80000*/ t14 := result
+						/*line :38:120000*/ t14 := result
 						a2 := hi2
-//line :40:80000
+//line :40:120000
 						var result4 struct {
 							V  T
 							At int
 						}
-						/*line :44:80000*/ switch {
-//line :45:80000
+						/*line :44:120000*/ switch {
+//line :45:120000
 						default:
-							/*line :21:80000*/ quernv03 := a2.V
+							/*line :21:120000*/ quernv03 := a2.V
 							quernv13 := e.V
 							/*line order.go:111*/ t15 := quernv03
 							t24 := quernv13
 							/*line order.go:111*/ result03 := orderedIntegers[T](t15, t24, quernbound0)
 							result5 := result03
 							/*line quern.dev/algo/internal/template/extremes.go:21*/ t25 := result5
-							/*line :22:80000*/ if !t25 {
+							/*line :22:120000*/ if !t25 {
 								t16 := e.At < a2.At
-								/*line :24:80000*/ if t16 {
+								/*line :24:120000*/ if t16 {
 									quernv04 := e.V
 									quernv14 := a2.V
 									/*line order.go:111*/ t17 := quernv04
@@ -13915,97 +12262,748 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 									result6 := result04
 									/*line quern.dev/algo/internal/template/extremes.go:21*/ t16 = !result6
 								}
-								t25 = t16
+								/*line :23:120000*/ t25 = t16
 							}
-							if t25 {
-								/*line :22:80000*/ result4 = e
+							/*line :25:120000*/ if t25 {
+								/*line :22:120000*/ result4 = e
 								break
 							}
-							/*line :24:80000*/ result4 = a2
+							/*line :24:120000*/ result4 = a2
 						}
-						/*line :38:80000*/ t27 := result4
+						/*line :38:120000*/ t27 := result4
 						lo2 = t14
 						hi2 = t27
 					}
-					/*line :40:80000*/ t3 := lo2
+					/*line :40:120000*/ t3 := lo2
 					t4 := hi2
 					lo2 = t3
 					hi2 = t4
 					break
 				}
-				/*line :42:80000*/ lo2 = struct {
+				/*line :42:120000*/ lo2 = struct {
 					V  T
 					At int
 				}{V: in[p2], At: p2}
-				/*line :46:80000*/ hi2 = lo2
-				/*line :47:80000*/ for from := first; from < last; from += size {
-					/*line :48:80000*/ if r.Halted() {
-						/*line :44:80000*/ r.Halt()
+				/*line :46:120000*/ hi2 = lo2
+				/*line :47:120000*/ for from := first; from < last; from += size {
+					/*line :48:120000*/ if r.Halted() {
+						/*line :44:120000*/ r.Halt()
 					}
-					/*line :45:80000*/ i2 := from
+					/*line :45:120000*/ i2 := from
 					t5 := min(host.Div(at2-from-1, stride), 4096)
-					/*line :47:80000*/ for i3 := 0; i3 < t5; i3++ {
-						/*line :47:80000*/ v := in[i2]
+					/*line :47:120000*/ for i3 := 0; i3 < t5; i3++ {
+						/*line :47:120000*/ v := in[i2]
 						quernv15 := lo2.V
 						/*line order.go:111*/ t18 := v
 						t28 := quernv15
 						/*line order.go:111*/ result05 := orderedIntegers[T](t18, t28, quernbound0)
 						result7 := result05
-						/*line quern.dev/algo/internal/template/extremes.go:48:80000*/ if result7 {
-							/*line :49:80000*/ lo2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:48:120000*/ if result7 {
+							/*line :49:120000*/ lo2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :54:80000*/ quernv05 := hi2.V
+						/*line :54:120000*/ quernv05 := hi2.V
 						/*line order.go:111*/ t19 := quernv05
 						t29 := v
 						/*line order.go:111*/ result06 := orderedIntegers[T](t19, t29, quernbound0)
 						result8 := result06
-						/*line quern.dev/algo/internal/template/extremes.go:51:80000*/ if result8 {
-							/*line :52:80000*/ hi2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:51:120000*/ if result8 {
+							/*line :52:120000*/ hi2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :57:80000*/ i2 += stride
+						/*line :57:120000*/ i2 += stride
 					}
 				}
-				/*line :60:80000*/ t6 := lo2
+				/*line :60:120000*/ t6 := lo2
 				t7 := hi2
 				lo2 = t6
 				hi2 = t7
 			}
-			/*line :216:80000*/ l := lo2
+			/*line :216:120000*/ l := lo2
 			h := hi2
-			/*line :217:80000*/ t110 := l
+			/*line :217:120000*/ t110 := l
 			t210 := h
-			/*line :186:80000*/ step := 1
-			/*line :187:80000*/ if lo >= 0 && hi >= 0 {
+			/*line :186:120000*/ step := 1
+			/*line :187:120000*/ if lo >= 0 && hi >= 0 {
 				step = 2
 			}
-			/*line :190:80000*/ t111 := t110
+			/*line :190:120000*/ t111 := t110
 			t211 := lo + step*p
-			/*line :196:80000*/ if value {
-				/*line :199:80000*/ if len(out) > 0 {
+			/*line :196:120000*/ if value {
+				/*line :199:120000*/ if len(out) > 0 {
 					out[t211] = t111.V
 				}
-				/*line :202:80000*/ if len(outAt) > 0 {
+				/*line :202:120000*/ if len(outAt) > 0 {
 					outAt[t211] = t111.At
 				}
 			}
-			/*line :191:80000*/ t62 := t210
+			/*line :191:120000*/ t62 := t210
 			t72 := hi + step*p
-			/*line :196:80000*/ if value2 {
-				/*line :199:80000*/ if len(out) > 0 {
+			/*line :196:120000*/ if value2 {
+				/*line :199:120000*/ if len(out) > 0 {
 					out[t72] = t62.V
 				}
-				/*line :202:80000*/ if len(outAt) > 0 {
+				/*line :202:120000*/ if len(outAt) > 0 {
 					outAt[t72] = t62.At
 				}
 			}
 		}
-	} /*line quern_gen.go:14008:1*/
+	} /*line quern_gen.go:12355:1*/
+}
+
+func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
+	quernbound0 := host.Value[uint32](r, 0)
+	n := host.Value[int](r, 1)
+	inner := host.Value[int](r, 2)
+	parts := host.Value[int](r, 3)
+	part := host.Value[int](r, 4)
+	group := host.Value[int](r, 5)
+	most := host.Value[bool](r, 6)
+	ends := host.Slice[int32](r, 7)
+	in := host.Slice[T](r, 8)
+	at := host.Slice[int](r, 9)
+	out := host.Slice[int](r, 10)
+	var count int
+	l := struct {
+		N     int
+		Inner int
+		Parts int
+		Part  int
+		Group int
+	}{N: n, Inner: inner, Parts: parts, Part: part, Group: group}
+	var t2 int
+	ps := host.Scratch[struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	}](r, 0, r.BlockDim.Count())
+	vs := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 1, r.BlockDim.Count())
+	t22 := l.Inner
+	c := int(1)
+	var group2 int
+	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
+	vs2 := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 3, r.BlockDim.Count())
+	results := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 4, r.BlockDim.Count())
+	var d int
+	var t24 int
+	t3s := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 5, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 6, r.BlockDim.Count())
+	givens := host.Scratch[T](r, 9, r.BlockDim.Count())
+	shuffleDowns2 := host.Scratch[T](r, 7, r.BlockDim.Count())
+	givens2 := host.Scratch[int](r, 10, r.BlockDim.Count())
+	shuffleDowns3 := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t11 int
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		r.ThreadIdx = kernel.Dim3{}
+		/*line quern.dev/algo/internal/template/lines.go:60*/ count = host.Div(len(out), l.Parts)
+		t2 = count
+		start := t2 * l.Parts
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 256
+				quernRow1OrderedIntegersExtremeLines[T](r, ps, first, vs, base, l, start, t2, ends, t22, c, at, part, in, most, quernbound0)
+			}
+		}
+		r.ThreadIdx = kernel.Dim3{}
+		/*line :47:30000*/ group2 = c << l.Group
+		/*line :48:30000*/ for threadZ := range 1 {
+			/*line :49:30000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow2OrderedIntegersExtremeLines[T](r, ps, first2, vs, counts, vs2, c, l)
+			}
+		}
+		/*line :55:30000*/ switch {
+//line :56:30000
+		default:
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group2 == 1 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						first3 := (threadZ*1 + threadY) * 256
+						quernRow3OrderedIntegersExtremeLines[T](r, vs2, first3, results)
+					}
+				}
+				break
+			}
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
+				}
+				/*line :244:10000*/ t24 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow4OrderedIntegersExtremeLines[T](r, vs2, first4, t3s, shuffleDowns, givens)
+					}
+				}
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns2, givens, t24)
+				/*line :252:10000*/ for threadZ := range 1 {
+					/*line :253:10000*/ for threadY := range 1 {
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow5OrderedIntegersExtremeLines[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
+					}
+				}
+				/*line :258:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t24)
+				start2 := 2*d - 1
+				/*line :260:10000*/ for threadZ := range 1 {
+					/*line :261:10000*/ for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first6 := (threadZ*1 + threadY) * 256
+						quernRow6OrderedIntegersExtremeLines[T](r, counts, first6, vs2, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
+					}
+				}
+			}
+			/*line :268:10000*/ for threadZ := range 1 {
+				/*line :269:10000*/ for threadY := range 1 {
+					first7 := (threadZ*1 + threadY) * 256
+					quernRow7OrderedIntegersExtremeLines[T](r, vs2, first7, results)
+				}
+			}
+		}
+		/*line quern.dev/algo/internal/template/lines.go:84:30000*/ t11 = count
+		start3 := t11 * l.Parts
+		/*line :86:30000*/ for threadZ := range 1 {
+			/*line :87:30000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first8 := (threadZ*1 + threadY) * 256
+				quernRow8OrderedIntegersExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
+			}
+		}
+	} /*line quern_gen.go:12498:1*/
+}
+
+//go:noinline
+func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first int, vs []struct {
+	V  T
+	At int
+}, base int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, start int, t2 int, ends []int32, t22 int, c int, at []int, part int, in []T, most bool, quernbound0 uint32) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first:])
+	vRow := (*[256]struct {
+		V  T
+		At int
+	})(vs[first:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}{}
+		of := (base + threadX) >> l.Group
+		var p2 struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}
+		/*line :20:30000*/ if of >= start {
+			p2 = p
+//line :22:30000
+		} else {
+			/*line :23:30000*/ p.Part = host.Div(of, t2)
+			p.Line = of - p.Part*t2
+			p.Stride = 1
+			n2 := l.N
+			/*line :27:30000*/ if len(ends) > 0 {
+				p.First = int(ends[p.Line])
+				n2 = int(ends[p.Line+1]) - p.First
+//line :30:30000
+			} else {
+				/*line :31:30000*/ plane := host.Div(p.Line, l.Inner)
+				t1 := plane*l.N*l.Inner + p.Line - plane*l.Inner
+				p.First = t1
+				p.Stride = t22
+			}
+			/*line :34:30000*/ p.From = min(p.Part*l.Part, n2)
+			p.To = min(p.From+l.Part, n2)
+			p2 = p
+		}
+//line :61:30000
+		*p3 = p2
+		lane := threadX & 31 & (c<<l.Group - 1)
+		/*line :63:30000*/ best := struct {
+			V  T
+			At int
+		}{At: -1}
+		/*line :67:30000*/ for i := p3.From + lane; i < p3.To; i += c << l.Group {
+			/*line :68:30000*/ if r.Halted() {
+				/*line :64:30000*/ r.Halt()
+			}
+			/*line :65:30000*/ k := i
+			/*line :66:30000*/ if len(at) > 0 {
+				k = at[p3.Line*part+i]
+			}
+			/*line :69:30000*/ v := in[p3.First+k*p3.Stride]
+			t5 := v
+			t6 := best.V
+			a := t5
+			b := t6
+			/*line :71:30000*/ if most {
+				t7 := best.V
+				t8 := v
+				a = t7
+				b = t8
+			}
+			/*line :74:30000*/ t9 := best.At < 0
+			/*line :75:30000*/ if !t9 {
+				quernv0 := a
+				quernv1 := b
+				/*line order.go:111*/ t12 := quernv0
+				t23 := quernv1
+				/*line order.go:111*/ result0 := orderedIntegers[T](t12, t23, quernbound0)
+				result := result0
+				/*line quern.dev/algo/internal/template/lines.go:74*/ t9 = result
+			}
+			/*line :76:30000*/ if t9 {
+				/*line :75:30000*/ best = struct {
+					V  T
+					At int
+				}{V: v, At: k}
+			}
+		}
+		/*line :83:30000*/ v2 := best
+		vRow[threadX] = v2
+	} /*line quern_gen.go:12618:1*/
+}
+
+//go:noinline
+func quernRow2OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first2 int, vs []struct {
+	V  T
+	At int
+}, counts []int, vs2 []struct {
+	V  T
+	At int
+}, c int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first2:])
+	vRow := (*[256]struct {
+		V  T
+		At int
+	})(vs[first2:])
+	countRow := (*[256]int)(counts[first2:])
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first2:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		v2 := vRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:47*/ count2 := min(p3.To-p3.From, c<<l.Group)
+		v3 := v2
+		countRow[threadX] = count2
+		vRow2[threadX] = v3
+	} /*line quern_gen.go:12667:1*/
+}
+
+//go:noinline
+func quernRow3OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []struct {
+	V  T
+	At int
+}, first3 int, results []struct {
+	V  T
+	At int
+}) {
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first3:])
+	resultRow := (*[256]struct {
+		V  T
+		At int
+	})(results[first3:])
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:12686:1*/
+}
+
+//go:noinline
+func quernRow4OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []struct {
+	V  T
+	At int
+}, first4 int, t3s []struct {
+	V  T
+	At int
+}, shuffleDowns []struct {
+	V  T
+	At int
+}, givens []T) {
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first4:])
+	t3Row := (*[256]struct {
+		V  T
+		At int
+	})(t3s[first4:])
+	shuffleDownRow := (*[256]struct {
+		V  T
+		At int
+	})(shuffleDowns[first4:])
+	givenRow := (*[256]T)(givens[first4:])
+	for threadX := 0; threadX < 256; threadX += 4 {
+		v3 := vRow2[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t13 := v3
+		t3 := t13
+		shuffleDown := struct {
+			V  T
+			At int
+		}{}
+		given := t3.V
+		t3Row[threadX] = t3
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow[threadX] = given
+		{
+			threadX := threadX + 1
+			v3 := vRow2[threadX]
+			t13 := v3
+			t3 := t13
+			shuffleDown := struct {
+				V  T
+				At int
+			}{}
+			given := t3.V
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 2
+			v3 := vRow2[threadX]
+			t13 := v3
+			t3 := t13
+			shuffleDown := struct {
+				V  T
+				At int
+			}{}
+			given := t3.V
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 3
+			v3 := vRow2[threadX]
+			t13 := v3
+			t3 := t13
+			shuffleDown := struct {
+				V  T
+				At int
+			}{}
+			given := t3.V
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+	} /*line quern_gen.go:12767:1*/
+}
+
+//go:noinline
+func quernRow5OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, t3s []struct {
+	V  T
+	At int
+}, first5 int, shuffleDowns []struct {
+	V  T
+	At int
+}, shuffleDowns2 []T, givens2 []int) {
+	t3Row := (*[256]struct {
+		V  T
+		At int
+	})(t3s[first5:])
+	shuffleDownRow := (*[256]struct {
+		V  T
+		At int
+	})(shuffleDowns[first5:])
+	shuffleDownRow2 := (*[256]T)(shuffleDowns2[first5:])
+	givenRow2 := (*[256]int)(givens2[first5:])
+	for threadX := 0; threadX < 256; threadX += 4 {
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		shuffleDown2 := shuffleDownRow2[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.V = shuffleDown2
+		given2 := t3.At
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow2[threadX] = given2
+		{
+			threadX := threadX + 1
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.V = shuffleDown2
+			given2 := t3.At
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 2
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.V = shuffleDown2
+			given2 := t3.At
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 3
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.V = shuffleDown2
+			given2 := t3.At
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+	} /*line quern_gen.go:12826:1*/
+}
+
+//go:noinline
+func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts []int, first6 int, vs2 []struct {
+	V  T
+	At int
+}, shuffleDowns []struct {
+	V  T
+	At int
+}, shuffleDowns3 []int, d int, group2 int, start2 int, most bool, quernbound0 uint32) {
+	countRow := (*[256]int)(counts[first6:])
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first6:])
+	shuffleDownRow := (*[256]struct {
+		V  T
+		At int
+	})(shuffleDowns[first6:])
+	shuffleDownRow3 := (*[256]int)(shuffleDowns3[first6:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		count2 := countRow[threadX]
+		v3 := vRow2[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		shuffleDown3 := shuffleDownRow3[threadX]
+		lane2 := threadX & 31 & (group2 - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.At = shuffleDown3
+		other := shuffleDown
+		/*line :245:10000*/ if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
+			a2 := v3
+//line :247:10000
+			var result2 struct {
+				V  T
+				At int
+			}
+			/*line :251:10000*/ switch {
+//line :252:10000
+			default:
+				/*line quern.dev/algo/internal/template/lines.go:79:30000*/ if most {
+//line :80:30000
+					var result3 struct {
+						V  T
+						At int
+					}
+					/*line :84:30000*/ switch {
+//line :85:30000
+					default:
+						/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ quernv02 := a2.V
+						quernv12 := other.V
+						/*line order.go:111*/ t14 := quernv02
+						t25 := quernv12
+						/*line order.go:111*/ result02 := orderedIntegers[T](t14, t25, quernbound0)
+						result4 := result02
+						/*line quern.dev/algo/internal/template/extremes.go:21*/ t26 := result4
+						/*line :22:120000*/ if !t26 {
+							t15 := other.At < a2.At
+							/*line :24:120000*/ if t15 {
+								quernv03 := other.V
+								quernv13 := a2.V
+								/*line order.go:111*/ t16 := quernv03
+								t27 := quernv13
+								/*line order.go:111*/ result03 := orderedIntegers[T](t16, t27, quernbound0)
+								result5 := result03
+								/*line quern.dev/algo/internal/template/extremes.go:21*/ t15 = !result5
+							}
+							/*line :23:120000*/ t26 = t15
+						}
+						/*line :25:120000*/ if t26 {
+							/*line :22:120000*/ result3 = other
+							break
+						}
+						/*line :24:120000*/ result3 = a2
+					}
+					/*line quern.dev/algo/internal/template/lines.go:80:30000*/ result2 = result3
+					break
+				}
+//line :83:30000
+				var result6 struct {
+					V  T
+					At int
+				}
+				/*line :87:30000*/ switch {
+//line :88:30000
+				default:
+					/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ quernv04 := other.V
+					quernv14 := a2.V
+					/*line order.go:111*/ t17 := quernv04
+					t28 := quernv14
+					/*line order.go:111*/ result04 := orderedIntegers[T](t17, t28, quernbound0)
+					result7 := result04
+					/*line quern.dev/algo/internal/template/extremes.go:13*/ t29 := result7
+					if !t29 {
+						t18 := other.At < a2.At
+						/*line :16:120000*/ if t18 {
+							quernv05 := a2.V
+							quernv15 := other.V
+							/*line order.go:111*/ t19 := quernv05
+							t210 := quernv15
+							/*line order.go:111*/ result05 := orderedIntegers[T](t19, t210, quernbound0)
+							result8 := result05
+							/*line quern.dev/algo/internal/template/extremes.go:13*/ t18 = !result8
+						}
+						/*line :15:120000*/ t29 = t18
+					}
+					/*line :17:120000*/ if t29 {
+						/*line :14:120000*/ result6 = other
+						break
+					}
+					/*line :16:120000*/ result6 = a2
+				}
+				/*line quern.dev/algo/internal/template/lines.go:82:30000*/ result2 = result6
+			}
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v3 = result2
+		}
+		vRow2[threadX] = v3
+		shuffleDownRow[threadX] = shuffleDown
+	} /*line quern_gen.go:12944:1*/
+}
+
+//go:noinline
+func quernRow7OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []struct {
+	V  T
+	At int
+}, first7 int, results []struct {
+	V  T
+	At int
+}) {
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first7:])
+	resultRow := (*[256]struct {
+		V  T
+		At int
+	})(results[first7:])
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:12963:1*/
+}
+
+//go:noinline
+func quernRow8OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first8 int, results []struct {
+	V  T
+	At int
+}, c int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, base int, start3 int, out []int) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first8:])
+	resultRow := (*[256]struct {
+		V  T
+		At int
+	})(results[first8:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		result10 := resultRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:47*/ result9 := result10
+		/*line :78:30000*/ best2 := result9
+		/*line :41:30000*/ result06 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < start3
+		/*line :84:30000*/ if result06 {
+			out[p3.Line*l.Parts+p3.Part] = best2.At
+		}
+	} /*line quern_gen.go:13006:1*/
 }
 
 func quernHostOrderedIntegersSortParts[T int32 | int64](r *host.Run) {
@@ -14039,139 +13037,139 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 		/*line quern.dev/algo/internal/template/merge.go:337*/ swapped2 := swapped
 		switch {
 		default:
-			/*line :356:90000*/ if base >= len(a_) {
+			/*line :356:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:90000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:90000*/ if r.Halted() {
-					/*line :360:90000*/ r.Halt()
+			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:130000*/ if r.Halted() {
+					/*line :360:130000*/ r.Halt()
 				}
-				/*line :361:90000*/ swapped2 = !swapped2
+				/*line :361:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:90000*/ for first := base; first < last; first += 16 {
-				/*line :364:90000*/ if r.Halted() {
-					/*line :363:90000*/ r.Halt()
+			/*line :363:130000*/ for first := base; first < last; first += 16 {
+				/*line :364:130000*/ if r.Halted() {
+					/*line :363:130000*/ r.Halt()
 				}
-				/*line :364:90000*/ end := min(first+16, last)
-				/*line :365:90000*/ if swapped2 {
+				/*line :364:130000*/ end := min(first+16, last)
+				/*line :365:130000*/ if swapped2 {
 					first2 := first
-					/*line :389:90000*/ from := [16]int32{}
+					/*line :389:130000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:90000*/ t3 := a_[t1:t2]
+					/*line :390:130000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:90000*/ t6 := b_[t4:t5]
+					/*line :390:130000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:90000*/ for i := 0; i < 16; i++ {
-						/*line :392:90000*/ if i >= len(x) {
+					/*line :391:130000*/ for i := 0; i < 16; i++ {
+						/*line :392:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:90000*/ v := x[i]
+						/*line :395:130000*/ v := x[i]
 						j := i
-						/*line :397:90000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:90000*/ if !t7 {
-								/*line :398:90000*/ quernv1 := y[j-1]
+							/*line :399:130000*/ if !t7 {
+								/*line :398:130000*/ quernv1 := y[j-1]
 								/*line order.go:111*/ t12 := v
 								t22 := quernv1
 								/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 								result := result0
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line :400:90000*/ if t7 {
+							/*line :400:130000*/ if t7 {
 								break
 							}
-							/*line :401:90000*/ y[j] = y[j-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:130000*/ y[j] = y[j-1]
+							/*line :402:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:90000*/ j--
+							/*line :405:130000*/ j--
 						}
-						/*line :407:90000*/ y[j] = v
-						/*line :408:90000*/ if pairs {
+						/*line :407:130000*/ y[j] = v
+						/*line :408:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							_ = first2 + int(from[j2])
 						}
 					}
-//line :417:90000
+//line :417:130000
 				} else {
-					/*line :368:90000*/ first3 := first
-					/*line :389:90000*/ from2 := [16]int32{}
+					/*line :368:130000*/ first3 := first
+					/*line :389:130000*/ from2 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:90000*/ t32 := a_[t13:t23]
+					/*line :390:130000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:90000*/ t62 := a_[t42:t52]
+					/*line :390:130000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:90000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:90000*/ if i3 >= len(x2) {
+					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:90000*/ v2 := x2[i3]
+						/*line :395:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:90000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:90000*/ if !t72 {
-								/*line :398:90000*/ quernv12 := y2[j3-1]
+							/*line :399:130000*/ if !t72 {
+								/*line :398:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:111*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
 								result2 := result02
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line :400:90000*/ if t72 {
+							/*line :400:130000*/ if t72 {
 								break
 							}
-							/*line :401:90000*/ y2[j3] = y2[j3-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:130000*/ y2[j3] = y2[j3-1]
+							/*line :402:130000*/ if pairs {
 								from2[j3] = from2[j3-1]
 							}
-							/*line :405:90000*/ j3--
+							/*line :405:130000*/ j3--
 						}
-						/*line :407:90000*/ y2[j3] = v2
-						/*line :408:90000*/ if pairs {
+						/*line :407:130000*/ y2[j3] = v2
+						/*line :408:130000*/ if pairs {
 							from2[j3] = int32(i3)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							_ = first3 + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line :371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:90000*/ if r.Halted() {
-					/*line :371:90000*/ r.Halt()
+			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:130000*/ if r.Halted() {
+					/*line :371:130000*/ r.Halt()
 				}
-				/*line :372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:90000*/ if r.Halted() {
-						/*line :372:90000*/ r.Halt()
+				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:130000*/ if r.Halted() {
+						/*line :372:130000*/ r.Halt()
 					}
-					/*line :373:90000*/ t15 := min(first4+width2, last)
+					/*line :373:130000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:90000*/ if swapped2 {
+					/*line :374:130000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:90000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:90000*/ t16 := min(steps, 4096)
-							/*line :425:90000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:90000*/ t26 := b_[i5]
-								/*line :425:90000*/ t33 := b_[j5]
+							/*line :424:130000*/ t16 := min(steps, 4096)
+							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:130000*/ t26 := b_[i5]
+								/*line :425:130000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:111*/ t17 := y3
@@ -14180,36 +13178,36 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 								result3 := result03
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 									a_[at] = y3
-									/*line :428:90000*/ j5++
-//line :429:90000
+									/*line :428:130000*/ j5++
+//line :429:130000
 								} else {
-									/*line :430:90000*/ a_[at] = x3
-									/*line :432:90000*/ i5++
+									/*line :430:130000*/ a_[at] = x3
+									/*line :432:130000*/ i5++
 								}
-								/*line :434:90000*/ at++
+								/*line :434:130000*/ at++
 							}
 						}
-						/*line :437:90000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :440:90000*/ at++
+							/*line :440:130000*/ at++
 						}
-						/*line :442:90000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :445:90000*/ at++
+							/*line :445:130000*/ at++
 						}
-//line :447:90000
+//line :447:130000
 					} else {
-						/*line :377:90000*/ i7 := first4
+						/*line :377:130000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:90000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:90000*/ t18 := min(steps2, 4096)
-							/*line :425:90000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:90000*/ t28 := a_[i7]
-								/*line :425:90000*/ t34 := a_[j6]
+							/*line :424:130000*/ t18 := min(steps2, 4096)
+							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:130000*/ t28 := a_[i7]
+								/*line :425:130000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:111*/ t19 := y4
@@ -14218,29 +13216,29 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 								result4 := result04
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
 									b_[at2] = y4
-									/*line :428:90000*/ j6++
-//line :429:90000
+									/*line :428:130000*/ j6++
+//line :429:130000
 								} else {
-									/*line :430:90000*/ b_[at2] = x4
-									/*line :432:90000*/ i7++
+									/*line :430:130000*/ b_[at2] = x4
+									/*line :432:130000*/ i7++
 								}
-								/*line :434:90000*/ at2++
+								/*line :434:130000*/ at2++
 							}
 						}
-						/*line :437:90000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :440:90000*/ at2++
+							/*line :440:130000*/ at2++
 						}
-						/*line :442:90000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :445:90000*/ at2++
+							/*line :445:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:90000*/ swapped2 = !swapped2
+				/*line :380:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:14243:1*/
+	} /*line quern_gen.go:13241:1*/
 }
 
 func quernHostOrderedIntegersSortPairParts[T int32 | int64](r *host.Run) {
@@ -14275,145 +13273,145 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 		last := min(base+part, len(a_))
 		/*line quern.dev/algo/internal/template/merge.go:345*/ swapped2 := swapped
 		switch {
-//line :347:90000
+//line :347:130000
 		default:
-			/*line :356:90000*/ if base >= len(a_) {
+			/*line :356:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:90000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:90000*/ if r.Halted() {
-					/*line :360:90000*/ r.Halt()
+			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:130000*/ if r.Halted() {
+					/*line :360:130000*/ r.Halt()
 				}
-				/*line :361:90000*/ swapped2 = !swapped2
+				/*line :361:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:90000*/ for first := base; first < last; first += 16 {
-				/*line :364:90000*/ if r.Halted() {
-					/*line :363:90000*/ r.Halt()
+			/*line :363:130000*/ for first := base; first < last; first += 16 {
+				/*line :364:130000*/ if r.Halted() {
+					/*line :363:130000*/ r.Halt()
 				}
-				/*line :364:90000*/ end := min(first+16, last)
-				/*line :365:90000*/ if swapped2 {
+				/*line :364:130000*/ end := min(first+16, last)
+				/*line :365:130000*/ if swapped2 {
 					first2 := first
-					/*line :389:90000*/ from := [16]int32{}
+					/*line :389:130000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:90000*/ t3 := a_[t1:t2]
+					/*line :390:130000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:90000*/ t6 := b_[t4:t5]
+					/*line :390:130000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:90000*/ for i := 0; i < 16; i++ {
-						/*line :392:90000*/ if i >= len(x) {
+					/*line :391:130000*/ for i := 0; i < 16; i++ {
+						/*line :392:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:90000*/ v := x[i]
+						/*line :395:130000*/ v := x[i]
 						j := i
-						/*line :397:90000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:90000*/ if !t7 {
-								/*line :398:90000*/ quernv1 := y[j-1]
+							/*line :399:130000*/ if !t7 {
+								/*line :398:130000*/ quernv1 := y[j-1]
 								/*line order.go:111*/ t12 := v
 								t22 := quernv1
 								/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 								result := result0
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line :400:90000*/ if t7 {
+							/*line :400:130000*/ if t7 {
 								break
 							}
-							/*line :401:90000*/ y[j] = y[j-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:130000*/ y[j] = y[j-1]
+							/*line :402:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:90000*/ j--
+							/*line :405:130000*/ j--
 						}
-						/*line :407:90000*/ y[j] = v
-						/*line :408:90000*/ if pairs {
+						/*line :407:130000*/ y[j] = v
+						/*line :408:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							to := first2 + j2
-							/*line :414:90000*/ from2 := first2 + int(from[j2])
-							/*line :347:90000*/ other[to] = uint32(from2)
+							/*line :414:130000*/ from2 := first2 + int(from[j2])
+							/*line :347:130000*/ other[to] = uint32(from2)
 						}
 					}
-//line :350:90000
+//line :350:130000
 				} else {
-					/*line :368:90000*/ first3 := first
-					/*line :389:90000*/ from3 := [16]int32{}
+					/*line :368:130000*/ first3 := first
+					/*line :389:130000*/ from3 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:90000*/ t32 := a_[t13:t23]
+					/*line :390:130000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:90000*/ t62 := a_[t42:t52]
+					/*line :390:130000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:90000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:90000*/ if i3 >= len(x2) {
+					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:90000*/ v2 := x2[i3]
+						/*line :395:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:90000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:90000*/ if !t72 {
-								/*line :398:90000*/ quernv12 := y2[j3-1]
+							/*line :399:130000*/ if !t72 {
+								/*line :398:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:111*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
 								result2 := result02
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line :400:90000*/ if t72 {
+							/*line :400:130000*/ if t72 {
 								break
 							}
-							/*line :401:90000*/ y2[j3] = y2[j3-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:130000*/ y2[j3] = y2[j3-1]
+							/*line :402:130000*/ if pairs {
 								from3[j3] = from3[j3-1]
 							}
-							/*line :405:90000*/ j3--
+							/*line :405:130000*/ j3--
 						}
-						/*line :407:90000*/ y2[j3] = v2
-						/*line :408:90000*/ if pairs {
+						/*line :407:130000*/ y2[j3] = v2
+						/*line :408:130000*/ if pairs {
 							from3[j3] = int32(i3)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							to2 := first3 + j4
-							/*line :414:90000*/ from4 := first3 + int(from3[j4])
-							/*line :346:90000*/ index[to2] = uint32(from4)
+							/*line :414:130000*/ from4 := first3 + int(from3[j4])
+							/*line :346:130000*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line :371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:90000*/ if r.Halted() {
-					/*line :371:90000*/ r.Halt()
+			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:130000*/ if r.Halted() {
+					/*line :371:130000*/ r.Halt()
 				}
-				/*line :372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:90000*/ if r.Halted() {
-						/*line :372:90000*/ r.Halt()
+				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:130000*/ if r.Halted() {
+						/*line :372:130000*/ r.Halt()
 					}
-					/*line :373:90000*/ t15 := min(first4+width2, last)
+					/*line :373:130000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:90000*/ if swapped2 {
+					/*line :374:130000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:90000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:90000*/ t16 := min(steps, 4096)
-							/*line :425:90000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:90000*/ t26 := b_[i5]
-								/*line :425:90000*/ t33 := b_[j5]
+							/*line :424:130000*/ t16 := min(steps, 4096)
+							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:130000*/ t26 := b_[i5]
+								/*line :425:130000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:111*/ t17 := y3
@@ -14424,46 +13422,46 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 									a_[at] = y3
 									to3 := at
 									from5 := j5
-									/*line :349:90000*/ index[to3] = other[from5]
-									/*line :428:90000*/ j5++
-//line :429:90000
+									/*line :349:130000*/ index[to3] = other[from5]
+									/*line :428:130000*/ j5++
+//line :429:130000
 								} else {
-									/*line :430:90000*/ a_[at] = x3
+									/*line :430:130000*/ a_[at] = x3
 									to4 := at
 									from6 := i5
-									/*line :349:90000*/ index[to4] = other[from6]
-									/*line :432:90000*/ i5++
+									/*line :349:130000*/ index[to4] = other[from6]
+									/*line :432:130000*/ i5++
 								}
-								/*line :434:90000*/ at++
+								/*line :434:130000*/ at++
 							}
 						}
-						/*line :437:90000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
 							to5 := at
 							from7 := i5
-							/*line :349:90000*/ index[to5] = other[from7]
-							/*line :440:90000*/ at++
+							/*line :349:130000*/ index[to5] = other[from7]
+							/*line :440:130000*/ at++
 						}
-						/*line :442:90000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
 							to6 := at
 							from8 := j5
-							/*line :349:90000*/ index[to6] = other[from8]
-							/*line :445:90000*/ at++
+							/*line :349:130000*/ index[to6] = other[from8]
+							/*line :445:130000*/ at++
 						}
-//line :447:90000
+//line :447:130000
 					} else {
-						/*line :377:90000*/ i7 := first4
+						/*line :377:130000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:90000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:90000*/ t18 := min(steps2, 4096)
-							/*line :425:90000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:90000*/ t28 := a_[i7]
-								/*line :425:90000*/ t34 := a_[j6]
+							/*line :424:130000*/ t18 := min(steps2, 4096)
+							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:130000*/ t28 := a_[i7]
+								/*line :425:130000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:111*/ t19 := y4
@@ -14474,39 +13472,39 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 									b_[at2] = y4
 									to7 := at2
 									from9 := j6
-									/*line :348:90000*/ other[to7] = index[from9]
-									/*line :428:90000*/ j6++
-//line :429:90000
+									/*line :348:130000*/ other[to7] = index[from9]
+									/*line :428:130000*/ j6++
+//line :429:130000
 								} else {
-									/*line :430:90000*/ b_[at2] = x4
+									/*line :430:130000*/ b_[at2] = x4
 									to8 := at2
 									from10 := i7
-									/*line :348:90000*/ other[to8] = index[from10]
-									/*line :432:90000*/ i7++
+									/*line :348:130000*/ other[to8] = index[from10]
+									/*line :432:130000*/ i7++
 								}
-								/*line :434:90000*/ at2++
+								/*line :434:130000*/ at2++
 							}
 						}
-						/*line :437:90000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
 							to9 := at2
 							from11 := i7
-							/*line :348:90000*/ other[to9] = index[from11]
-							/*line :440:90000*/ at2++
+							/*line :348:130000*/ other[to9] = index[from11]
+							/*line :440:130000*/ at2++
 						}
-						/*line :442:90000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
 							to10 := at2
 							from12 := j6
-							/*line :348:90000*/ other[to10] = index[from12]
-							/*line :445:90000*/ at2++
+							/*line :348:130000*/ other[to10] = index[from12]
+							/*line :445:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:90000*/ swapped2 = !swapped2
+				/*line :380:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:14509:1*/
+	} /*line quern_gen.go:13507:1*/
 }
 
 func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
@@ -14548,39 +13546,39 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line :470:90000*/ if width == 0 {
-				/*line :29:90000*/ lo := t1
-				/*line :30:90000*/ for hi := t2; lo < hi; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+			/*line :470:130000*/ if width == 0 {
+				/*line :29:130000*/ lo := t1
+				/*line :30:130000*/ for hi := t2; lo < hi; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[at-1-m]
-					/*line :32:90000*/ quernv1 := a_[m]
+					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:111*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
 						hi = m
-//line :34:90000
+//line :34:130000
 					} else {
-						/*line :35:90000*/ lo = m + 1
+						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:90000*/ result2 := lo
-				/*line :471:90000*/ i := result2
+				/*line :38:130000*/ result2 := lo
+				/*line :471:130000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:90000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:90000*/ if r.Halted() {
-						/*line :423:90000*/ r.Halt()
+				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:130000*/ if r.Halted() {
+						/*line :423:130000*/ r.Halt()
 					}
-					/*line :424:90000*/ t13 := min(steps, 4096)
-					/*line :425:90000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:90000*/ t23 := a_[i2]
-						/*line :425:90000*/ t3 := b_[j]
+					/*line :424:130000*/ t13 := min(steps, 4096)
+					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:130000*/ t23 := a_[i2]
+						/*line :425:130000*/ t3 := b_[j]
 						x := t23
 						y := t3
 						/*line order.go:111*/ t14 := y
@@ -14589,86 +13587,86 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 						result3 := result02
 						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 							out[at2] = y
-							/*line :428:90000*/ j++
-//line :429:90000
+							/*line :428:130000*/ j++
+//line :429:130000
 						} else {
-							/*line :430:90000*/ out[at2] = x
-							/*line :432:90000*/ i2++
+							/*line :430:130000*/ out[at2] = x
+							/*line :432:130000*/ i2++
 						}
-						/*line :434:90000*/ at2++
+						/*line :434:130000*/ at2++
 					}
 				}
-				/*line :437:90000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
-					/*line :440:90000*/ at2++
+					/*line :440:130000*/ at2++
 				}
-				/*line :442:90000*/ for ; j < n && at2 < end; j++ {
+				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :445:90000*/ at2++
+					/*line :445:130000*/ at2++
 				}
-				/*line :447:90000*/ break
+				/*line :447:130000*/ break
 			}
-//line :449:90000
+//line :449:130000
 			var first int
 			var second int
 			var last int
-			/*line :77:90000*/ if width == 0 {
+			/*line :77:130000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t32
-//line :81:90000
+//line :81:130000
 			} else {
-				/*line :80:90000*/ first2 := at - host.Rem(at, size)
+				/*line :80:130000*/ first2 := at - host.Rem(at, size)
 				t15 := first2
 				t25 := min(first2+width, t32)
 				first = t15
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:90000*/ first3 := first
+			/*line :475:130000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:90000*/ t7 := first3
+			/*line :476:130000*/ t7 := first3
 			t8 := second2
-			/*line :476:90000*/ a := a_[t7:t8]
+			/*line :476:130000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:90000*/ b := a_[t9:t10]
+			/*line :476:130000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line :29:90000*/ t16 := max(d-len(b), 0)
+			/*line :29:130000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
 			lo2 := t16
-			/*line :30:90000*/ for hi2 := t26; lo2 < hi2; {
-				/*line :31:90000*/ if r.Halted() {
-					/*line :30:90000*/ r.Halt()
+			/*line :30:130000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:130000*/ if r.Halted() {
+					/*line :30:130000*/ r.Halt()
 				}
-				/*line :31:90000*/ m3 := int(uint(lo2+hi2) / 2)
+				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:90000*/ quernv12 := a[m3]
+				/*line :32:130000*/ quernv12 := a[m3]
 				/*line order.go:111*/ t17 := quernv02
 				t27 := quernv12
 				/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
 				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result4 {
+				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result4 {
 					hi2 = m3
-//line :34:90000
+//line :34:130000
 				} else {
-					/*line :35:90000*/ lo2 = m3 + 1
+					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:90000*/ result5 := lo2
-			/*line :476:90000*/ i4 := result5
+			/*line :38:130000*/ result5 := lo2
+			/*line :476:130000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:90000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:90000*/ if r.Halted() {
-					/*line :423:90000*/ r.Halt()
+			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:130000*/ if r.Halted() {
+					/*line :423:130000*/ r.Halt()
 				}
-				/*line :424:90000*/ t18 := min(steps2, 4096)
-				/*line :425:90000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:90000*/ t28 := a_[i5]
-					/*line :425:90000*/ t33 := a_[j2]
+				/*line :424:130000*/ t18 := min(steps2, 4096)
+				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:130000*/ t28 := a_[i5]
+					/*line :425:130000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:111*/ t19 := y2
@@ -14677,25 +13675,25 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 					result6 := result04
 					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
 						out[at3] = y2
-						/*line :428:90000*/ j2++
-//line :429:90000
+						/*line :428:130000*/ j2++
+//line :429:130000
 					} else {
-						/*line :430:90000*/ out[at3] = x2
-						/*line :432:90000*/ i5++
+						/*line :430:130000*/ out[at3] = x2
+						/*line :432:130000*/ i5++
 					}
-					/*line :434:90000*/ at3++
+					/*line :434:130000*/ at3++
 				}
 			}
-			/*line :437:90000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
-				/*line :440:90000*/ at3++
+				/*line :440:130000*/ at3++
 			}
-			/*line :442:90000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :445:90000*/ at3++
+				/*line :445:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14698:1*/
+	} /*line quern_gen.go:13696:1*/
 }
 
 func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
@@ -14738,39 +13736,39 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line :470:90000*/ if width == 0 {
-				/*line :29:90000*/ lo := t1
-				/*line :30:90000*/ for hi := t2; lo < hi; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+			/*line :470:130000*/ if width == 0 {
+				/*line :29:130000*/ lo := t1
+				/*line :30:130000*/ for hi := t2; lo < hi; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := a_[at-1-m]
-					/*line :32:90000*/ quernv1 := a_[m]
+					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:111*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
 						hi = m
-//line :34:90000
+//line :34:130000
 					} else {
-						/*line :35:90000*/ lo = m + 1
+						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:90000*/ result2 := lo
-				/*line :471:90000*/ i := result2
+				/*line :38:130000*/ result2 := lo
+				/*line :471:130000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:90000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:90000*/ if r.Halted() {
-						/*line :423:90000*/ r.Halt()
+				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:130000*/ if r.Halted() {
+						/*line :423:130000*/ r.Halt()
 					}
-					/*line :424:90000*/ t13 := min(steps, 4096)
-					/*line :425:90000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:90000*/ t23 := a_[i2]
-						/*line :425:90000*/ t3 := a_[j]
+					/*line :424:130000*/ t13 := min(steps, 4096)
+					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:130000*/ t23 := a_[i2]
+						/*line :425:130000*/ t3 := a_[j]
 						x := t23
 						y := t3
 						/*line order.go:111*/ t14 := y
@@ -14781,96 +13779,96 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 							out[at2] = y
 							to := at2
 							from := j
-							/*line :461:90000*/ outIndex[to] = index[from]
-							/*line :428:90000*/ j++
-//line :429:90000
+							/*line :461:130000*/ outIndex[to] = index[from]
+							/*line :428:130000*/ j++
+//line :429:130000
 						} else {
-							/*line :430:90000*/ out[at2] = x
+							/*line :430:130000*/ out[at2] = x
 							to2 := at2
 							from2 := i2
-							/*line :461:90000*/ outIndex[to2] = index[from2]
-							/*line :432:90000*/ i2++
+							/*line :461:130000*/ outIndex[to2] = index[from2]
+							/*line :432:130000*/ i2++
 						}
-						/*line :434:90000*/ at2++
+						/*line :434:130000*/ at2++
 					}
 				}
-				/*line :437:90000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
 					to3 := at2
 					from3 := i2
-					/*line :461:90000*/ outIndex[to3] = index[from3]
-					/*line :440:90000*/ at2++
+					/*line :461:130000*/ outIndex[to3] = index[from3]
+					/*line :440:130000*/ at2++
 				}
-				/*line :442:90000*/ for ; j < n && at2 < end; j++ {
+				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = a_[j]
 					to4 := at2
 					from4 := j
-					/*line :461:90000*/ outIndex[to4] = index[from4]
-					/*line :445:90000*/ at2++
+					/*line :461:130000*/ outIndex[to4] = index[from4]
+					/*line :445:130000*/ at2++
 				}
-				/*line :447:90000*/ break
+				/*line :447:130000*/ break
 			}
-//line :449:90000
+//line :449:130000
 			var first int
 			var second int
 			var last int
-			/*line :77:90000*/ if width == 0 {
+			/*line :77:130000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t32
-//line :81:90000
+//line :81:130000
 			} else {
-				/*line :80:90000*/ first2 := at - host.Rem(at, size)
+				/*line :80:130000*/ first2 := at - host.Rem(at, size)
 				t15 := first2
 				t25 := min(first2+width, t32)
 				first = t15
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:90000*/ first3 := first
+			/*line :475:130000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:90000*/ t7 := first3
+			/*line :476:130000*/ t7 := first3
 			t8 := second2
-			/*line :476:90000*/ a := a_[t7:t8]
+			/*line :476:130000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:90000*/ b := a_[t9:t10]
+			/*line :476:130000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line :29:90000*/ t16 := max(d-len(b), 0)
+			/*line :29:130000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
 			lo2 := t16
-			/*line :30:90000*/ for hi2 := t26; lo2 < hi2; {
-				/*line :31:90000*/ if r.Halted() {
-					/*line :30:90000*/ r.Halt()
+			/*line :30:130000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:130000*/ if r.Halted() {
+					/*line :30:130000*/ r.Halt()
 				}
-				/*line :31:90000*/ m3 := int(uint(lo2+hi2) / 2)
+				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:90000*/ quernv12 := a[m3]
+				/*line :32:130000*/ quernv12 := a[m3]
 				/*line order.go:111*/ t17 := quernv02
 				t27 := quernv12
 				/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
 				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result4 {
+				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result4 {
 					hi2 = m3
-//line :34:90000
+//line :34:130000
 				} else {
-					/*line :35:90000*/ lo2 = m3 + 1
+					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:90000*/ result5 := lo2
-			/*line :476:90000*/ i4 := result5
+			/*line :38:130000*/ result5 := lo2
+			/*line :476:130000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:90000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:90000*/ if r.Halted() {
-					/*line :423:90000*/ r.Halt()
+			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:130000*/ if r.Halted() {
+					/*line :423:130000*/ r.Halt()
 				}
-				/*line :424:90000*/ t18 := min(steps2, 4096)
-				/*line :425:90000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:90000*/ t28 := a_[i5]
-					/*line :425:90000*/ t33 := a_[j2]
+				/*line :424:130000*/ t18 := min(steps2, 4096)
+				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:130000*/ t28 := a_[i5]
+					/*line :425:130000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:111*/ t19 := y2
@@ -14881,35 +13879,35 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 						out[at3] = y2
 						to5 := at3
 						from5 := j2
-						/*line :461:90000*/ outIndex[to5] = index[from5]
-						/*line :428:90000*/ j2++
-//line :429:90000
+						/*line :461:130000*/ outIndex[to5] = index[from5]
+						/*line :428:130000*/ j2++
+//line :429:130000
 					} else {
-						/*line :430:90000*/ out[at3] = x2
+						/*line :430:130000*/ out[at3] = x2
 						to6 := at3
 						from6 := i5
-						/*line :461:90000*/ outIndex[to6] = index[from6]
-						/*line :432:90000*/ i5++
+						/*line :461:130000*/ outIndex[to6] = index[from6]
+						/*line :432:130000*/ i5++
 					}
-					/*line :434:90000*/ at3++
+					/*line :434:130000*/ at3++
 				}
 			}
-			/*line :437:90000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
 				to7 := at3
 				from7 := i5
-				/*line :461:90000*/ outIndex[to7] = index[from7]
-				/*line :440:90000*/ at3++
+				/*line :461:130000*/ outIndex[to7] = index[from7]
+				/*line :440:130000*/ at3++
 			}
-			/*line :442:90000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
 				to8 := at3
 				from8 := j2
-				/*line :461:90000*/ outIndex[to8] = index[from8]
-				/*line :445:90000*/ at3++
+				/*line :461:130000*/ outIndex[to8] = index[from8]
+				/*line :445:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14912:1*/
+	} /*line quern_gen.go:13910:1*/
 }
 
 func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
@@ -14951,111 +13949,111 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 				}
 				if upper {
 					v := row[threadX]
-					/*line :61:90000*/ lo := 0
-					/*line :62:90000*/ for hi := t1; lo < hi; {
-						/*line :63:90000*/ if r.Halted() {
-							/*line :62:90000*/ r.Halt()
+					/*line :61:130000*/ lo := 0
+					/*line :62:130000*/ for hi := t1; lo < hi; {
+						/*line :63:130000*/ if r.Halted() {
+							/*line :62:130000*/ r.Halt()
 						}
-						/*line :63:90000*/ m := int(uint(lo+hi) / 2)
+						/*line :63:130000*/ m := int(uint(lo+hi) / 2)
 						quernv1 := sorted[m]
 						/*line order.go:111*/ t12 := v
 						t2 := quernv1
 						/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
 						result := result0
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result {
+						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result {
 							hi = m
-//line :66:90000
+//line :66:130000
 						} else {
-							/*line :67:90000*/ lo = m + 1
+							/*line :67:130000*/ lo = m + 1
 						}
 					}
-					/*line :70:90000*/ result2 := lo
-					/*line :491:90000*/ row2[threadX] = result2
-//line :492:90000
+					/*line :70:130000*/ result2 := lo
+					/*line :491:130000*/ row2[threadX] = result2
+//line :492:130000
 				} else {
-					/*line :493:90000*/ v2 := row[threadX]
-					/*line :45:90000*/ lo2 := 0
-					/*line :46:90000*/ for hi2 := t13; lo2 < hi2; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :493:130000*/ v2 := row[threadX]
+					/*line :45:130000*/ lo2 := 0
+					/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv0 := sorted[m2]
 						/*line order.go:111*/ t14 := quernv0
 						t22 := v2
 						/*line order.go:111*/ result02 := orderedIntegers[T](t14, t22, quernbound0)
 						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result3 {
 							lo2 = m2 + 1
-//line :50:90000
+//line :50:130000
 						} else {
-							/*line :51:90000*/ hi2 = m2
+							/*line :51:130000*/ hi2 = m2
 						}
 					}
-					/*line :54:90000*/ result4 := lo2
-					/*line :493:90000*/ row2[threadX] = result4
+					/*line :54:130000*/ result4 := lo2
+					/*line :493:130000*/ row2[threadX] = result4
 				}
 			}
 		}
-		/*line :497:90000*/ return
+		/*line :497:130000*/ return
 	}
-	/*line :499:90000*/ for threadX := range width {
+	/*line :499:130000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :502:90000*/ switch {
-//line :503:90000
+		/*line :502:130000*/ switch {
+//line :503:130000
 		default:
-			/*line :487:90000*/ if i >= len(at) {
+			/*line :487:130000*/ if i >= len(at) {
 				break
 			}
-			/*line :490:90000*/ if upper {
+			/*line :490:130000*/ if upper {
 				v := values[i]
-				/*line :61:90000*/ lo := 0
-				/*line :62:90000*/ for hi := t1; lo < hi; {
-					/*line :63:90000*/ if r.Halted() {
-						/*line :62:90000*/ r.Halt()
+				/*line :61:130000*/ lo := 0
+				/*line :62:130000*/ for hi := t1; lo < hi; {
+					/*line :63:130000*/ if r.Halted() {
+						/*line :62:130000*/ r.Halt()
 					}
-					/*line :63:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :63:130000*/ m := int(uint(lo+hi) / 2)
 					quernv1 := sorted[m]
 					/*line order.go:111*/ t12 := v
 					t2 := quernv1
 					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result {
 						hi = m
-//line :66:90000
+//line :66:130000
 					} else {
-						/*line :67:90000*/ lo = m + 1
+						/*line :67:130000*/ lo = m + 1
 					}
 				}
-				/*line :70:90000*/ result2 := lo
-				/*line :491:90000*/ at[i] = result2
-//line :492:90000
+				/*line :70:130000*/ result2 := lo
+				/*line :491:130000*/ at[i] = result2
+//line :492:130000
 			} else {
-				/*line :493:90000*/ v2 := values[i]
-				/*line :45:90000*/ lo2 := 0
-				/*line :46:90000*/ for hi2 := t13; lo2 < hi2; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :493:130000*/ v2 := values[i]
+				/*line :45:130000*/ lo2 := 0
+				/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv0 := sorted[m2]
 					/*line order.go:111*/ t14 := quernv0
 					t22 := v2
 					/*line order.go:111*/ result02 := orderedIntegers[T](t14, t22, quernbound0)
 					result3 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result3 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result3 {
 						lo2 = m2 + 1
-//line :50:90000
+//line :50:130000
 					} else {
-						/*line :51:90000*/ hi2 = m2
+						/*line :51:130000*/ hi2 = m2
 					}
 				}
-				/*line :54:90000*/ result4 := lo2
-				/*line :493:90000*/ at[i] = result4
+				/*line :54:130000*/ result4 := lo2
+				/*line :493:130000*/ at[i] = result4
 			}
 		}
-	} /*line quern_gen.go:15058:1*/
+	} /*line quern_gen.go:14056:1*/
 }
 
 func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
@@ -15100,18 +14098,18 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 				/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 			}
 			if t1 {
-				/*line :503:90000*/ kernel.StoreRelaxed(&sorted[0], 0)
+				/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
 			}
 		}
-		/*line :506:90000*/ return
+		/*line :506:130000*/ return
 	}
-	/*line :508:90000*/ for threadX := range dimX {
+	/*line :508:130000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line :502:90000*/ t1 := i < len(x)
-		/*line :503:90000*/ if i < len(x) {
-			/*line :502:90000*/ quernv0 := x[i]
-			/*line :502:90000*/ quernv1 := x[i-1]
+		/*line :502:130000*/ t1 := i < len(x)
+		/*line :503:130000*/ if i < len(x) {
+			/*line :502:130000*/ quernv0 := x[i]
+			/*line :502:130000*/ quernv1 := x[i-1]
 			/*line order.go:111*/ t12 := quernv0
 			t2 := quernv1
 			/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
@@ -15119,9 +14117,9 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 		}
 		if t1 {
-			/*line :503:90000*/ kernel.StoreRelaxed(&sorted[0], 0)
+			/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:15124:1*/
+	} /*line quern_gen.go:14122:1*/
 }
 
 func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
@@ -15171,746 +14169,746 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 					if p > 0 || len(count) == 0 {
 						break
 					}
-					/*line :201:100000*/ all := 0
-					/*line :202:100000*/ for i := 0; i < len(sums); i++ {
-						/*line :202:100000*/ n := sums[i]
+					all := 0
+					/*line :202:140000*/ for i := 0; i < len(sums); i++ {
+						/*line :202:140000*/ n := sums[i]
 						sums[i] = all
 						all += n
 					}
-					/*line :206:100000*/ count[0] = all
+					/*line :206:140000*/ count[0] = all
 					break
 				}
-				/*line :209:100000*/ if p >= len(sums) {
+				/*line :209:140000*/ if p >= len(sums) {
 					break
 				}
-//line :212:100000
+//line :212:140000
 				var result int
 				var result2 int
-				/*line :214:100000*/ switch {
-//line :215:100000
+				/*line :214:140000*/ switch {
+//line :215:140000
 				default:
 					/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-					/*line :30:90000*/ for hi := t2; lo < hi; {
-						/*line :31:90000*/ if r.Halted() {
-							/*line :30:90000*/ r.Halt()
+					/*line :30:130000*/ for hi := t2; lo < hi; {
+						/*line :31:130000*/ if r.Halted() {
+							/*line :30:130000*/ r.Halt()
 						}
-						/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+						/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 						quernv0 := b_[d-1-m]
-						/*line :32:90000*/ quernv1 := a_[m]
+						/*line :32:130000*/ quernv1 := a_[m]
 						/*line order.go:111*/ t12 := quernv0
 						t22 := quernv1
 						/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 						result3 := result0
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 							hi = m
-//line :34:90000
+//line :34:130000
 						} else {
-							/*line :35:90000*/ lo = m + 1
+							/*line :35:130000*/ lo = m + 1
 						}
 					}
-					/*line :38:90000*/ result4 := lo
+					/*line :38:130000*/ result4 := lo
 					/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
 					j := d - i2
-					/*line :27:100000*/ if j >= len(b_) {
+					/*line :27:140000*/ if j >= len(b_) {
 						t13 := i2
 						t23 := j
 						result = t13
 						result2 = t23
 						break
 					}
-					/*line :31:100000*/ x := b_[j]
+					/*line :31:140000*/ x := b_[j]
 					t3 := i2
-					/*line :32:100000*/ sorted := a_[:t3]
+					/*line :32:140000*/ sorted := a_[:t3]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
 					lo2 := 0
-					/*line :46:90000*/ for hi2 := t14; lo2 < hi2; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:130000*/ for hi2 := t14; lo2 < hi2; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv02 := sorted[m2]
 						/*line order.go:111*/ t15 := quernv02
 						t24 := x
 						/*line order.go:111*/ result02 := orderedIntegers[T](t15, t24, quernbound0)
 						result5 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result5 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
 							lo2 = m2 + 1
-//line :50:90000
+//line :50:130000
 						} else {
-							/*line :51:90000*/ hi2 = m2
+							/*line :51:130000*/ hi2 = m2
 						}
 					}
-					/*line :54:90000*/ result6 := lo2
+					/*line :54:130000*/ result6 := lo2
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
 					t5 := j
-					/*line :32:100000*/ sorted2 := b_[:t5]
+					/*line :32:140000*/ sorted2 := b_[:t5]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
 					lo3 := 0
-					/*line :46:90000*/ for hi3 := t16; lo3 < hi3; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:130000*/ for hi3 := t16; lo3 < hi3; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:90000*/ m3 := int(uint(lo3+hi3) / 2)
+						/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
 						quernv03 := sorted2[m3]
 						/*line order.go:111*/ t17 := quernv03
 						t25 := x
 						/*line order.go:111*/ result03 := orderedIntegers[T](t17, t25, quernbound0)
 						result7 := result03
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result7 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result7 {
 							lo3 = m3 + 1
-//line :50:90000
+//line :50:130000
 						} else {
-							/*line :51:90000*/ hi3 = m3
+							/*line :51:130000*/ hi3 = m3
 						}
 					}
-					/*line :54:90000*/ result8 := lo3
+					/*line :54:130000*/ result8 := lo3
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
 					firstA := t4
 					firstB := t6
-					/*line :33:100000*/ equal := i2 - firstA + j - firstB
+					/*line :33:140000*/ equal := i2 - firstA + j - firstB
 					fromA := min((equal+1)/2, i2-firstA)
 					fromB := equal - fromA
 					t7 := firstB
 					t8 := min(firstB+fromB+1, len(b_))
-					/*line :36:100000*/ sorted3 := b_[t7:t8]
+					/*line :36:140000*/ sorted3 := b_[t7:t8]
 					/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
 					lo4 := 0
-					/*line :62:90000*/ for hi4 := t18; lo4 < hi4; {
-						/*line :63:90000*/ if r.Halted() {
-							/*line :62:90000*/ r.Halt()
+					/*line :62:130000*/ for hi4 := t18; lo4 < hi4; {
+						/*line :63:130000*/ if r.Halted() {
+							/*line :62:130000*/ r.Halt()
 						}
-						/*line :63:90000*/ m4 := int(uint(lo4+hi4) / 2)
+						/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
 						quernv12 := sorted3[m4]
 						/*line order.go:111*/ t19 := x
 						t26 := quernv12
 						/*line order.go:111*/ result04 := orderedIntegers[T](t19, t26, quernbound0)
 						result9 := result04
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result9 {
+						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result9 {
 							hi4 = m4
-//line :66:90000
+//line :66:130000
 						} else {
-							/*line :67:90000*/ lo4 = m4 + 1
+							/*line :67:130000*/ lo4 = m4 + 1
 						}
 					}
-					/*line :70:90000*/ result10 := lo4
+					/*line :70:130000*/ result10 := lo4
 					/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-					/*line :37:100000*/ if fromB > most {
+					/*line :37:140000*/ if fromB > most {
 						fromB = most
 						fromA = equal - most
 					}
-					/*line :41:100000*/ if fromA == fromB+1 && most > fromB {
+					/*line :41:140000*/ if fromA == fromB+1 && most > fromB {
 						fromB++
 					}
-					/*line :44:100000*/ t9 := firstA + fromA
+					/*line :44:140000*/ t9 := firstA + fromA
 					t10 := firstB + fromB
 					result = t9
 					result2 = t10
 				}
-				/*line :212:100000*/ i3 := result
+				/*line :212:140000*/ i3 := result
 				j2 := result2
 				var result11 int
 				var result12 int
-				/*line :216:100000*/ switch {
-//line :217:100000
+				/*line :216:140000*/ switch {
+//line :217:140000
 				default:
 					/*line quern.dev/algo/internal/template/merge.go:29*/ lo5 := t110
-					/*line :30:90000*/ for hi5 := t27; lo5 < hi5; {
-						/*line :31:90000*/ if r.Halted() {
-							/*line :30:90000*/ r.Halt()
+					/*line :30:130000*/ for hi5 := t27; lo5 < hi5; {
+						/*line :31:130000*/ if r.Halted() {
+							/*line :30:130000*/ r.Halt()
 						}
-						/*line :31:90000*/ m5 := int(uint(lo5+hi5) / 2)
+						/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
 						quernv04 := b_[d2-1-m5]
-						/*line :32:90000*/ quernv13 := a_[m5]
+						/*line :32:130000*/ quernv13 := a_[m5]
 						/*line order.go:111*/ t111 := quernv04
 						t28 := quernv13
 						/*line order.go:111*/ result05 := orderedIntegers[T](t111, t28, quernbound0)
 						result13 := result05
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result13 {
+						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result13 {
 							hi5 = m5
-//line :34:90000
+//line :34:130000
 						} else {
-							/*line :35:90000*/ lo5 = m5 + 1
+							/*line :35:130000*/ lo5 = m5 + 1
 						}
 					}
-					/*line :38:90000*/ result14 := lo5
+					/*line :38:130000*/ result14 := lo5
 					/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
 					j3 := d2 - i4
-					/*line :27:100000*/ if j3 >= len(b_) {
+					/*line :27:140000*/ if j3 >= len(b_) {
 						t112 := i4
 						t29 := j3
 						result11 = t112
 						result12 = t29
 						break
 					}
-					/*line :31:100000*/ x2 := b_[j3]
+					/*line :31:140000*/ x2 := b_[j3]
 					t32 := i4
-					/*line :32:100000*/ sorted4 := a_[:t32]
+					/*line :32:140000*/ sorted4 := a_[:t32]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
 					lo6 := 0
-					/*line :46:90000*/ for hi6 := t113; lo6 < hi6; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:130000*/ for hi6 := t113; lo6 < hi6; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:90000*/ m6 := int(uint(lo6+hi6) / 2)
+						/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
 						quernv05 := sorted4[m6]
 						/*line order.go:111*/ t114 := quernv05
 						t210 := x2
 						/*line order.go:111*/ result06 := orderedIntegers[T](t114, t210, quernbound0)
 						result15 := result06
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result15 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result15 {
 							lo6 = m6 + 1
-//line :50:90000
+//line :50:130000
 						} else {
-							/*line :51:90000*/ hi6 = m6
+							/*line :51:130000*/ hi6 = m6
 						}
 					}
-					/*line :54:90000*/ result16 := lo6
+					/*line :54:130000*/ result16 := lo6
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
 					t52 := j3
-					/*line :32:100000*/ sorted5 := b_[:t52]
+					/*line :32:140000*/ sorted5 := b_[:t52]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
 					lo7 := 0
-					/*line :46:90000*/ for hi7 := t115; lo7 < hi7; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:130000*/ for hi7 := t115; lo7 < hi7; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:90000*/ m7 := int(uint(lo7+hi7) / 2)
+						/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
 						quernv06 := sorted5[m7]
 						/*line order.go:111*/ t116 := quernv06
 						t211 := x2
 						/*line order.go:111*/ result07 := orderedIntegers[T](t116, t211, quernbound0)
 						result17 := result07
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result17 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result17 {
 							lo7 = m7 + 1
-//line :50:90000
+//line :50:130000
 						} else {
-							/*line :51:90000*/ hi7 = m7
+							/*line :51:130000*/ hi7 = m7
 						}
 					}
-					/*line :54:90000*/ result18 := lo7
+					/*line :54:130000*/ result18 := lo7
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
 					firstA2 := t42
 					firstB2 := t62
-					/*line :33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
+					/*line :33:140000*/ equal2 := i4 - firstA2 + j3 - firstB2
 					fromA2 := min((equal2+1)/2, i4-firstA2)
 					fromB2 := equal2 - fromA2
 					t72 := firstB2
 					t82 := min(firstB2+fromB2+1, len(b_))
-					/*line :36:100000*/ sorted6 := b_[t72:t82]
+					/*line :36:140000*/ sorted6 := b_[t72:t82]
 					/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
 					lo8 := 0
-					/*line :62:90000*/ for hi8 := t117; lo8 < hi8; {
-						/*line :63:90000*/ if r.Halted() {
-							/*line :62:90000*/ r.Halt()
+					/*line :62:130000*/ for hi8 := t117; lo8 < hi8; {
+						/*line :63:130000*/ if r.Halted() {
+							/*line :62:130000*/ r.Halt()
 						}
-						/*line :63:90000*/ m8 := int(uint(lo8+hi8) / 2)
+						/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
 						quernv14 := sorted6[m8]
 						/*line order.go:111*/ t118 := x2
 						t212 := quernv14
 						/*line order.go:111*/ result08 := orderedIntegers[T](t118, t212, quernbound0)
 						result19 := result08
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result19 {
+						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result19 {
 							hi8 = m8
-//line :66:90000
+//line :66:130000
 						} else {
-							/*line :67:90000*/ lo8 = m8 + 1
+							/*line :67:130000*/ lo8 = m8 + 1
 						}
 					}
-					/*line :70:90000*/ result20 := lo8
+					/*line :70:130000*/ result20 := lo8
 					/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-					/*line :37:100000*/ if fromB2 > most2 {
+					/*line :37:140000*/ if fromB2 > most2 {
 						fromB2 = most2
 						fromA2 = equal2 - most2
 					}
-					/*line :41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+					/*line :41:140000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
 						fromB2++
 					}
-					/*line :44:100000*/ t92 := firstA2 + fromA2
+					/*line :44:140000*/ t92 := firstA2 + fromA2
 					t102 := firstB2 + fromB2
 					result11 = t92
 					result12 = t102
 				}
-				/*line :213:100000*/ endA := result11
+				/*line :213:140000*/ endA := result11
 				endB := result12
-				/*line :214:100000*/ n2 := 0
-				/*line :215:100000*/ if launch == 2 {
+				/*line :214:140000*/ n2 := 0
+				/*line :215:140000*/ if launch == 2 {
 					n2 = row[threadX]
 				}
-				/*line :218:100000*/ for i3 < endA && j2 < endB {
-					/*line :219:100000*/ if r.Halted() {
-						/*line :218:100000*/ r.Halt()
+				/*line :218:140000*/ for i3 < endA && j2 < endB {
+					/*line :219:140000*/ if r.Halted() {
+						/*line :218:140000*/ r.Halt()
 					}
-					/*line :219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-					/*line :220:100000*/ for i5 := 0; i5 < t119; i5++ {
-						/*line :220:100000*/ t213 := a_[i3]
-						/*line :220:100000*/ t33 := b_[j2]
+					/*line :219:140000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+					/*line :220:140000*/ for i5 := 0; i5 < t119; i5++ {
+						/*line :220:140000*/ t213 := a_[i3]
+						/*line :220:140000*/ t33 := b_[j2]
 						x3 := t213
 						y := t33
-						/*line :221:100000*/ y2 := y
-						/*line :50:100000*/ t214 := endB2
-						/*line :51:100000*/ if !t214 {
+						/*line :221:140000*/ y2 := y
+						/*line :50:140000*/ t214 := endB2
+						/*line :51:140000*/ if !t214 {
 							t120 := !endA2
-							/*line :53:100000*/ if t120 {
+							/*line :53:140000*/ if t120 {
 								/*line order.go:111*/ t121 := y2
 								t215 := x3
 								/*line order.go:111*/ result09 := orderedIntegers[T](t121, t215, quernbound0)
 								result21 := result09
 								/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 							}
-							/*line :52:100000*/ t214 = t120
+							/*line :52:140000*/ t214 = t120
 						}
-						/*line :54:100000*/ fromA3 := t214
-						/*line :51:100000*/ t43 := endA2
-						/*line :52:100000*/ if !t43 {
+						/*line :54:140000*/ fromA3 := t214
+						/*line :51:140000*/ t43 := endA2
+						/*line :52:140000*/ if !t43 {
 							t34 := !endB2
-							/*line :54:100000*/ if t34 {
+							/*line :54:140000*/ if t34 {
 								/*line order.go:111*/ t122 := x3
 								t216 := y2
 								/*line order.go:111*/ result010 := orderedIntegers[T](t122, t216, quernbound0)
 								result22 := result010
 								/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 							}
-							/*line :53:100000*/ t43 = t34
+							/*line :53:140000*/ t43 = t34
 						}
-						/*line :55:100000*/ fromB3 := t43
-//line :52:100000
+						/*line :55:140000*/ fromB3 := t43
+//line :52:140000
 						var set uint32 = 1
-						/*line :53:100000*/ if fromB3 {
+						/*line :53:140000*/ if fromB3 {
 							set = 2
-							/*line :55:100000*/ if fromA3 {
+							/*line :55:140000*/ if fromA3 {
 								set = 4
 							}
 						}
-						/*line :59:100000*/ t53 := fromA3
+						/*line :59:140000*/ t53 := fromA3
 						t63 := fromB3
 						t73 := operation&set != 0
 						fromA3 = t53
 						fromB3 = t63
 						keep := t73
-						/*line :221:100000*/ fromA4 := fromA3
+						/*line :221:140000*/ fromA4 := fromA3
 						fromB4 := fromB3
 						keep2 := keep
-						/*line :222:100000*/ if fromA4 {
+						/*line :222:140000*/ if fromA4 {
 							i3++
 							y = x3
 						}
-						/*line :226:100000*/ if fromB4 {
+						/*line :226:140000*/ if fromB4 {
 							j2++
 						}
-						/*line :229:100000*/ if keep2 {
-							/*line :230:100000*/ if launch == 2 {
+						/*line :229:140000*/ if keep2 {
+							/*line :230:140000*/ if launch == 2 {
 								out[n2] = y
 							}
-							/*line :233:100000*/ n2++
+							/*line :233:140000*/ n2++
 						}
 					}
 				}
-				/*line :237:100000*/ if operation&1 != 0 {
-					/*line :238:100000*/ for ; i3 < endA; i3++ {
-						/*line :239:100000*/ if r.Halted() {
-							/*line :238:100000*/ r.Halt()
+				/*line :237:140000*/ if operation&1 != 0 {
+					/*line :238:140000*/ for ; i3 < endA; i3++ {
+						/*line :239:140000*/ if r.Halted() {
+							/*line :238:140000*/ r.Halt()
 						}
-						/*line :239:100000*/ if launch == 2 {
+						/*line :239:140000*/ if launch == 2 {
 							out[n2] = a_[i3]
 						}
-						/*line :242:100000*/ n2++
+						/*line :242:140000*/ n2++
 					}
 				}
-				/*line :245:100000*/ if operation&2 != 0 {
-					/*line :246:100000*/ for ; j2 < endB; j2++ {
-						/*line :247:100000*/ if r.Halted() {
-							/*line :246:100000*/ r.Halt()
+				/*line :245:140000*/ if operation&2 != 0 {
+					/*line :246:140000*/ for ; j2 < endB; j2++ {
+						/*line :247:140000*/ if r.Halted() {
+							/*line :246:140000*/ r.Halt()
 						}
-						/*line :247:100000*/ if launch == 2 {
+						/*line :247:140000*/ if launch == 2 {
 							out[n2] = b_[j2]
 						}
-						/*line :250:100000*/ n2++
+						/*line :250:140000*/ n2++
 					}
 				}
-				/*line :253:100000*/ if launch == 0 {
+				/*line :253:140000*/ if launch == 0 {
 					row[threadX] = n2
 				}
 			}
 		}
-		/*line :258:100000*/ return
+		/*line :258:140000*/ return
 	}
-	/*line :260:100000*/ for threadX := range width {
+	/*line :260:140000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		d := p * part
 		t1 := max(d-len(b_), 0)
 		t2 := min(d, len(a_))
-		/*line :266:100000*/ switch {
-//line :267:100000
+		/*line :266:140000*/ switch {
+//line :267:140000
 		default:
-			/*line :197:100000*/ if launch == 1 {
-				/*line :198:100000*/ if p > 0 || len(count) == 0 {
+			/*line :197:140000*/ if launch == 1 {
+				/*line :198:140000*/ if p > 0 || len(count) == 0 {
 					break
 				}
-				/*line :201:100000*/ all := 0
-				/*line :202:100000*/ for i := 0; i < len(sums); i++ {
-					/*line :202:100000*/ n := sums[i]
+				/*line :201:140000*/ all := 0
+				/*line :202:140000*/ for i := 0; i < len(sums); i++ {
+					/*line :202:140000*/ n := sums[i]
 					sums[i] = all
 					all += n
 				}
-				/*line :206:100000*/ count[0] = all
+				/*line :206:140000*/ count[0] = all
 				break
 			}
-			/*line :209:100000*/ if p >= len(sums) {
+			/*line :209:140000*/ if p >= len(sums) {
 				break
 			}
-//line :212:100000
+//line :212:140000
 			var result int
 			var result2 int
-			/*line :214:100000*/ switch {
-//line :215:100000
+			/*line :214:140000*/ switch {
+//line :215:140000
 			default:
 				/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-				/*line :30:90000*/ for hi := t2; lo < hi; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+				/*line :30:130000*/ for hi := t2; lo < hi; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[d-1-m]
-					/*line :32:90000*/ quernv1 := a_[m]
+					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:111*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 					result3 := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result3 {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 						hi = m
-//line :34:90000
+//line :34:130000
 					} else {
-						/*line :35:90000*/ lo = m + 1
+						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:90000*/ result4 := lo
+				/*line :38:130000*/ result4 := lo
 				/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
 				j := d - i2
-				/*line :27:100000*/ if j >= len(b_) {
+				/*line :27:140000*/ if j >= len(b_) {
 					t13 := i2
 					t23 := j
 					result = t13
 					result2 = t23
 					break
 				}
-				/*line :31:100000*/ x := b_[j]
+				/*line :31:140000*/ x := b_[j]
 				t3 := i2
-				/*line :32:100000*/ sorted := a_[:t3]
+				/*line :32:140000*/ sorted := a_[:t3]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
 				lo2 := 0
-				/*line :46:90000*/ for hi2 := t14; lo2 < hi2; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:130000*/ for hi2 := t14; lo2 < hi2; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv02 := sorted[m2]
 					/*line order.go:111*/ t15 := quernv02
 					t24 := x
 					/*line order.go:111*/ result02 := orderedIntegers[T](t15, t24, quernbound0)
 					result5 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result5 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
 						lo2 = m2 + 1
-//line :50:90000
+//line :50:130000
 					} else {
-						/*line :51:90000*/ hi2 = m2
+						/*line :51:130000*/ hi2 = m2
 					}
 				}
-				/*line :54:90000*/ result6 := lo2
+				/*line :54:130000*/ result6 := lo2
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
 				t5 := j
-				/*line :32:100000*/ sorted2 := b_[:t5]
+				/*line :32:140000*/ sorted2 := b_[:t5]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
 				lo3 := 0
-				/*line :46:90000*/ for hi3 := t16; lo3 < hi3; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:130000*/ for hi3 := t16; lo3 < hi3; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:90000*/ m3 := int(uint(lo3+hi3) / 2)
+					/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
 					quernv03 := sorted2[m3]
 					/*line order.go:111*/ t17 := quernv03
 					t25 := x
 					/*line order.go:111*/ result03 := orderedIntegers[T](t17, t25, quernbound0)
 					result7 := result03
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result7 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result7 {
 						lo3 = m3 + 1
-//line :50:90000
+//line :50:130000
 					} else {
-						/*line :51:90000*/ hi3 = m3
+						/*line :51:130000*/ hi3 = m3
 					}
 				}
-				/*line :54:90000*/ result8 := lo3
+				/*line :54:130000*/ result8 := lo3
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
 				firstA := t4
 				firstB := t6
-				/*line :33:100000*/ equal := i2 - firstA + j - firstB
+				/*line :33:140000*/ equal := i2 - firstA + j - firstB
 				fromA := min((equal+1)/2, i2-firstA)
 				fromB := equal - fromA
 				t7 := firstB
 				t8 := min(firstB+fromB+1, len(b_))
-				/*line :36:100000*/ sorted3 := b_[t7:t8]
+				/*line :36:140000*/ sorted3 := b_[t7:t8]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
 				lo4 := 0
-				/*line :62:90000*/ for hi4 := t18; lo4 < hi4; {
-					/*line :63:90000*/ if r.Halted() {
-						/*line :62:90000*/ r.Halt()
+				/*line :62:130000*/ for hi4 := t18; lo4 < hi4; {
+					/*line :63:130000*/ if r.Halted() {
+						/*line :62:130000*/ r.Halt()
 					}
-					/*line :63:90000*/ m4 := int(uint(lo4+hi4) / 2)
+					/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
 					quernv12 := sorted3[m4]
 					/*line order.go:111*/ t19 := x
 					t26 := quernv12
 					/*line order.go:111*/ result04 := orderedIntegers[T](t19, t26, quernbound0)
 					result9 := result04
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result9 {
+					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result9 {
 						hi4 = m4
-//line :66:90000
+//line :66:130000
 					} else {
-						/*line :67:90000*/ lo4 = m4 + 1
+						/*line :67:130000*/ lo4 = m4 + 1
 					}
 				}
-				/*line :70:90000*/ result10 := lo4
+				/*line :70:130000*/ result10 := lo4
 				/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-				/*line :37:100000*/ if fromB > most {
+				/*line :37:140000*/ if fromB > most {
 					fromB = most
 					fromA = equal - most
 				}
-				/*line :41:100000*/ if fromA == fromB+1 && most > fromB {
+				/*line :41:140000*/ if fromA == fromB+1 && most > fromB {
 					fromB++
 				}
-				/*line :44:100000*/ t9 := firstA + fromA
+				/*line :44:140000*/ t9 := firstA + fromA
 				t10 := firstB + fromB
 				result = t9
 				result2 = t10
 			}
-			/*line :212:100000*/ i3 := result
+			/*line :212:140000*/ i3 := result
 			j2 := result2
-			/*line :213:100000*/ d2 := min((p+1)*part, len(a_)+len(b_))
+			/*line :213:140000*/ d2 := min((p+1)*part, len(a_)+len(b_))
 			var result11 int
 			var result12 int
-			/*line :216:100000*/ switch {
-//line :217:100000
+			/*line :216:140000*/ switch {
+//line :217:140000
 			default:
 				/*line quern.dev/algo/internal/template/merge.go:29*/ t110 := max(d2-len(b_), 0)
 				t27 := min(d2, len(a_))
 				lo5 := t110
-				/*line :30:90000*/ for hi5 := t27; lo5 < hi5; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+				/*line :30:130000*/ for hi5 := t27; lo5 < hi5; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:90000*/ m5 := int(uint(lo5+hi5) / 2)
+					/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
 					quernv04 := b_[d2-1-m5]
-					/*line :32:90000*/ quernv13 := a_[m5]
+					/*line :32:130000*/ quernv13 := a_[m5]
 					/*line order.go:111*/ t111 := quernv04
 					t28 := quernv13
 					/*line order.go:111*/ result05 := orderedIntegers[T](t111, t28, quernbound0)
 					result13 := result05
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result13 {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result13 {
 						hi5 = m5
-//line :34:90000
+//line :34:130000
 					} else {
-						/*line :35:90000*/ lo5 = m5 + 1
+						/*line :35:130000*/ lo5 = m5 + 1
 					}
 				}
-				/*line :38:90000*/ result14 := lo5
+				/*line :38:130000*/ result14 := lo5
 				/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
 				j3 := d2 - i4
-				/*line :27:100000*/ if j3 >= len(b_) {
+				/*line :27:140000*/ if j3 >= len(b_) {
 					t112 := i4
 					t29 := j3
 					result11 = t112
 					result12 = t29
 					break
 				}
-				/*line :31:100000*/ x2 := b_[j3]
+				/*line :31:140000*/ x2 := b_[j3]
 				t32 := i4
-				/*line :32:100000*/ sorted4 := a_[:t32]
+				/*line :32:140000*/ sorted4 := a_[:t32]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
 				lo6 := 0
-				/*line :46:90000*/ for hi6 := t113; lo6 < hi6; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:130000*/ for hi6 := t113; lo6 < hi6; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:90000*/ m6 := int(uint(lo6+hi6) / 2)
+					/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
 					quernv05 := sorted4[m6]
 					/*line order.go:111*/ t114 := quernv05
 					t210 := x2
 					/*line order.go:111*/ result06 := orderedIntegers[T](t114, t210, quernbound0)
 					result15 := result06
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result15 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result15 {
 						lo6 = m6 + 1
-//line :50:90000
+//line :50:130000
 					} else {
-						/*line :51:90000*/ hi6 = m6
+						/*line :51:130000*/ hi6 = m6
 					}
 				}
-				/*line :54:90000*/ result16 := lo6
+				/*line :54:130000*/ result16 := lo6
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
 				t52 := j3
-				/*line :32:100000*/ sorted5 := b_[:t52]
+				/*line :32:140000*/ sorted5 := b_[:t52]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
 				lo7 := 0
-				/*line :46:90000*/ for hi7 := t115; lo7 < hi7; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:130000*/ for hi7 := t115; lo7 < hi7; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:90000*/ m7 := int(uint(lo7+hi7) / 2)
+					/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
 					quernv06 := sorted5[m7]
 					/*line order.go:111*/ t116 := quernv06
 					t211 := x2
 					/*line order.go:111*/ result07 := orderedIntegers[T](t116, t211, quernbound0)
 					result17 := result07
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result17 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result17 {
 						lo7 = m7 + 1
-//line :50:90000
+//line :50:130000
 					} else {
-						/*line :51:90000*/ hi7 = m7
+						/*line :51:130000*/ hi7 = m7
 					}
 				}
-				/*line :54:90000*/ result18 := lo7
+				/*line :54:130000*/ result18 := lo7
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
 				firstA2 := t42
 				firstB2 := t62
-				/*line :33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
+				/*line :33:140000*/ equal2 := i4 - firstA2 + j3 - firstB2
 				fromA2 := min((equal2+1)/2, i4-firstA2)
 				fromB2 := equal2 - fromA2
 				t72 := firstB2
 				t82 := min(firstB2+fromB2+1, len(b_))
-				/*line :36:100000*/ sorted6 := b_[t72:t82]
+				/*line :36:140000*/ sorted6 := b_[t72:t82]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
 				lo8 := 0
-				/*line :62:90000*/ for hi8 := t117; lo8 < hi8; {
-					/*line :63:90000*/ if r.Halted() {
-						/*line :62:90000*/ r.Halt()
+				/*line :62:130000*/ for hi8 := t117; lo8 < hi8; {
+					/*line :63:130000*/ if r.Halted() {
+						/*line :62:130000*/ r.Halt()
 					}
-					/*line :63:90000*/ m8 := int(uint(lo8+hi8) / 2)
+					/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
 					quernv14 := sorted6[m8]
 					/*line order.go:111*/ t118 := x2
 					t212 := quernv14
 					/*line order.go:111*/ result08 := orderedIntegers[T](t118, t212, quernbound0)
 					result19 := result08
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result19 {
+					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result19 {
 						hi8 = m8
-//line :66:90000
+//line :66:130000
 					} else {
-						/*line :67:90000*/ lo8 = m8 + 1
+						/*line :67:130000*/ lo8 = m8 + 1
 					}
 				}
-				/*line :70:90000*/ result20 := lo8
+				/*line :70:130000*/ result20 := lo8
 				/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-				/*line :37:100000*/ if fromB2 > most2 {
+				/*line :37:140000*/ if fromB2 > most2 {
 					fromB2 = most2
 					fromA2 = equal2 - most2
 				}
-				/*line :41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+				/*line :41:140000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
 					fromB2++
 				}
-				/*line :44:100000*/ t92 := firstA2 + fromA2
+				/*line :44:140000*/ t92 := firstA2 + fromA2
 				t102 := firstB2 + fromB2
 				result11 = t92
 				result12 = t102
 			}
-			/*line :213:100000*/ endA := result11
+			/*line :213:140000*/ endA := result11
 			endB := result12
-			/*line :214:100000*/ n2 := 0
-			/*line :215:100000*/ if launch == 2 {
+			/*line :214:140000*/ n2 := 0
+			/*line :215:140000*/ if launch == 2 {
 				n2 = sums[p]
 			}
-			/*line :218:100000*/ for i3 < endA && j2 < endB {
-				/*line :219:100000*/ if r.Halted() {
-					/*line :218:100000*/ r.Halt()
+			/*line :218:140000*/ for i3 < endA && j2 < endB {
+				/*line :219:140000*/ if r.Halted() {
+					/*line :218:140000*/ r.Halt()
 				}
-				/*line :219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-				/*line :220:100000*/ for i5 := 0; i5 < t119; i5++ {
-					/*line :220:100000*/ t213 := a_[i3]
-					/*line :220:100000*/ t33 := b_[j2]
+				/*line :219:140000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+				/*line :220:140000*/ for i5 := 0; i5 < t119; i5++ {
+					/*line :220:140000*/ t213 := a_[i3]
+					/*line :220:140000*/ t33 := b_[j2]
 					x3 := t213
 					y := t33
-					/*line :221:100000*/ y2 := y
-					/*line :50:100000*/ t214 := endB2
-					/*line :51:100000*/ if !t214 {
+					/*line :221:140000*/ y2 := y
+					/*line :50:140000*/ t214 := endB2
+					/*line :51:140000*/ if !t214 {
 						t120 := !endA2
-						/*line :53:100000*/ if t120 {
+						/*line :53:140000*/ if t120 {
 							/*line order.go:111*/ t121 := y2
 							t215 := x3
 							/*line order.go:111*/ result09 := orderedIntegers[T](t121, t215, quernbound0)
 							result21 := result09
 							/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 						}
-						/*line :52:100000*/ t214 = t120
+						/*line :52:140000*/ t214 = t120
 					}
-					/*line :54:100000*/ fromA3 := t214
-					/*line :51:100000*/ t43 := endA2
-					/*line :52:100000*/ if !t43 {
+					/*line :54:140000*/ fromA3 := t214
+					/*line :51:140000*/ t43 := endA2
+					/*line :52:140000*/ if !t43 {
 						t34 := !endB2
-						/*line :54:100000*/ if t34 {
+						/*line :54:140000*/ if t34 {
 							/*line order.go:111*/ t122 := x3
 							t216 := y2
 							/*line order.go:111*/ result010 := orderedIntegers[T](t122, t216, quernbound0)
 							result22 := result010
 							/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 						}
-						/*line :53:100000*/ t43 = t34
+						/*line :53:140000*/ t43 = t34
 					}
-					/*line :55:100000*/ fromB3 := t43
-//line :52:100000
+					/*line :55:140000*/ fromB3 := t43
+//line :52:140000
 					var set uint32 = 1
-					/*line :53:100000*/ if fromB3 {
+					/*line :53:140000*/ if fromB3 {
 						set = 2
-						/*line :55:100000*/ if fromA3 {
+						/*line :55:140000*/ if fromA3 {
 							set = 4
 						}
 					}
-					/*line :59:100000*/ t53 := fromA3
+					/*line :59:140000*/ t53 := fromA3
 					t63 := fromB3
 					t73 := operation&set != 0
 					fromA3 = t53
 					fromB3 = t63
 					keep := t73
-					/*line :221:100000*/ fromA4 := fromA3
+					/*line :221:140000*/ fromA4 := fromA3
 					fromB4 := fromB3
 					keep2 := keep
-					/*line :222:100000*/ if fromA4 {
+					/*line :222:140000*/ if fromA4 {
 						i3++
 						y = x3
 					}
-					/*line :226:100000*/ if fromB4 {
+					/*line :226:140000*/ if fromB4 {
 						j2++
 					}
-					/*line :229:100000*/ if keep2 {
-						/*line :230:100000*/ if launch == 2 {
+					/*line :229:140000*/ if keep2 {
+						/*line :230:140000*/ if launch == 2 {
 							out[n2] = y
 						}
-						/*line :233:100000*/ n2++
+						/*line :233:140000*/ n2++
 					}
 				}
 			}
-			/*line :237:100000*/ if operation&1 != 0 {
-				/*line :238:100000*/ for ; i3 < endA; i3++ {
-					/*line :239:100000*/ if r.Halted() {
-						/*line :238:100000*/ r.Halt()
+			/*line :237:140000*/ if operation&1 != 0 {
+				/*line :238:140000*/ for ; i3 < endA; i3++ {
+					/*line :239:140000*/ if r.Halted() {
+						/*line :238:140000*/ r.Halt()
 					}
-					/*line :239:100000*/ if launch == 2 {
+					/*line :239:140000*/ if launch == 2 {
 						out[n2] = a_[i3]
 					}
-					/*line :242:100000*/ n2++
+					/*line :242:140000*/ n2++
 				}
 			}
-			/*line :245:100000*/ if operation&2 != 0 {
-				/*line :246:100000*/ for ; j2 < endB; j2++ {
-					/*line :247:100000*/ if r.Halted() {
-						/*line :246:100000*/ r.Halt()
+			/*line :245:140000*/ if operation&2 != 0 {
+				/*line :246:140000*/ for ; j2 < endB; j2++ {
+					/*line :247:140000*/ if r.Halted() {
+						/*line :246:140000*/ r.Halt()
 					}
-					/*line :247:100000*/ if launch == 2 {
+					/*line :247:140000*/ if launch == 2 {
 						out[n2] = b_[j2]
 					}
-					/*line :250:100000*/ n2++
+					/*line :250:140000*/ n2++
 				}
 			}
-			/*line :253:100000*/ if launch == 0 {
+			/*line :253:140000*/ if launch == 0 {
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:15913:1*/
+	} /*line quern_gen.go:14911:1*/
 }
 
 func quernHostOrderedFloatsExtremeParts[T float32 | float64](r *host.Run) {
@@ -15951,44 +14949,41 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 		at2 := stride + last
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/extremes.go:213:80000*/ if first >= len(in) {
+			/*line quern.dev/algo/internal/template/extremes.go:213*/ if first >= len(in) {
 				break
 			}
-//line :216:80000
 			var lo2 struct {
 				V  T
 				At int
 			}
-//line :220:80000
 			var hi2 struct {
 				V  T
 				At int
 			}
-			/*line :224:80000*/ switch {
-//line :225:80000
+			switch {
 			default:
-				/*line :32:80000*/ p2 := min(first, last-1)
-				/*line :33:80000*/ if len(at) > 0 {
-					/*line :34:80000*/ lo2 = struct {
+				/*line :32:120000*/ p2 := min(first, last-1)
+				/*line :33:120000*/ if len(at) > 0 {
+					/*line :34:120000*/ lo2 = struct {
 						V  T
 						At int
 					}{V: in[p2], At: at[p2]}
-					/*line :38:80000*/ hi2 = lo2
-					/*line :39:80000*/ for i := first; i < last; i += stride {
-						/*line :40:80000*/ e := struct {
+					/*line :38:120000*/ hi2 = lo2
+					/*line :39:120000*/ for i := first; i < last; i += stride {
+						/*line :40:120000*/ e := struct {
 							V  T
 							At int
 						}{V: in[i], At: at[i]}
-						/*line :44:80000*/ a := lo2
-//line :45:80000
+						/*line :44:120000*/ a := lo2
+//line :45:120000
 						var result struct {
 							V  T
 							At int
 						}
-						/*line :49:80000*/ switch {
-//line :50:80000
+						/*line :49:120000*/ switch {
+//line :50:120000
 						default:
-							/*line :13:80000*/ quernv0 := e.V
+							/*line :13:120000*/ quernv0 := e.V
 							quernv1 := a.V
 							/*line order.go:123*/ t1 := quernv0
 							t2 := quernv1
@@ -15997,7 +14992,7 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 							/*line quern.dev/algo/internal/template/extremes.go:13*/ t22 := result2
 							if !t22 {
 								t12 := e.At < a.At
-								/*line :16:80000*/ if t12 {
+								/*line :16:120000*/ if t12 {
 									quernv02 := a.V
 									quernv12 := e.V
 									/*line order.go:123*/ t13 := quernv02
@@ -16006,34 +15001,34 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 									result3 := result02
 									/*line quern.dev/algo/internal/template/extremes.go:13*/ t12 = !result3
 								}
-								/*line :15:80000*/ t22 = t12
+								/*line :15:120000*/ t22 = t12
 							}
-							/*line :17:80000*/ if t22 {
-								/*line :14:80000*/ result = e
+							/*line :17:120000*/ if t22 {
+								/*line :14:120000*/ result = e
 								break
 							}
-							/*line :16:80000*/ result = a
+							/*line :16:120000*/ result = a
 						}
-						/*line :38:80000*/ t14 := result
+						/*line :38:120000*/ t14 := result
 						a2 := hi2
-//line :40:80000
+//line :40:120000
 						var result4 struct {
 							V  T
 							At int
 						}
-						/*line :44:80000*/ switch {
-//line :45:80000
+						/*line :44:120000*/ switch {
+//line :45:120000
 						default:
-							/*line :21:80000*/ quernv03 := a2.V
+							/*line :21:120000*/ quernv03 := a2.V
 							quernv13 := e.V
 							/*line order.go:123*/ t15 := quernv03
 							t24 := quernv13
 							/*line order.go:123*/ result03 := orderedFloats[T](t15, t24, quernbound0)
 							result5 := result03
 							/*line quern.dev/algo/internal/template/extremes.go:21*/ t25 := result5
-							/*line :22:80000*/ if !t25 {
+							/*line :22:120000*/ if !t25 {
 								t16 := e.At < a2.At
-								/*line :24:80000*/ if t16 {
+								/*line :24:120000*/ if t16 {
 									quernv04 := e.V
 									quernv14 := a2.V
 									/*line order.go:123*/ t17 := quernv04
@@ -16042,97 +15037,748 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 									result6 := result04
 									/*line quern.dev/algo/internal/template/extremes.go:21*/ t16 = !result6
 								}
-								t25 = t16
+								/*line :23:120000*/ t25 = t16
 							}
-							if t25 {
-								/*line :22:80000*/ result4 = e
+							/*line :25:120000*/ if t25 {
+								/*line :22:120000*/ result4 = e
 								break
 							}
-							/*line :24:80000*/ result4 = a2
+							/*line :24:120000*/ result4 = a2
 						}
-						/*line :38:80000*/ t27 := result4
+						/*line :38:120000*/ t27 := result4
 						lo2 = t14
 						hi2 = t27
 					}
-					/*line :40:80000*/ t3 := lo2
+					/*line :40:120000*/ t3 := lo2
 					t4 := hi2
 					lo2 = t3
 					hi2 = t4
 					break
 				}
-				/*line :42:80000*/ lo2 = struct {
+				/*line :42:120000*/ lo2 = struct {
 					V  T
 					At int
 				}{V: in[p2], At: p2}
-				/*line :46:80000*/ hi2 = lo2
-				/*line :47:80000*/ for from := first; from < last; from += size {
-					/*line :48:80000*/ if r.Halted() {
-						/*line :44:80000*/ r.Halt()
+				/*line :46:120000*/ hi2 = lo2
+				/*line :47:120000*/ for from := first; from < last; from += size {
+					/*line :48:120000*/ if r.Halted() {
+						/*line :44:120000*/ r.Halt()
 					}
-					/*line :45:80000*/ i2 := from
+					/*line :45:120000*/ i2 := from
 					t5 := min(host.Div(at2-from-1, stride), 4096)
-					/*line :47:80000*/ for i3 := 0; i3 < t5; i3++ {
-						/*line :47:80000*/ v := in[i2]
+					/*line :47:120000*/ for i3 := 0; i3 < t5; i3++ {
+						/*line :47:120000*/ v := in[i2]
 						quernv15 := lo2.V
 						/*line order.go:123*/ t18 := v
 						t28 := quernv15
 						/*line order.go:123*/ result05 := orderedFloats[T](t18, t28, quernbound0)
 						result7 := result05
-						/*line quern.dev/algo/internal/template/extremes.go:48:80000*/ if result7 {
-							/*line :49:80000*/ lo2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:48:120000*/ if result7 {
+							/*line :49:120000*/ lo2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :54:80000*/ quernv05 := hi2.V
+						/*line :54:120000*/ quernv05 := hi2.V
 						/*line order.go:123*/ t19 := quernv05
 						t29 := v
 						/*line order.go:123*/ result06 := orderedFloats[T](t19, t29, quernbound0)
 						result8 := result06
-						/*line quern.dev/algo/internal/template/extremes.go:51:80000*/ if result8 {
-							/*line :52:80000*/ hi2 = struct {
+						/*line quern.dev/algo/internal/template/extremes.go:51:120000*/ if result8 {
+							/*line :52:120000*/ hi2 = struct {
 								V  T
 								At int
 							}{V: v, At: i2}
 						}
-						/*line :57:80000*/ i2 += stride
+						/*line :57:120000*/ i2 += stride
 					}
 				}
-				/*line :60:80000*/ t6 := lo2
+				/*line :60:120000*/ t6 := lo2
 				t7 := hi2
 				lo2 = t6
 				hi2 = t7
 			}
-			/*line :216:80000*/ l := lo2
+			/*line :216:120000*/ l := lo2
 			h := hi2
-			/*line :217:80000*/ t110 := l
+			/*line :217:120000*/ t110 := l
 			t210 := h
-			/*line :186:80000*/ step := 1
-			/*line :187:80000*/ if lo >= 0 && hi >= 0 {
+			/*line :186:120000*/ step := 1
+			/*line :187:120000*/ if lo >= 0 && hi >= 0 {
 				step = 2
 			}
-			/*line :190:80000*/ t111 := t110
+			/*line :190:120000*/ t111 := t110
 			t211 := lo + step*p
-			/*line :196:80000*/ if value {
-				/*line :199:80000*/ if len(out) > 0 {
+			/*line :196:120000*/ if value {
+				/*line :199:120000*/ if len(out) > 0 {
 					out[t211] = t111.V
 				}
-				/*line :202:80000*/ if len(outAt) > 0 {
+				/*line :202:120000*/ if len(outAt) > 0 {
 					outAt[t211] = t111.At
 				}
 			}
-			/*line :191:80000*/ t62 := t210
+			/*line :191:120000*/ t62 := t210
 			t72 := hi + step*p
-			/*line :196:80000*/ if value2 {
-				/*line :199:80000*/ if len(out) > 0 {
+			/*line :196:120000*/ if value2 {
+				/*line :199:120000*/ if len(out) > 0 {
 					out[t72] = t62.V
 				}
-				/*line :202:80000*/ if len(outAt) > 0 {
+				/*line :202:120000*/ if len(outAt) > 0 {
 					outAt[t72] = t62.At
 				}
 			}
 		}
-	} /*line quern_gen.go:16135:1*/
+	} /*line quern_gen.go:15130:1*/
+}
+
+func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
+	quernbound0 := host.Value[uint32](r, 0)
+	n := host.Value[int](r, 1)
+	inner := host.Value[int](r, 2)
+	parts := host.Value[int](r, 3)
+	part := host.Value[int](r, 4)
+	group := host.Value[int](r, 5)
+	most := host.Value[bool](r, 6)
+	ends := host.Slice[int32](r, 7)
+	in := host.Slice[T](r, 8)
+	at := host.Slice[int](r, 9)
+	out := host.Slice[int](r, 10)
+	var count int
+	l := struct {
+		N     int
+		Inner int
+		Parts int
+		Part  int
+		Group int
+	}{N: n, Inner: inner, Parts: parts, Part: part, Group: group}
+	var t2 int
+	ps := host.Scratch[struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	}](r, 0, r.BlockDim.Count())
+	vs := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 1, r.BlockDim.Count())
+	t22 := l.Inner
+	c := int(1)
+	var group2 int
+	counts := host.Scratch[int](r, 2, r.BlockDim.Count())
+	vs2 := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 3, r.BlockDim.Count())
+	results := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 4, r.BlockDim.Count())
+	var d int
+	var t24 int
+	t3s := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 5, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[struct {
+		V  T
+		At int
+	}](r, 6, r.BlockDim.Count())
+	givens := host.Scratch[T](r, 9, r.BlockDim.Count())
+	shuffleDowns2 := host.Scratch[T](r, 7, r.BlockDim.Count())
+	givens2 := host.Scratch[int](r, 10, r.BlockDim.Count())
+	shuffleDowns3 := host.Scratch[int](r, 8, r.BlockDim.Count())
+	var t11 int
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		r.ThreadIdx = kernel.Dim3{}
+		/*line quern.dev/algo/internal/template/lines.go:60*/ count = host.Div(len(out), l.Parts)
+		t2 = count
+		start := t2 * l.Parts
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 256
+				quernRow1OrderedFloatsExtremeLines[T](r, ps, first, vs, base, l, start, t2, ends, t22, c, at, part, in, most, quernbound0)
+			}
+		}
+		r.ThreadIdx = kernel.Dim3{}
+		/*line :47:30000*/ group2 = c << l.Group
+		/*line :48:30000*/ for threadZ := range 1 {
+			/*line :49:30000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow2OrderedFloatsExtremeLines[T](r, ps, first2, vs, counts, vs2, c, l)
+			}
+		}
+		/*line :55:30000*/ switch {
+//line :56:30000
+		default:
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group2 == 1 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						first3 := (threadZ*1 + threadY) * 256
+						quernRow3OrderedFloatsExtremeLines[T](r, vs2, first3, results)
+					}
+				}
+				break
+			}
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
+				}
+				/*line :244:10000*/ t24 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow4OrderedFloatsExtremeLines[T](r, vs2, first4, t3s, shuffleDowns, givens)
+					}
+				}
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns2, givens, t24)
+				/*line :252:10000*/ for threadZ := range 1 {
+					/*line :253:10000*/ for threadY := range 1 {
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow5OrderedFloatsExtremeLines[T](r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
+					}
+				}
+				/*line :258:10000*/ host.ShuffleDown(shuffleDowns3, givens2, t24)
+				start2 := 2*d - 1
+				/*line :260:10000*/ for threadZ := range 1 {
+					/*line :261:10000*/ for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first6 := (threadZ*1 + threadY) * 256
+						quernRow6OrderedFloatsExtremeLines[T](r, counts, first6, vs2, shuffleDowns, shuffleDowns3, d, group2, start2, most, quernbound0)
+					}
+				}
+			}
+			/*line :268:10000*/ for threadZ := range 1 {
+				/*line :269:10000*/ for threadY := range 1 {
+					first7 := (threadZ*1 + threadY) * 256
+					quernRow7OrderedFloatsExtremeLines[T](r, vs2, first7, results)
+				}
+			}
+		}
+		/*line quern.dev/algo/internal/template/lines.go:84:30000*/ t11 = count
+		start3 := t11 * l.Parts
+		/*line :86:30000*/ for threadZ := range 1 {
+			/*line :87:30000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first8 := (threadZ*1 + threadY) * 256
+				quernRow8OrderedFloatsExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
+			}
+		}
+	} /*line quern_gen.go:15273:1*/
+}
+
+//go:noinline
+func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first int, vs []struct {
+	V  T
+	At int
+}, base int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, start int, t2 int, ends []int32, t22 int, c int, at []int, part int, in []T, most bool, quernbound0 uint32) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first:])
+	vRow := (*[256]struct {
+		V  T
+		At int
+	})(vs[first:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}{}
+		of := (base + threadX) >> l.Group
+		var p2 struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}
+		/*line :20:30000*/ if of >= start {
+			p2 = p
+//line :22:30000
+		} else {
+			/*line :23:30000*/ p.Part = host.Div(of, t2)
+			p.Line = of - p.Part*t2
+			p.Stride = 1
+			n2 := l.N
+			/*line :27:30000*/ if len(ends) > 0 {
+				p.First = int(ends[p.Line])
+				n2 = int(ends[p.Line+1]) - p.First
+//line :30:30000
+			} else {
+				/*line :31:30000*/ plane := host.Div(p.Line, l.Inner)
+				t1 := plane*l.N*l.Inner + p.Line - plane*l.Inner
+				p.First = t1
+				p.Stride = t22
+			}
+			/*line :34:30000*/ p.From = min(p.Part*l.Part, n2)
+			p.To = min(p.From+l.Part, n2)
+			p2 = p
+		}
+//line :61:30000
+		*p3 = p2
+		lane := threadX & 31 & (c<<l.Group - 1)
+		/*line :63:30000*/ best := struct {
+			V  T
+			At int
+		}{At: -1}
+		/*line :67:30000*/ for i := p3.From + lane; i < p3.To; i += c << l.Group {
+			/*line :68:30000*/ if r.Halted() {
+				/*line :64:30000*/ r.Halt()
+			}
+			/*line :65:30000*/ k := i
+			/*line :66:30000*/ if len(at) > 0 {
+				k = at[p3.Line*part+i]
+			}
+			/*line :69:30000*/ v := in[p3.First+k*p3.Stride]
+			t5 := v
+			t6 := best.V
+			a := t5
+			b := t6
+			/*line :71:30000*/ if most {
+				t7 := best.V
+				t8 := v
+				a = t7
+				b = t8
+			}
+			/*line :74:30000*/ t9 := best.At < 0
+			/*line :75:30000*/ if !t9 {
+				quernv0 := a
+				quernv1 := b
+				/*line order.go:123*/ t12 := quernv0
+				t23 := quernv1
+				/*line order.go:123*/ result0 := orderedFloats[T](t12, t23, quernbound0)
+				result := result0
+				/*line quern.dev/algo/internal/template/lines.go:74*/ t9 = result
+			}
+			/*line :76:30000*/ if t9 {
+				/*line :75:30000*/ best = struct {
+					V  T
+					At int
+				}{V: v, At: k}
+			}
+		}
+		/*line :83:30000*/ v2 := best
+		vRow[threadX] = v2
+	} /*line quern_gen.go:15393:1*/
+}
+
+//go:noinline
+func quernRow2OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first2 int, vs []struct {
+	V  T
+	At int
+}, counts []int, vs2 []struct {
+	V  T
+	At int
+}, c int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first2:])
+	vRow := (*[256]struct {
+		V  T
+		At int
+	})(vs[first2:])
+	countRow := (*[256]int)(counts[first2:])
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first2:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		v2 := vRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:47*/ count2 := min(p3.To-p3.From, c<<l.Group)
+		v3 := v2
+		countRow[threadX] = count2
+		vRow2[threadX] = v3
+	} /*line quern_gen.go:15442:1*/
+}
+
+//go:noinline
+func quernRow3OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []struct {
+	V  T
+	At int
+}, first3 int, results []struct {
+	V  T
+	At int
+}) {
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first3:])
+	resultRow := (*[256]struct {
+		V  T
+		At int
+	})(results[first3:])
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:15461:1*/
+}
+
+//go:noinline
+func quernRow4OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []struct {
+	V  T
+	At int
+}, first4 int, t3s []struct {
+	V  T
+	At int
+}, shuffleDowns []struct {
+	V  T
+	At int
+}, givens []T) {
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first4:])
+	t3Row := (*[256]struct {
+		V  T
+		At int
+	})(t3s[first4:])
+	shuffleDownRow := (*[256]struct {
+		V  T
+		At int
+	})(shuffleDowns[first4:])
+	givenRow := (*[256]T)(givens[first4:])
+	for threadX := 0; threadX < 256; threadX += 4 {
+		v3 := vRow2[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t13 := v3
+		t3 := t13
+		shuffleDown := struct {
+			V  T
+			At int
+		}{}
+		given := t3.V
+		t3Row[threadX] = t3
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow[threadX] = given
+		{
+			threadX := threadX + 1
+			v3 := vRow2[threadX]
+			t13 := v3
+			t3 := t13
+			shuffleDown := struct {
+				V  T
+				At int
+			}{}
+			given := t3.V
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 2
+			v3 := vRow2[threadX]
+			t13 := v3
+			t3 := t13
+			shuffleDown := struct {
+				V  T
+				At int
+			}{}
+			given := t3.V
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+		{
+			threadX := threadX + 3
+			v3 := vRow2[threadX]
+			t13 := v3
+			t3 := t13
+			shuffleDown := struct {
+				V  T
+				At int
+			}{}
+			given := t3.V
+			t3Row[threadX] = t3
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow[threadX] = given
+		}
+	} /*line quern_gen.go:15542:1*/
+}
+
+//go:noinline
+func quernRow5OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, t3s []struct {
+	V  T
+	At int
+}, first5 int, shuffleDowns []struct {
+	V  T
+	At int
+}, shuffleDowns2 []T, givens2 []int) {
+	t3Row := (*[256]struct {
+		V  T
+		At int
+	})(t3s[first5:])
+	shuffleDownRow := (*[256]struct {
+		V  T
+		At int
+	})(shuffleDowns[first5:])
+	shuffleDownRow2 := (*[256]T)(shuffleDowns2[first5:])
+	givenRow2 := (*[256]int)(givens2[first5:])
+	for threadX := 0; threadX < 256; threadX += 4 {
+		t3 := t3Row[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		shuffleDown2 := shuffleDownRow2[threadX]
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.V = shuffleDown2
+		given2 := t3.At
+		shuffleDownRow[threadX] = shuffleDown
+		givenRow2[threadX] = given2
+		{
+			threadX := threadX + 1
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.V = shuffleDown2
+			given2 := t3.At
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 2
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.V = shuffleDown2
+			given2 := t3.At
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+		{
+			threadX := threadX + 3
+			t3 := t3Row[threadX]
+			shuffleDown := shuffleDownRow[threadX]
+			shuffleDown2 := shuffleDownRow2[threadX]
+			shuffleDown.V = shuffleDown2
+			given2 := t3.At
+			shuffleDownRow[threadX] = shuffleDown
+			givenRow2[threadX] = given2
+		}
+	} /*line quern_gen.go:15601:1*/
+}
+
+//go:noinline
+func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts []int, first6 int, vs2 []struct {
+	V  T
+	At int
+}, shuffleDowns []struct {
+	V  T
+	At int
+}, shuffleDowns3 []int, d int, group2 int, start2 int, most bool, quernbound0 uint32) {
+	countRow := (*[256]int)(counts[first6:])
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first6:])
+	shuffleDownRow := (*[256]struct {
+		V  T
+		At int
+	})(shuffleDowns[first6:])
+	shuffleDownRow3 := (*[256]int)(shuffleDowns3[first6:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		count2 := countRow[threadX]
+		v3 := vRow2[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		shuffleDown3 := shuffleDownRow3[threadX]
+		lane2 := threadX & 31 & (group2 - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.At = shuffleDown3
+		other := shuffleDown
+		/*line :245:10000*/ if d < group2 && lane2+d < count2 && lane2&start2 == 0 {
+			a2 := v3
+//line :247:10000
+			var result2 struct {
+				V  T
+				At int
+			}
+			/*line :251:10000*/ switch {
+//line :252:10000
+			default:
+				/*line quern.dev/algo/internal/template/lines.go:79:30000*/ if most {
+//line :80:30000
+					var result3 struct {
+						V  T
+						At int
+					}
+					/*line :84:30000*/ switch {
+//line :85:30000
+					default:
+						/*line quern.dev/algo/internal/template/extremes.go:21:120000*/ quernv02 := a2.V
+						quernv12 := other.V
+						/*line order.go:123*/ t14 := quernv02
+						t25 := quernv12
+						/*line order.go:123*/ result02 := orderedFloats[T](t14, t25, quernbound0)
+						result4 := result02
+						/*line quern.dev/algo/internal/template/extremes.go:21*/ t26 := result4
+						/*line :22:120000*/ if !t26 {
+							t15 := other.At < a2.At
+							/*line :24:120000*/ if t15 {
+								quernv03 := other.V
+								quernv13 := a2.V
+								/*line order.go:123*/ t16 := quernv03
+								t27 := quernv13
+								/*line order.go:123*/ result03 := orderedFloats[T](t16, t27, quernbound0)
+								result5 := result03
+								/*line quern.dev/algo/internal/template/extremes.go:21*/ t15 = !result5
+							}
+							/*line :23:120000*/ t26 = t15
+						}
+						/*line :25:120000*/ if t26 {
+							/*line :22:120000*/ result3 = other
+							break
+						}
+						/*line :24:120000*/ result3 = a2
+					}
+					/*line quern.dev/algo/internal/template/lines.go:80:30000*/ result2 = result3
+					break
+				}
+//line :83:30000
+				var result6 struct {
+					V  T
+					At int
+				}
+				/*line :87:30000*/ switch {
+//line :88:30000
+				default:
+					/*line quern.dev/algo/internal/template/extremes.go:13:120000*/ quernv04 := other.V
+					quernv14 := a2.V
+					/*line order.go:123*/ t17 := quernv04
+					t28 := quernv14
+					/*line order.go:123*/ result04 := orderedFloats[T](t17, t28, quernbound0)
+					result7 := result04
+					/*line quern.dev/algo/internal/template/extremes.go:13*/ t29 := result7
+					if !t29 {
+						t18 := other.At < a2.At
+						/*line :16:120000*/ if t18 {
+							quernv05 := a2.V
+							quernv15 := other.V
+							/*line order.go:123*/ t19 := quernv05
+							t210 := quernv15
+							/*line order.go:123*/ result05 := orderedFloats[T](t19, t210, quernbound0)
+							result8 := result05
+							/*line quern.dev/algo/internal/template/extremes.go:13*/ t18 = !result8
+						}
+						/*line :15:120000*/ t29 = t18
+					}
+					/*line :17:120000*/ if t29 {
+						/*line :14:120000*/ result6 = other
+						break
+					}
+					/*line :16:120000*/ result6 = a2
+				}
+				/*line quern.dev/algo/internal/template/lines.go:82:30000*/ result2 = result6
+			}
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v3 = result2
+		}
+		vRow2[threadX] = v3
+		shuffleDownRow[threadX] = shuffleDown
+	} /*line quern_gen.go:15719:1*/
+}
+
+//go:noinline
+func quernRow7OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []struct {
+	V  T
+	At int
+}, first7 int, results []struct {
+	V  T
+	At int
+}) {
+	vRow2 := (*[256]struct {
+		V  T
+		At int
+	})(vs2[first7:])
+	resultRow := (*[256]struct {
+		V  T
+		At int
+	})(results[first7:])
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:15738:1*/
+}
+
+//go:noinline
+func quernRow8OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first8 int, results []struct {
+	V  T
+	At int
+}, c int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, base int, start3 int, out []int) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first8:])
+	resultRow := (*[256]struct {
+		V  T
+		At int
+	})(results[first8:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		result10 := resultRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:47*/ result9 := result10
+		/*line :78:30000*/ best2 := result9
+		/*line :41:30000*/ result06 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < start3
+		/*line :84:30000*/ if result06 {
+			out[p3.Line*l.Parts+p3.Part] = best2.At
+		}
+	} /*line quern_gen.go:15781:1*/
 }
 
 func quernHostOrderedFloatsSortParts[T float32 | float64](r *host.Run) {
@@ -16166,139 +15812,139 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 		/*line quern.dev/algo/internal/template/merge.go:337*/ swapped2 := swapped
 		switch {
 		default:
-			/*line :356:90000*/ if base >= len(a_) {
+			/*line :356:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:90000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:90000*/ if r.Halted() {
-					/*line :360:90000*/ r.Halt()
+			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:130000*/ if r.Halted() {
+					/*line :360:130000*/ r.Halt()
 				}
-				/*line :361:90000*/ swapped2 = !swapped2
+				/*line :361:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:90000*/ for first := base; first < last; first += 16 {
-				/*line :364:90000*/ if r.Halted() {
-					/*line :363:90000*/ r.Halt()
+			/*line :363:130000*/ for first := base; first < last; first += 16 {
+				/*line :364:130000*/ if r.Halted() {
+					/*line :363:130000*/ r.Halt()
 				}
-				/*line :364:90000*/ end := min(first+16, last)
-				/*line :365:90000*/ if swapped2 {
+				/*line :364:130000*/ end := min(first+16, last)
+				/*line :365:130000*/ if swapped2 {
 					first2 := first
-					/*line :389:90000*/ from := [16]int32{}
+					/*line :389:130000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:90000*/ t3 := a_[t1:t2]
+					/*line :390:130000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:90000*/ t6 := b_[t4:t5]
+					/*line :390:130000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:90000*/ for i := 0; i < 16; i++ {
-						/*line :392:90000*/ if i >= len(x) {
+					/*line :391:130000*/ for i := 0; i < 16; i++ {
+						/*line :392:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:90000*/ v := x[i]
+						/*line :395:130000*/ v := x[i]
 						j := i
-						/*line :397:90000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:90000*/ if !t7 {
-								/*line :398:90000*/ quernv1 := y[j-1]
+							/*line :399:130000*/ if !t7 {
+								/*line :398:130000*/ quernv1 := y[j-1]
 								/*line order.go:123*/ t12 := v
 								t22 := quernv1
 								/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 								result := result0
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line :400:90000*/ if t7 {
+							/*line :400:130000*/ if t7 {
 								break
 							}
-							/*line :401:90000*/ y[j] = y[j-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:130000*/ y[j] = y[j-1]
+							/*line :402:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:90000*/ j--
+							/*line :405:130000*/ j--
 						}
-						/*line :407:90000*/ y[j] = v
-						/*line :408:90000*/ if pairs {
+						/*line :407:130000*/ y[j] = v
+						/*line :408:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							_ = first2 + int(from[j2])
 						}
 					}
-//line :417:90000
+//line :417:130000
 				} else {
-					/*line :368:90000*/ first3 := first
-					/*line :389:90000*/ from2 := [16]int32{}
+					/*line :368:130000*/ first3 := first
+					/*line :389:130000*/ from2 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:90000*/ t32 := a_[t13:t23]
+					/*line :390:130000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:90000*/ t62 := a_[t42:t52]
+					/*line :390:130000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:90000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:90000*/ if i3 >= len(x2) {
+					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:90000*/ v2 := x2[i3]
+						/*line :395:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:90000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:90000*/ if !t72 {
-								/*line :398:90000*/ quernv12 := y2[j3-1]
+							/*line :399:130000*/ if !t72 {
+								/*line :398:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:123*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
 								result2 := result02
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line :400:90000*/ if t72 {
+							/*line :400:130000*/ if t72 {
 								break
 							}
-							/*line :401:90000*/ y2[j3] = y2[j3-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:130000*/ y2[j3] = y2[j3-1]
+							/*line :402:130000*/ if pairs {
 								from2[j3] = from2[j3-1]
 							}
-							/*line :405:90000*/ j3--
+							/*line :405:130000*/ j3--
 						}
-						/*line :407:90000*/ y2[j3] = v2
-						/*line :408:90000*/ if pairs {
+						/*line :407:130000*/ y2[j3] = v2
+						/*line :408:130000*/ if pairs {
 							from2[j3] = int32(i3)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							_ = first3 + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line :371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:90000*/ if r.Halted() {
-					/*line :371:90000*/ r.Halt()
+			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:130000*/ if r.Halted() {
+					/*line :371:130000*/ r.Halt()
 				}
-				/*line :372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:90000*/ if r.Halted() {
-						/*line :372:90000*/ r.Halt()
+				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:130000*/ if r.Halted() {
+						/*line :372:130000*/ r.Halt()
 					}
-					/*line :373:90000*/ t15 := min(first4+width2, last)
+					/*line :373:130000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:90000*/ if swapped2 {
+					/*line :374:130000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:90000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:90000*/ t16 := min(steps, 4096)
-							/*line :425:90000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:90000*/ t26 := b_[i5]
-								/*line :425:90000*/ t33 := b_[j5]
+							/*line :424:130000*/ t16 := min(steps, 4096)
+							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:130000*/ t26 := b_[i5]
+								/*line :425:130000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:123*/ t17 := y3
@@ -16307,36 +15953,36 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 								result3 := result03
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 									a_[at] = y3
-									/*line :428:90000*/ j5++
-//line :429:90000
+									/*line :428:130000*/ j5++
+//line :429:130000
 								} else {
-									/*line :430:90000*/ a_[at] = x3
-									/*line :432:90000*/ i5++
+									/*line :430:130000*/ a_[at] = x3
+									/*line :432:130000*/ i5++
 								}
-								/*line :434:90000*/ at++
+								/*line :434:130000*/ at++
 							}
 						}
-						/*line :437:90000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :440:90000*/ at++
+							/*line :440:130000*/ at++
 						}
-						/*line :442:90000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :445:90000*/ at++
+							/*line :445:130000*/ at++
 						}
-//line :447:90000
+//line :447:130000
 					} else {
-						/*line :377:90000*/ i7 := first4
+						/*line :377:130000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:90000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:90000*/ t18 := min(steps2, 4096)
-							/*line :425:90000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:90000*/ t28 := a_[i7]
-								/*line :425:90000*/ t34 := a_[j6]
+							/*line :424:130000*/ t18 := min(steps2, 4096)
+							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:130000*/ t28 := a_[i7]
+								/*line :425:130000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:123*/ t19 := y4
@@ -16345,29 +15991,29 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 								result4 := result04
 								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
 									b_[at2] = y4
-									/*line :428:90000*/ j6++
-//line :429:90000
+									/*line :428:130000*/ j6++
+//line :429:130000
 								} else {
-									/*line :430:90000*/ b_[at2] = x4
-									/*line :432:90000*/ i7++
+									/*line :430:130000*/ b_[at2] = x4
+									/*line :432:130000*/ i7++
 								}
-								/*line :434:90000*/ at2++
+								/*line :434:130000*/ at2++
 							}
 						}
-						/*line :437:90000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :440:90000*/ at2++
+							/*line :440:130000*/ at2++
 						}
-						/*line :442:90000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :445:90000*/ at2++
+							/*line :445:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:90000*/ swapped2 = !swapped2
+				/*line :380:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:16370:1*/
+	} /*line quern_gen.go:16016:1*/
 }
 
 func quernHostOrderedFloatsSortPairParts[T float32 | float64](r *host.Run) {
@@ -16402,145 +16048,145 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 		last := min(base+part, len(a_))
 		/*line quern.dev/algo/internal/template/merge.go:345*/ swapped2 := swapped
 		switch {
-//line :347:90000
+//line :347:130000
 		default:
-			/*line :356:90000*/ if base >= len(a_) {
+			/*line :356:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:90000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:90000*/ if r.Halted() {
-					/*line :360:90000*/ r.Halt()
+			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :361:130000*/ if r.Halted() {
+					/*line :360:130000*/ r.Halt()
 				}
-				/*line :361:90000*/ swapped2 = !swapped2
+				/*line :361:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:90000*/ for first := base; first < last; first += 16 {
-				/*line :364:90000*/ if r.Halted() {
-					/*line :363:90000*/ r.Halt()
+			/*line :363:130000*/ for first := base; first < last; first += 16 {
+				/*line :364:130000*/ if r.Halted() {
+					/*line :363:130000*/ r.Halt()
 				}
-				/*line :364:90000*/ end := min(first+16, last)
-				/*line :365:90000*/ if swapped2 {
+				/*line :364:130000*/ end := min(first+16, last)
+				/*line :365:130000*/ if swapped2 {
 					first2 := first
-					/*line :389:90000*/ from := [16]int32{}
+					/*line :389:130000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:90000*/ t3 := a_[t1:t2]
+					/*line :390:130000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:90000*/ t6 := b_[t4:t5]
+					/*line :390:130000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:90000*/ for i := 0; i < 16; i++ {
-						/*line :392:90000*/ if i >= len(x) {
+					/*line :391:130000*/ for i := 0; i < 16; i++ {
+						/*line :392:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:90000*/ v := x[i]
+						/*line :395:130000*/ v := x[i]
 						j := i
-						/*line :397:90000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:90000*/ if !t7 {
-								/*line :398:90000*/ quernv1 := y[j-1]
+							/*line :399:130000*/ if !t7 {
+								/*line :398:130000*/ quernv1 := y[j-1]
 								/*line order.go:123*/ t12 := v
 								t22 := quernv1
 								/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 								result := result0
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
 							}
-							/*line :400:90000*/ if t7 {
+							/*line :400:130000*/ if t7 {
 								break
 							}
-							/*line :401:90000*/ y[j] = y[j-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:130000*/ y[j] = y[j-1]
+							/*line :402:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:90000*/ j--
+							/*line :405:130000*/ j--
 						}
-						/*line :407:90000*/ y[j] = v
-						/*line :408:90000*/ if pairs {
+						/*line :407:130000*/ y[j] = v
+						/*line :408:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							to := first2 + j2
-							/*line :414:90000*/ from2 := first2 + int(from[j2])
-							/*line :347:90000*/ other[to] = uint32(from2)
+							/*line :414:130000*/ from2 := first2 + int(from[j2])
+							/*line :347:130000*/ other[to] = uint32(from2)
 						}
 					}
-//line :350:90000
+//line :350:130000
 				} else {
-					/*line :368:90000*/ first3 := first
-					/*line :389:90000*/ from3 := [16]int32{}
+					/*line :368:130000*/ first3 := first
+					/*line :389:130000*/ from3 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:90000*/ t32 := a_[t13:t23]
+					/*line :390:130000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:90000*/ t62 := a_[t42:t52]
+					/*line :390:130000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:90000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:90000*/ if i3 >= len(x2) {
+					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :392:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:90000*/ v2 := x2[i3]
+						/*line :395:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:90000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:90000*/ if !t72 {
-								/*line :398:90000*/ quernv12 := y2[j3-1]
+							/*line :399:130000*/ if !t72 {
+								/*line :398:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:123*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
 								result2 := result02
 								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
 							}
-							/*line :400:90000*/ if t72 {
+							/*line :400:130000*/ if t72 {
 								break
 							}
-							/*line :401:90000*/ y2[j3] = y2[j3-1]
-							/*line :402:90000*/ if pairs {
+							/*line :401:130000*/ y2[j3] = y2[j3-1]
+							/*line :402:130000*/ if pairs {
 								from3[j3] = from3[j3-1]
 							}
-							/*line :405:90000*/ j3--
+							/*line :405:130000*/ j3--
 						}
-						/*line :407:90000*/ y2[j3] = v2
-						/*line :408:90000*/ if pairs {
+						/*line :407:130000*/ y2[j3] = v2
+						/*line :408:130000*/ if pairs {
 							from3[j3] = int32(i3)
 						}
 					}
-					/*line :412:90000*/ if pairs {
-						/*line :413:90000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :412:130000*/ if pairs {
+						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							to2 := first3 + j4
-							/*line :414:90000*/ from4 := first3 + int(from3[j4])
-							/*line :346:90000*/ index[to2] = uint32(from4)
+							/*line :414:130000*/ from4 := first3 + int(from3[j4])
+							/*line :346:130000*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line :371:90000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:90000*/ if r.Halted() {
-					/*line :371:90000*/ r.Halt()
+			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :372:130000*/ if r.Halted() {
+					/*line :371:130000*/ r.Halt()
 				}
-				/*line :372:90000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:90000*/ if r.Halted() {
-						/*line :372:90000*/ r.Halt()
+				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :373:130000*/ if r.Halted() {
+						/*line :372:130000*/ r.Halt()
 					}
-					/*line :373:90000*/ t15 := min(first4+width2, last)
+					/*line :373:130000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:90000*/ if swapped2 {
+					/*line :374:130000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:90000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:90000*/ t16 := min(steps, 4096)
-							/*line :425:90000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:90000*/ t26 := b_[i5]
-								/*line :425:90000*/ t33 := b_[j5]
+							/*line :424:130000*/ t16 := min(steps, 4096)
+							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :425:130000*/ t26 := b_[i5]
+								/*line :425:130000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:123*/ t17 := y3
@@ -16551,46 +16197,46 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 									a_[at] = y3
 									to3 := at
 									from5 := j5
-									/*line :349:90000*/ index[to3] = other[from5]
-									/*line :428:90000*/ j5++
-//line :429:90000
+									/*line :349:130000*/ index[to3] = other[from5]
+									/*line :428:130000*/ j5++
+//line :429:130000
 								} else {
-									/*line :430:90000*/ a_[at] = x3
+									/*line :430:130000*/ a_[at] = x3
 									to4 := at
 									from6 := i5
-									/*line :349:90000*/ index[to4] = other[from6]
-									/*line :432:90000*/ i5++
+									/*line :349:130000*/ index[to4] = other[from6]
+									/*line :432:130000*/ i5++
 								}
-								/*line :434:90000*/ at++
+								/*line :434:130000*/ at++
 							}
 						}
-						/*line :437:90000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
 							to5 := at
 							from7 := i5
-							/*line :349:90000*/ index[to5] = other[from7]
-							/*line :440:90000*/ at++
+							/*line :349:130000*/ index[to5] = other[from7]
+							/*line :440:130000*/ at++
 						}
-						/*line :442:90000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
 							to6 := at
 							from8 := j5
-							/*line :349:90000*/ index[to6] = other[from8]
-							/*line :445:90000*/ at++
+							/*line :349:130000*/ index[to6] = other[from8]
+							/*line :445:130000*/ at++
 						}
-//line :447:90000
+//line :447:130000
 					} else {
-						/*line :377:90000*/ i7 := first4
+						/*line :377:130000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:90000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:90000*/ if r.Halted() {
-								/*line :423:90000*/ r.Halt()
+						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :424:130000*/ if r.Halted() {
+								/*line :423:130000*/ r.Halt()
 							}
-							/*line :424:90000*/ t18 := min(steps2, 4096)
-							/*line :425:90000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:90000*/ t28 := a_[i7]
-								/*line :425:90000*/ t34 := a_[j6]
+							/*line :424:130000*/ t18 := min(steps2, 4096)
+							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :425:130000*/ t28 := a_[i7]
+								/*line :425:130000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:123*/ t19 := y4
@@ -16601,39 +16247,39 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 									b_[at2] = y4
 									to7 := at2
 									from9 := j6
-									/*line :348:90000*/ other[to7] = index[from9]
-									/*line :428:90000*/ j6++
-//line :429:90000
+									/*line :348:130000*/ other[to7] = index[from9]
+									/*line :428:130000*/ j6++
+//line :429:130000
 								} else {
-									/*line :430:90000*/ b_[at2] = x4
+									/*line :430:130000*/ b_[at2] = x4
 									to8 := at2
 									from10 := i7
-									/*line :348:90000*/ other[to8] = index[from10]
-									/*line :432:90000*/ i7++
+									/*line :348:130000*/ other[to8] = index[from10]
+									/*line :432:130000*/ i7++
 								}
-								/*line :434:90000*/ at2++
+								/*line :434:130000*/ at2++
 							}
 						}
-						/*line :437:90000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
 							to9 := at2
 							from11 := i7
-							/*line :348:90000*/ other[to9] = index[from11]
-							/*line :440:90000*/ at2++
+							/*line :348:130000*/ other[to9] = index[from11]
+							/*line :440:130000*/ at2++
 						}
-						/*line :442:90000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
 							to10 := at2
 							from12 := j6
-							/*line :348:90000*/ other[to10] = index[from12]
-							/*line :445:90000*/ at2++
+							/*line :348:130000*/ other[to10] = index[from12]
+							/*line :445:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:90000*/ swapped2 = !swapped2
+				/*line :380:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:16636:1*/
+	} /*line quern_gen.go:16282:1*/
 }
 
 func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
@@ -16675,39 +16321,39 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line :470:90000*/ if width == 0 {
-				/*line :29:90000*/ lo := t1
-				/*line :30:90000*/ for hi := t2; lo < hi; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+			/*line :470:130000*/ if width == 0 {
+				/*line :29:130000*/ lo := t1
+				/*line :30:130000*/ for hi := t2; lo < hi; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[at-1-m]
-					/*line :32:90000*/ quernv1 := a_[m]
+					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:123*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
 						hi = m
-//line :34:90000
+//line :34:130000
 					} else {
-						/*line :35:90000*/ lo = m + 1
+						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:90000*/ result2 := lo
-				/*line :471:90000*/ i := result2
+				/*line :38:130000*/ result2 := lo
+				/*line :471:130000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:90000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:90000*/ if r.Halted() {
-						/*line :423:90000*/ r.Halt()
+				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:130000*/ if r.Halted() {
+						/*line :423:130000*/ r.Halt()
 					}
-					/*line :424:90000*/ t13 := min(steps, 4096)
-					/*line :425:90000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:90000*/ t23 := a_[i2]
-						/*line :425:90000*/ t3 := b_[j]
+					/*line :424:130000*/ t13 := min(steps, 4096)
+					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:130000*/ t23 := a_[i2]
+						/*line :425:130000*/ t3 := b_[j]
 						x := t23
 						y := t3
 						/*line order.go:123*/ t14 := y
@@ -16716,86 +16362,86 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 						result3 := result02
 						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
 							out[at2] = y
-							/*line :428:90000*/ j++
-//line :429:90000
+							/*line :428:130000*/ j++
+//line :429:130000
 						} else {
-							/*line :430:90000*/ out[at2] = x
-							/*line :432:90000*/ i2++
+							/*line :430:130000*/ out[at2] = x
+							/*line :432:130000*/ i2++
 						}
-						/*line :434:90000*/ at2++
+						/*line :434:130000*/ at2++
 					}
 				}
-				/*line :437:90000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
-					/*line :440:90000*/ at2++
+					/*line :440:130000*/ at2++
 				}
-				/*line :442:90000*/ for ; j < n && at2 < end; j++ {
+				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :445:90000*/ at2++
+					/*line :445:130000*/ at2++
 				}
-				/*line :447:90000*/ break
+				/*line :447:130000*/ break
 			}
-//line :449:90000
+//line :449:130000
 			var first int
 			var second int
 			var last int
-			/*line :77:90000*/ if width == 0 {
+			/*line :77:130000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t32
-//line :81:90000
+//line :81:130000
 			} else {
-				/*line :80:90000*/ first2 := at - host.Rem(at, size)
+				/*line :80:130000*/ first2 := at - host.Rem(at, size)
 				t15 := first2
 				t25 := min(first2+width, t32)
 				first = t15
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:90000*/ first3 := first
+			/*line :475:130000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:90000*/ t7 := first3
+			/*line :476:130000*/ t7 := first3
 			t8 := second2
-			/*line :476:90000*/ a := a_[t7:t8]
+			/*line :476:130000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:90000*/ b := a_[t9:t10]
+			/*line :476:130000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line :29:90000*/ t16 := max(d-len(b), 0)
+			/*line :29:130000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
 			lo2 := t16
-			/*line :30:90000*/ for hi2 := t26; lo2 < hi2; {
-				/*line :31:90000*/ if r.Halted() {
-					/*line :30:90000*/ r.Halt()
+			/*line :30:130000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:130000*/ if r.Halted() {
+					/*line :30:130000*/ r.Halt()
 				}
-				/*line :31:90000*/ m3 := int(uint(lo2+hi2) / 2)
+				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:90000*/ quernv12 := a[m3]
+				/*line :32:130000*/ quernv12 := a[m3]
 				/*line order.go:123*/ t17 := quernv02
 				t27 := quernv12
 				/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
 				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result4 {
+				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result4 {
 					hi2 = m3
-//line :34:90000
+//line :34:130000
 				} else {
-					/*line :35:90000*/ lo2 = m3 + 1
+					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:90000*/ result5 := lo2
-			/*line :476:90000*/ i4 := result5
+			/*line :38:130000*/ result5 := lo2
+			/*line :476:130000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:90000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:90000*/ if r.Halted() {
-					/*line :423:90000*/ r.Halt()
+			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:130000*/ if r.Halted() {
+					/*line :423:130000*/ r.Halt()
 				}
-				/*line :424:90000*/ t18 := min(steps2, 4096)
-				/*line :425:90000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:90000*/ t28 := a_[i5]
-					/*line :425:90000*/ t33 := a_[j2]
+				/*line :424:130000*/ t18 := min(steps2, 4096)
+				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:130000*/ t28 := a_[i5]
+					/*line :425:130000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:123*/ t19 := y2
@@ -16804,25 +16450,25 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 					result6 := result04
 					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
 						out[at3] = y2
-						/*line :428:90000*/ j2++
-//line :429:90000
+						/*line :428:130000*/ j2++
+//line :429:130000
 					} else {
-						/*line :430:90000*/ out[at3] = x2
-						/*line :432:90000*/ i5++
+						/*line :430:130000*/ out[at3] = x2
+						/*line :432:130000*/ i5++
 					}
-					/*line :434:90000*/ at3++
+					/*line :434:130000*/ at3++
 				}
 			}
-			/*line :437:90000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
-				/*line :440:90000*/ at3++
+				/*line :440:130000*/ at3++
 			}
-			/*line :442:90000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :445:90000*/ at3++
+				/*line :445:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:16825:1*/
+	} /*line quern_gen.go:16471:1*/
 }
 
 func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
@@ -16865,39 +16511,39 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
 				break
 			}
-			/*line :470:90000*/ if width == 0 {
-				/*line :29:90000*/ lo := t1
-				/*line :30:90000*/ for hi := t2; lo < hi; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+			/*line :470:130000*/ if width == 0 {
+				/*line :29:130000*/ lo := t1
+				/*line :30:130000*/ for hi := t2; lo < hi; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := a_[at-1-m]
-					/*line :32:90000*/ quernv1 := a_[m]
+					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:123*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
 						hi = m
-//line :34:90000
+//line :34:130000
 					} else {
-						/*line :35:90000*/ lo = m + 1
+						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:90000*/ result2 := lo
-				/*line :471:90000*/ i := result2
+				/*line :38:130000*/ result2 := lo
+				/*line :471:130000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:90000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:90000*/ if r.Halted() {
-						/*line :423:90000*/ r.Halt()
+				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :424:130000*/ if r.Halted() {
+						/*line :423:130000*/ r.Halt()
 					}
-					/*line :424:90000*/ t13 := min(steps, 4096)
-					/*line :425:90000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:90000*/ t23 := a_[i2]
-						/*line :425:90000*/ t3 := a_[j]
+					/*line :424:130000*/ t13 := min(steps, 4096)
+					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :425:130000*/ t23 := a_[i2]
+						/*line :425:130000*/ t3 := a_[j]
 						x := t23
 						y := t3
 						/*line order.go:123*/ t14 := y
@@ -16908,96 +16554,96 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 							out[at2] = y
 							to := at2
 							from := j
-							/*line :461:90000*/ outIndex[to] = index[from]
-							/*line :428:90000*/ j++
-//line :429:90000
+							/*line :461:130000*/ outIndex[to] = index[from]
+							/*line :428:130000*/ j++
+//line :429:130000
 						} else {
-							/*line :430:90000*/ out[at2] = x
+							/*line :430:130000*/ out[at2] = x
 							to2 := at2
 							from2 := i2
-							/*line :461:90000*/ outIndex[to2] = index[from2]
-							/*line :432:90000*/ i2++
+							/*line :461:130000*/ outIndex[to2] = index[from2]
+							/*line :432:130000*/ i2++
 						}
-						/*line :434:90000*/ at2++
+						/*line :434:130000*/ at2++
 					}
 				}
-				/*line :437:90000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
 					to3 := at2
 					from3 := i2
-					/*line :461:90000*/ outIndex[to3] = index[from3]
-					/*line :440:90000*/ at2++
+					/*line :461:130000*/ outIndex[to3] = index[from3]
+					/*line :440:130000*/ at2++
 				}
-				/*line :442:90000*/ for ; j < n && at2 < end; j++ {
+				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = a_[j]
 					to4 := at2
 					from4 := j
-					/*line :461:90000*/ outIndex[to4] = index[from4]
-					/*line :445:90000*/ at2++
+					/*line :461:130000*/ outIndex[to4] = index[from4]
+					/*line :445:130000*/ at2++
 				}
-				/*line :447:90000*/ break
+				/*line :447:130000*/ break
 			}
-//line :449:90000
+//line :449:130000
 			var first int
 			var second int
 			var last int
-			/*line :77:90000*/ if width == 0 {
+			/*line :77:130000*/ if width == 0 {
 				first = 0
 				second = 0
 				last = t32
-//line :81:90000
+//line :81:130000
 			} else {
-				/*line :80:90000*/ first2 := at - host.Rem(at, size)
+				/*line :80:130000*/ first2 := at - host.Rem(at, size)
 				t15 := first2
 				t25 := min(first2+width, t32)
 				first = t15
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:90000*/ first3 := first
+			/*line :475:130000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:90000*/ t7 := first3
+			/*line :476:130000*/ t7 := first3
 			t8 := second2
-			/*line :476:90000*/ a := a_[t7:t8]
+			/*line :476:130000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:90000*/ b := a_[t9:t10]
+			/*line :476:130000*/ b := a_[t9:t10]
 			d := at - first3
-			/*line :29:90000*/ t16 := max(d-len(b), 0)
+			/*line :29:130000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
 			lo2 := t16
-			/*line :30:90000*/ for hi2 := t26; lo2 < hi2; {
-				/*line :31:90000*/ if r.Halted() {
-					/*line :30:90000*/ r.Halt()
+			/*line :30:130000*/ for hi2 := t26; lo2 < hi2; {
+				/*line :31:130000*/ if r.Halted() {
+					/*line :30:130000*/ r.Halt()
 				}
-				/*line :31:90000*/ m3 := int(uint(lo2+hi2) / 2)
+				/*line :31:130000*/ m3 := int(uint(lo2+hi2) / 2)
 				quernv02 := b[d-1-m3]
-				/*line :32:90000*/ quernv12 := a[m3]
+				/*line :32:130000*/ quernv12 := a[m3]
 				/*line order.go:123*/ t17 := quernv02
 				t27 := quernv12
 				/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
 				result4 := result03
-				/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result4 {
+				/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result4 {
 					hi2 = m3
-//line :34:90000
+//line :34:130000
 				} else {
-					/*line :35:90000*/ lo2 = m3 + 1
+					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :38:90000*/ result5 := lo2
-			/*line :476:90000*/ i4 := result5
+			/*line :38:130000*/ result5 := lo2
+			/*line :476:130000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:90000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:90000*/ if r.Halted() {
-					/*line :423:90000*/ r.Halt()
+			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :424:130000*/ if r.Halted() {
+					/*line :423:130000*/ r.Halt()
 				}
-				/*line :424:90000*/ t18 := min(steps2, 4096)
-				/*line :425:90000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:90000*/ t28 := a_[i5]
-					/*line :425:90000*/ t33 := a_[j2]
+				/*line :424:130000*/ t18 := min(steps2, 4096)
+				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :425:130000*/ t28 := a_[i5]
+					/*line :425:130000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:123*/ t19 := y2
@@ -17008,35 +16654,35 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 						out[at3] = y2
 						to5 := at3
 						from5 := j2
-						/*line :461:90000*/ outIndex[to5] = index[from5]
-						/*line :428:90000*/ j2++
-//line :429:90000
+						/*line :461:130000*/ outIndex[to5] = index[from5]
+						/*line :428:130000*/ j2++
+//line :429:130000
 					} else {
-						/*line :430:90000*/ out[at3] = x2
+						/*line :430:130000*/ out[at3] = x2
 						to6 := at3
 						from6 := i5
-						/*line :461:90000*/ outIndex[to6] = index[from6]
-						/*line :432:90000*/ i5++
+						/*line :461:130000*/ outIndex[to6] = index[from6]
+						/*line :432:130000*/ i5++
 					}
-					/*line :434:90000*/ at3++
+					/*line :434:130000*/ at3++
 				}
 			}
-			/*line :437:90000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
 				to7 := at3
 				from7 := i5
-				/*line :461:90000*/ outIndex[to7] = index[from7]
-				/*line :440:90000*/ at3++
+				/*line :461:130000*/ outIndex[to7] = index[from7]
+				/*line :440:130000*/ at3++
 			}
-			/*line :442:90000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
 				to8 := at3
 				from8 := j2
-				/*line :461:90000*/ outIndex[to8] = index[from8]
-				/*line :445:90000*/ at3++
+				/*line :461:130000*/ outIndex[to8] = index[from8]
+				/*line :445:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:17039:1*/
+	} /*line quern_gen.go:16685:1*/
 }
 
 func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
@@ -17078,111 +16724,111 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 				}
 				if upper {
 					v := row[threadX]
-					/*line :61:90000*/ lo := 0
-					/*line :62:90000*/ for hi := t1; lo < hi; {
-						/*line :63:90000*/ if r.Halted() {
-							/*line :62:90000*/ r.Halt()
+					/*line :61:130000*/ lo := 0
+					/*line :62:130000*/ for hi := t1; lo < hi; {
+						/*line :63:130000*/ if r.Halted() {
+							/*line :62:130000*/ r.Halt()
 						}
-						/*line :63:90000*/ m := int(uint(lo+hi) / 2)
+						/*line :63:130000*/ m := int(uint(lo+hi) / 2)
 						quernv1 := sorted[m]
 						/*line order.go:123*/ t12 := v
 						t2 := quernv1
 						/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
 						result := result0
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result {
+						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result {
 							hi = m
-//line :66:90000
+//line :66:130000
 						} else {
-							/*line :67:90000*/ lo = m + 1
+							/*line :67:130000*/ lo = m + 1
 						}
 					}
-					/*line :70:90000*/ result2 := lo
-					/*line :491:90000*/ row2[threadX] = result2
-//line :492:90000
+					/*line :70:130000*/ result2 := lo
+					/*line :491:130000*/ row2[threadX] = result2
+//line :492:130000
 				} else {
-					/*line :493:90000*/ v2 := row[threadX]
-					/*line :45:90000*/ lo2 := 0
-					/*line :46:90000*/ for hi2 := t13; lo2 < hi2; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :493:130000*/ v2 := row[threadX]
+					/*line :45:130000*/ lo2 := 0
+					/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv0 := sorted[m2]
 						/*line order.go:123*/ t14 := quernv0
 						t22 := v2
 						/*line order.go:123*/ result02 := orderedFloats[T](t14, t22, quernbound0)
 						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result3 {
 							lo2 = m2 + 1
-//line :50:90000
+//line :50:130000
 						} else {
-							/*line :51:90000*/ hi2 = m2
+							/*line :51:130000*/ hi2 = m2
 						}
 					}
-					/*line :54:90000*/ result4 := lo2
-					/*line :493:90000*/ row2[threadX] = result4
+					/*line :54:130000*/ result4 := lo2
+					/*line :493:130000*/ row2[threadX] = result4
 				}
 			}
 		}
-		/*line :497:90000*/ return
+		/*line :497:130000*/ return
 	}
-	/*line :499:90000*/ for threadX := range width {
+	/*line :499:130000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :502:90000*/ switch {
-//line :503:90000
+		/*line :502:130000*/ switch {
+//line :503:130000
 		default:
-			/*line :487:90000*/ if i >= len(at) {
+			/*line :487:130000*/ if i >= len(at) {
 				break
 			}
-			/*line :490:90000*/ if upper {
+			/*line :490:130000*/ if upper {
 				v := values[i]
-				/*line :61:90000*/ lo := 0
-				/*line :62:90000*/ for hi := t1; lo < hi; {
-					/*line :63:90000*/ if r.Halted() {
-						/*line :62:90000*/ r.Halt()
+				/*line :61:130000*/ lo := 0
+				/*line :62:130000*/ for hi := t1; lo < hi; {
+					/*line :63:130000*/ if r.Halted() {
+						/*line :62:130000*/ r.Halt()
 					}
-					/*line :63:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :63:130000*/ m := int(uint(lo+hi) / 2)
 					quernv1 := sorted[m]
 					/*line order.go:123*/ t12 := v
 					t2 := quernv1
 					/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
 					result := result0
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result {
+					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result {
 						hi = m
-//line :66:90000
+//line :66:130000
 					} else {
-						/*line :67:90000*/ lo = m + 1
+						/*line :67:130000*/ lo = m + 1
 					}
 				}
-				/*line :70:90000*/ result2 := lo
-				/*line :491:90000*/ at[i] = result2
-//line :492:90000
+				/*line :70:130000*/ result2 := lo
+				/*line :491:130000*/ at[i] = result2
+//line :492:130000
 			} else {
-				/*line :493:90000*/ v2 := values[i]
-				/*line :45:90000*/ lo2 := 0
-				/*line :46:90000*/ for hi2 := t13; lo2 < hi2; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :493:130000*/ v2 := values[i]
+				/*line :45:130000*/ lo2 := 0
+				/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv0 := sorted[m2]
 					/*line order.go:123*/ t14 := quernv0
 					t22 := v2
 					/*line order.go:123*/ result02 := orderedFloats[T](t14, t22, quernbound0)
 					result3 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result3 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result3 {
 						lo2 = m2 + 1
-//line :50:90000
+//line :50:130000
 					} else {
-						/*line :51:90000*/ hi2 = m2
+						/*line :51:130000*/ hi2 = m2
 					}
 				}
-				/*line :54:90000*/ result4 := lo2
-				/*line :493:90000*/ at[i] = result4
+				/*line :54:130000*/ result4 := lo2
+				/*line :493:130000*/ at[i] = result4
 			}
 		}
-	} /*line quern_gen.go:17185:1*/
+	} /*line quern_gen.go:16831:1*/
 }
 
 func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
@@ -17227,18 +16873,18 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 				/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 			}
 			if t1 {
-				/*line :503:90000*/ kernel.StoreRelaxed(&sorted[0], 0)
+				/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
 			}
 		}
-		/*line :506:90000*/ return
+		/*line :506:130000*/ return
 	}
-	/*line :508:90000*/ for threadX := range dimX {
+	/*line :508:130000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line :502:90000*/ t1 := i < len(x)
-		/*line :503:90000*/ if i < len(x) {
-			/*line :502:90000*/ quernv0 := x[i]
-			/*line :502:90000*/ quernv1 := x[i-1]
+		/*line :502:130000*/ t1 := i < len(x)
+		/*line :503:130000*/ if i < len(x) {
+			/*line :502:130000*/ quernv0 := x[i]
+			/*line :502:130000*/ quernv1 := x[i-1]
 			/*line order.go:123*/ t12 := quernv0
 			t2 := quernv1
 			/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
@@ -17246,9 +16892,9 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
 		}
 		if t1 {
-			/*line :503:90000*/ kernel.StoreRelaxed(&sorted[0], 0)
+			/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:17251:1*/
+	} /*line quern_gen.go:16897:1*/
 }
 
 func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
@@ -17298,746 +16944,746 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 					if p > 0 || len(count) == 0 {
 						break
 					}
-					/*line :201:100000*/ all := 0
-					/*line :202:100000*/ for i := 0; i < len(sums); i++ {
-						/*line :202:100000*/ n := sums[i]
+					all := 0
+					/*line :202:140000*/ for i := 0; i < len(sums); i++ {
+						/*line :202:140000*/ n := sums[i]
 						sums[i] = all
 						all += n
 					}
-					/*line :206:100000*/ count[0] = all
+					/*line :206:140000*/ count[0] = all
 					break
 				}
-				/*line :209:100000*/ if p >= len(sums) {
+				/*line :209:140000*/ if p >= len(sums) {
 					break
 				}
-//line :212:100000
+//line :212:140000
 				var result int
 				var result2 int
-				/*line :214:100000*/ switch {
-//line :215:100000
+				/*line :214:140000*/ switch {
+//line :215:140000
 				default:
 					/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-					/*line :30:90000*/ for hi := t2; lo < hi; {
-						/*line :31:90000*/ if r.Halted() {
-							/*line :30:90000*/ r.Halt()
+					/*line :30:130000*/ for hi := t2; lo < hi; {
+						/*line :31:130000*/ if r.Halted() {
+							/*line :30:130000*/ r.Halt()
 						}
-						/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+						/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 						quernv0 := b_[d-1-m]
-						/*line :32:90000*/ quernv1 := a_[m]
+						/*line :32:130000*/ quernv1 := a_[m]
 						/*line order.go:123*/ t12 := quernv0
 						t22 := quernv1
 						/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 						result3 := result0
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 							hi = m
-//line :34:90000
+//line :34:130000
 						} else {
-							/*line :35:90000*/ lo = m + 1
+							/*line :35:130000*/ lo = m + 1
 						}
 					}
-					/*line :38:90000*/ result4 := lo
+					/*line :38:130000*/ result4 := lo
 					/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
 					j := d - i2
-					/*line :27:100000*/ if j >= len(b_) {
+					/*line :27:140000*/ if j >= len(b_) {
 						t13 := i2
 						t23 := j
 						result = t13
 						result2 = t23
 						break
 					}
-					/*line :31:100000*/ x := b_[j]
+					/*line :31:140000*/ x := b_[j]
 					t3 := i2
-					/*line :32:100000*/ sorted := a_[:t3]
+					/*line :32:140000*/ sorted := a_[:t3]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
 					lo2 := 0
-					/*line :46:90000*/ for hi2 := t14; lo2 < hi2; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:130000*/ for hi2 := t14; lo2 < hi2; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+						/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 						quernv02 := sorted[m2]
 						/*line order.go:123*/ t15 := quernv02
 						t24 := x
 						/*line order.go:123*/ result02 := orderedFloats[T](t15, t24, quernbound0)
 						result5 := result02
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result5 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
 							lo2 = m2 + 1
-//line :50:90000
+//line :50:130000
 						} else {
-							/*line :51:90000*/ hi2 = m2
+							/*line :51:130000*/ hi2 = m2
 						}
 					}
-					/*line :54:90000*/ result6 := lo2
+					/*line :54:130000*/ result6 := lo2
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
 					t5 := j
-					/*line :32:100000*/ sorted2 := b_[:t5]
+					/*line :32:140000*/ sorted2 := b_[:t5]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
 					lo3 := 0
-					/*line :46:90000*/ for hi3 := t16; lo3 < hi3; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:130000*/ for hi3 := t16; lo3 < hi3; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:90000*/ m3 := int(uint(lo3+hi3) / 2)
+						/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
 						quernv03 := sorted2[m3]
 						/*line order.go:123*/ t17 := quernv03
 						t25 := x
 						/*line order.go:123*/ result03 := orderedFloats[T](t17, t25, quernbound0)
 						result7 := result03
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result7 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result7 {
 							lo3 = m3 + 1
-//line :50:90000
+//line :50:130000
 						} else {
-							/*line :51:90000*/ hi3 = m3
+							/*line :51:130000*/ hi3 = m3
 						}
 					}
-					/*line :54:90000*/ result8 := lo3
+					/*line :54:130000*/ result8 := lo3
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
 					firstA := t4
 					firstB := t6
-					/*line :33:100000*/ equal := i2 - firstA + j - firstB
+					/*line :33:140000*/ equal := i2 - firstA + j - firstB
 					fromA := min((equal+1)/2, i2-firstA)
 					fromB := equal - fromA
 					t7 := firstB
 					t8 := min(firstB+fromB+1, len(b_))
-					/*line :36:100000*/ sorted3 := b_[t7:t8]
+					/*line :36:140000*/ sorted3 := b_[t7:t8]
 					/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
 					lo4 := 0
-					/*line :62:90000*/ for hi4 := t18; lo4 < hi4; {
-						/*line :63:90000*/ if r.Halted() {
-							/*line :62:90000*/ r.Halt()
+					/*line :62:130000*/ for hi4 := t18; lo4 < hi4; {
+						/*line :63:130000*/ if r.Halted() {
+							/*line :62:130000*/ r.Halt()
 						}
-						/*line :63:90000*/ m4 := int(uint(lo4+hi4) / 2)
+						/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
 						quernv12 := sorted3[m4]
 						/*line order.go:123*/ t19 := x
 						t26 := quernv12
 						/*line order.go:123*/ result04 := orderedFloats[T](t19, t26, quernbound0)
 						result9 := result04
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result9 {
+						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result9 {
 							hi4 = m4
-//line :66:90000
+//line :66:130000
 						} else {
-							/*line :67:90000*/ lo4 = m4 + 1
+							/*line :67:130000*/ lo4 = m4 + 1
 						}
 					}
-					/*line :70:90000*/ result10 := lo4
+					/*line :70:130000*/ result10 := lo4
 					/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-					/*line :37:100000*/ if fromB > most {
+					/*line :37:140000*/ if fromB > most {
 						fromB = most
 						fromA = equal - most
 					}
-					/*line :41:100000*/ if fromA == fromB+1 && most > fromB {
+					/*line :41:140000*/ if fromA == fromB+1 && most > fromB {
 						fromB++
 					}
-					/*line :44:100000*/ t9 := firstA + fromA
+					/*line :44:140000*/ t9 := firstA + fromA
 					t10 := firstB + fromB
 					result = t9
 					result2 = t10
 				}
-				/*line :212:100000*/ i3 := result
+				/*line :212:140000*/ i3 := result
 				j2 := result2
 				var result11 int
 				var result12 int
-				/*line :216:100000*/ switch {
-//line :217:100000
+				/*line :216:140000*/ switch {
+//line :217:140000
 				default:
 					/*line quern.dev/algo/internal/template/merge.go:29*/ lo5 := t110
-					/*line :30:90000*/ for hi5 := t27; lo5 < hi5; {
-						/*line :31:90000*/ if r.Halted() {
-							/*line :30:90000*/ r.Halt()
+					/*line :30:130000*/ for hi5 := t27; lo5 < hi5; {
+						/*line :31:130000*/ if r.Halted() {
+							/*line :30:130000*/ r.Halt()
 						}
-						/*line :31:90000*/ m5 := int(uint(lo5+hi5) / 2)
+						/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
 						quernv04 := b_[d2-1-m5]
-						/*line :32:90000*/ quernv13 := a_[m5]
+						/*line :32:130000*/ quernv13 := a_[m5]
 						/*line order.go:123*/ t111 := quernv04
 						t28 := quernv13
 						/*line order.go:123*/ result05 := orderedFloats[T](t111, t28, quernbound0)
 						result13 := result05
-						/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result13 {
+						/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result13 {
 							hi5 = m5
-//line :34:90000
+//line :34:130000
 						} else {
-							/*line :35:90000*/ lo5 = m5 + 1
+							/*line :35:130000*/ lo5 = m5 + 1
 						}
 					}
-					/*line :38:90000*/ result14 := lo5
+					/*line :38:130000*/ result14 := lo5
 					/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
 					j3 := d2 - i4
-					/*line :27:100000*/ if j3 >= len(b_) {
+					/*line :27:140000*/ if j3 >= len(b_) {
 						t112 := i4
 						t29 := j3
 						result11 = t112
 						result12 = t29
 						break
 					}
-					/*line :31:100000*/ x2 := b_[j3]
+					/*line :31:140000*/ x2 := b_[j3]
 					t32 := i4
-					/*line :32:100000*/ sorted4 := a_[:t32]
+					/*line :32:140000*/ sorted4 := a_[:t32]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
 					lo6 := 0
-					/*line :46:90000*/ for hi6 := t113; lo6 < hi6; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:130000*/ for hi6 := t113; lo6 < hi6; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:90000*/ m6 := int(uint(lo6+hi6) / 2)
+						/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
 						quernv05 := sorted4[m6]
 						/*line order.go:123*/ t114 := quernv05
 						t210 := x2
 						/*line order.go:123*/ result06 := orderedFloats[T](t114, t210, quernbound0)
 						result15 := result06
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result15 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result15 {
 							lo6 = m6 + 1
-//line :50:90000
+//line :50:130000
 						} else {
-							/*line :51:90000*/ hi6 = m6
+							/*line :51:130000*/ hi6 = m6
 						}
 					}
-					/*line :54:90000*/ result16 := lo6
+					/*line :54:130000*/ result16 := lo6
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
 					t52 := j3
-					/*line :32:100000*/ sorted5 := b_[:t52]
+					/*line :32:140000*/ sorted5 := b_[:t52]
 					/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
 					lo7 := 0
-					/*line :46:90000*/ for hi7 := t115; lo7 < hi7; {
-						/*line :47:90000*/ if r.Halted() {
-							/*line :46:90000*/ r.Halt()
+					/*line :46:130000*/ for hi7 := t115; lo7 < hi7; {
+						/*line :47:130000*/ if r.Halted() {
+							/*line :46:130000*/ r.Halt()
 						}
-						/*line :47:90000*/ m7 := int(uint(lo7+hi7) / 2)
+						/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
 						quernv06 := sorted5[m7]
 						/*line order.go:123*/ t116 := quernv06
 						t211 := x2
 						/*line order.go:123*/ result07 := orderedFloats[T](t116, t211, quernbound0)
 						result17 := result07
-						/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result17 {
+						/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result17 {
 							lo7 = m7 + 1
-//line :50:90000
+//line :50:130000
 						} else {
-							/*line :51:90000*/ hi7 = m7
+							/*line :51:130000*/ hi7 = m7
 						}
 					}
-					/*line :54:90000*/ result18 := lo7
+					/*line :54:130000*/ result18 := lo7
 					/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
 					firstA2 := t42
 					firstB2 := t62
-					/*line :33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
+					/*line :33:140000*/ equal2 := i4 - firstA2 + j3 - firstB2
 					fromA2 := min((equal2+1)/2, i4-firstA2)
 					fromB2 := equal2 - fromA2
 					t72 := firstB2
 					t82 := min(firstB2+fromB2+1, len(b_))
-					/*line :36:100000*/ sorted6 := b_[t72:t82]
+					/*line :36:140000*/ sorted6 := b_[t72:t82]
 					/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
 					lo8 := 0
-					/*line :62:90000*/ for hi8 := t117; lo8 < hi8; {
-						/*line :63:90000*/ if r.Halted() {
-							/*line :62:90000*/ r.Halt()
+					/*line :62:130000*/ for hi8 := t117; lo8 < hi8; {
+						/*line :63:130000*/ if r.Halted() {
+							/*line :62:130000*/ r.Halt()
 						}
-						/*line :63:90000*/ m8 := int(uint(lo8+hi8) / 2)
+						/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
 						quernv14 := sorted6[m8]
 						/*line order.go:123*/ t118 := x2
 						t212 := quernv14
 						/*line order.go:123*/ result08 := orderedFloats[T](t118, t212, quernbound0)
 						result19 := result08
-						/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result19 {
+						/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result19 {
 							hi8 = m8
-//line :66:90000
+//line :66:130000
 						} else {
-							/*line :67:90000*/ lo8 = m8 + 1
+							/*line :67:130000*/ lo8 = m8 + 1
 						}
 					}
-					/*line :70:90000*/ result20 := lo8
+					/*line :70:130000*/ result20 := lo8
 					/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-					/*line :37:100000*/ if fromB2 > most2 {
+					/*line :37:140000*/ if fromB2 > most2 {
 						fromB2 = most2
 						fromA2 = equal2 - most2
 					}
-					/*line :41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+					/*line :41:140000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
 						fromB2++
 					}
-					/*line :44:100000*/ t92 := firstA2 + fromA2
+					/*line :44:140000*/ t92 := firstA2 + fromA2
 					t102 := firstB2 + fromB2
 					result11 = t92
 					result12 = t102
 				}
-				/*line :213:100000*/ endA := result11
+				/*line :213:140000*/ endA := result11
 				endB := result12
-				/*line :214:100000*/ n2 := 0
-				/*line :215:100000*/ if launch == 2 {
+				/*line :214:140000*/ n2 := 0
+				/*line :215:140000*/ if launch == 2 {
 					n2 = row[threadX]
 				}
-				/*line :218:100000*/ for i3 < endA && j2 < endB {
-					/*line :219:100000*/ if r.Halted() {
-						/*line :218:100000*/ r.Halt()
+				/*line :218:140000*/ for i3 < endA && j2 < endB {
+					/*line :219:140000*/ if r.Halted() {
+						/*line :218:140000*/ r.Halt()
 					}
-					/*line :219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-					/*line :220:100000*/ for i5 := 0; i5 < t119; i5++ {
-						/*line :220:100000*/ t213 := a_[i3]
-						/*line :220:100000*/ t33 := b_[j2]
+					/*line :219:140000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+					/*line :220:140000*/ for i5 := 0; i5 < t119; i5++ {
+						/*line :220:140000*/ t213 := a_[i3]
+						/*line :220:140000*/ t33 := b_[j2]
 						x3 := t213
 						y := t33
-						/*line :221:100000*/ y2 := y
-						/*line :50:100000*/ t214 := endB2
-						/*line :51:100000*/ if !t214 {
+						/*line :221:140000*/ y2 := y
+						/*line :50:140000*/ t214 := endB2
+						/*line :51:140000*/ if !t214 {
 							t120 := !endA2
-							/*line :53:100000*/ if t120 {
+							/*line :53:140000*/ if t120 {
 								/*line order.go:123*/ t121 := y2
 								t215 := x3
 								/*line order.go:123*/ result09 := orderedFloats[T](t121, t215, quernbound0)
 								result21 := result09
 								/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 							}
-							/*line :52:100000*/ t214 = t120
+							/*line :52:140000*/ t214 = t120
 						}
-						/*line :54:100000*/ fromA3 := t214
-						/*line :51:100000*/ t43 := endA2
-						/*line :52:100000*/ if !t43 {
+						/*line :54:140000*/ fromA3 := t214
+						/*line :51:140000*/ t43 := endA2
+						/*line :52:140000*/ if !t43 {
 							t34 := !endB2
-							/*line :54:100000*/ if t34 {
+							/*line :54:140000*/ if t34 {
 								/*line order.go:123*/ t122 := x3
 								t216 := y2
 								/*line order.go:123*/ result010 := orderedFloats[T](t122, t216, quernbound0)
 								result22 := result010
 								/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 							}
-							/*line :53:100000*/ t43 = t34
+							/*line :53:140000*/ t43 = t34
 						}
-						/*line :55:100000*/ fromB3 := t43
-//line :52:100000
+						/*line :55:140000*/ fromB3 := t43
+//line :52:140000
 						var set uint32 = 1
-						/*line :53:100000*/ if fromB3 {
+						/*line :53:140000*/ if fromB3 {
 							set = 2
-							/*line :55:100000*/ if fromA3 {
+							/*line :55:140000*/ if fromA3 {
 								set = 4
 							}
 						}
-						/*line :59:100000*/ t53 := fromA3
+						/*line :59:140000*/ t53 := fromA3
 						t63 := fromB3
 						t73 := operation&set != 0
 						fromA3 = t53
 						fromB3 = t63
 						keep := t73
-						/*line :221:100000*/ fromA4 := fromA3
+						/*line :221:140000*/ fromA4 := fromA3
 						fromB4 := fromB3
 						keep2 := keep
-						/*line :222:100000*/ if fromA4 {
+						/*line :222:140000*/ if fromA4 {
 							i3++
 							y = x3
 						}
-						/*line :226:100000*/ if fromB4 {
+						/*line :226:140000*/ if fromB4 {
 							j2++
 						}
-						/*line :229:100000*/ if keep2 {
-							/*line :230:100000*/ if launch == 2 {
+						/*line :229:140000*/ if keep2 {
+							/*line :230:140000*/ if launch == 2 {
 								out[n2] = y
 							}
-							/*line :233:100000*/ n2++
+							/*line :233:140000*/ n2++
 						}
 					}
 				}
-				/*line :237:100000*/ if operation&1 != 0 {
-					/*line :238:100000*/ for ; i3 < endA; i3++ {
-						/*line :239:100000*/ if r.Halted() {
-							/*line :238:100000*/ r.Halt()
+				/*line :237:140000*/ if operation&1 != 0 {
+					/*line :238:140000*/ for ; i3 < endA; i3++ {
+						/*line :239:140000*/ if r.Halted() {
+							/*line :238:140000*/ r.Halt()
 						}
-						/*line :239:100000*/ if launch == 2 {
+						/*line :239:140000*/ if launch == 2 {
 							out[n2] = a_[i3]
 						}
-						/*line :242:100000*/ n2++
+						/*line :242:140000*/ n2++
 					}
 				}
-				/*line :245:100000*/ if operation&2 != 0 {
-					/*line :246:100000*/ for ; j2 < endB; j2++ {
-						/*line :247:100000*/ if r.Halted() {
-							/*line :246:100000*/ r.Halt()
+				/*line :245:140000*/ if operation&2 != 0 {
+					/*line :246:140000*/ for ; j2 < endB; j2++ {
+						/*line :247:140000*/ if r.Halted() {
+							/*line :246:140000*/ r.Halt()
 						}
-						/*line :247:100000*/ if launch == 2 {
+						/*line :247:140000*/ if launch == 2 {
 							out[n2] = b_[j2]
 						}
-						/*line :250:100000*/ n2++
+						/*line :250:140000*/ n2++
 					}
 				}
-				/*line :253:100000*/ if launch == 0 {
+				/*line :253:140000*/ if launch == 0 {
 					row[threadX] = n2
 				}
 			}
 		}
-		/*line :258:100000*/ return
+		/*line :258:140000*/ return
 	}
-	/*line :260:100000*/ for threadX := range width {
+	/*line :260:140000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		d := p * part
 		t1 := max(d-len(b_), 0)
 		t2 := min(d, len(a_))
-		/*line :266:100000*/ switch {
-//line :267:100000
+		/*line :266:140000*/ switch {
+//line :267:140000
 		default:
-			/*line :197:100000*/ if launch == 1 {
-				/*line :198:100000*/ if p > 0 || len(count) == 0 {
+			/*line :197:140000*/ if launch == 1 {
+				/*line :198:140000*/ if p > 0 || len(count) == 0 {
 					break
 				}
-				/*line :201:100000*/ all := 0
-				/*line :202:100000*/ for i := 0; i < len(sums); i++ {
-					/*line :202:100000*/ n := sums[i]
+				/*line :201:140000*/ all := 0
+				/*line :202:140000*/ for i := 0; i < len(sums); i++ {
+					/*line :202:140000*/ n := sums[i]
 					sums[i] = all
 					all += n
 				}
-				/*line :206:100000*/ count[0] = all
+				/*line :206:140000*/ count[0] = all
 				break
 			}
-			/*line :209:100000*/ if p >= len(sums) {
+			/*line :209:140000*/ if p >= len(sums) {
 				break
 			}
-//line :212:100000
+//line :212:140000
 			var result int
 			var result2 int
-			/*line :214:100000*/ switch {
-//line :215:100000
+			/*line :214:140000*/ switch {
+//line :215:140000
 			default:
 				/*line quern.dev/algo/internal/template/merge.go:29*/ lo := t1
-				/*line :30:90000*/ for hi := t2; lo < hi; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+				/*line :30:130000*/ for hi := t2; lo < hi; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:90000*/ m := int(uint(lo+hi) / 2)
+					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
 					quernv0 := b_[d-1-m]
-					/*line :32:90000*/ quernv1 := a_[m]
+					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:123*/ t12 := quernv0
 					t22 := quernv1
 					/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 					result3 := result0
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result3 {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result3 {
 						hi = m
-//line :34:90000
+//line :34:130000
 					} else {
-						/*line :35:90000*/ lo = m + 1
+						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :38:90000*/ result4 := lo
+				/*line :38:130000*/ result4 := lo
 				/*line quern.dev/algo/internal/template/setops.go:25*/ i2 := result4
 				j := d - i2
-				/*line :27:100000*/ if j >= len(b_) {
+				/*line :27:140000*/ if j >= len(b_) {
 					t13 := i2
 					t23 := j
 					result = t13
 					result2 = t23
 					break
 				}
-				/*line :31:100000*/ x := b_[j]
+				/*line :31:140000*/ x := b_[j]
 				t3 := i2
-				/*line :32:100000*/ sorted := a_[:t3]
+				/*line :32:140000*/ sorted := a_[:t3]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t14 := len(sorted)
 				lo2 := 0
-				/*line :46:90000*/ for hi2 := t14; lo2 < hi2; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:130000*/ for hi2 := t14; lo2 < hi2; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:90000*/ m2 := int(uint(lo2+hi2) / 2)
+					/*line :47:130000*/ m2 := int(uint(lo2+hi2) / 2)
 					quernv02 := sorted[m2]
 					/*line order.go:123*/ t15 := quernv02
 					t24 := x
 					/*line order.go:123*/ result02 := orderedFloats[T](t15, t24, quernbound0)
 					result5 := result02
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result5 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result5 {
 						lo2 = m2 + 1
-//line :50:90000
+//line :50:130000
 					} else {
-						/*line :51:90000*/ hi2 = m2
+						/*line :51:130000*/ hi2 = m2
 					}
 				}
-				/*line :54:90000*/ result6 := lo2
+				/*line :54:130000*/ result6 := lo2
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t4 := result6
 				t5 := j
-				/*line :32:100000*/ sorted2 := b_[:t5]
+				/*line :32:140000*/ sorted2 := b_[:t5]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t16 := len(sorted2)
 				lo3 := 0
-				/*line :46:90000*/ for hi3 := t16; lo3 < hi3; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:130000*/ for hi3 := t16; lo3 < hi3; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:90000*/ m3 := int(uint(lo3+hi3) / 2)
+					/*line :47:130000*/ m3 := int(uint(lo3+hi3) / 2)
 					quernv03 := sorted2[m3]
 					/*line order.go:123*/ t17 := quernv03
 					t25 := x
 					/*line order.go:123*/ result03 := orderedFloats[T](t17, t25, quernbound0)
 					result7 := result03
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result7 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result7 {
 						lo3 = m3 + 1
-//line :50:90000
+//line :50:130000
 					} else {
-						/*line :51:90000*/ hi3 = m3
+						/*line :51:130000*/ hi3 = m3
 					}
 				}
-				/*line :54:90000*/ result8 := lo3
+				/*line :54:130000*/ result8 := lo3
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t6 := result8
 				firstA := t4
 				firstB := t6
-				/*line :33:100000*/ equal := i2 - firstA + j - firstB
+				/*line :33:140000*/ equal := i2 - firstA + j - firstB
 				fromA := min((equal+1)/2, i2-firstA)
 				fromB := equal - fromA
 				t7 := firstB
 				t8 := min(firstB+fromB+1, len(b_))
-				/*line :36:100000*/ sorted3 := b_[t7:t8]
+				/*line :36:140000*/ sorted3 := b_[t7:t8]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ t18 := len(sorted3)
 				lo4 := 0
-				/*line :62:90000*/ for hi4 := t18; lo4 < hi4; {
-					/*line :63:90000*/ if r.Halted() {
-						/*line :62:90000*/ r.Halt()
+				/*line :62:130000*/ for hi4 := t18; lo4 < hi4; {
+					/*line :63:130000*/ if r.Halted() {
+						/*line :62:130000*/ r.Halt()
 					}
-					/*line :63:90000*/ m4 := int(uint(lo4+hi4) / 2)
+					/*line :63:130000*/ m4 := int(uint(lo4+hi4) / 2)
 					quernv12 := sorted3[m4]
 					/*line order.go:123*/ t19 := x
 					t26 := quernv12
 					/*line order.go:123*/ result04 := orderedFloats[T](t19, t26, quernbound0)
 					result9 := result04
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result9 {
+					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result9 {
 						hi4 = m4
-//line :66:90000
+//line :66:130000
 					} else {
-						/*line :67:90000*/ lo4 = m4 + 1
+						/*line :67:130000*/ lo4 = m4 + 1
 					}
 				}
-				/*line :70:90000*/ result10 := lo4
+				/*line :70:130000*/ result10 := lo4
 				/*line quern.dev/algo/internal/template/setops.go:36*/ most := result10
-				/*line :37:100000*/ if fromB > most {
+				/*line :37:140000*/ if fromB > most {
 					fromB = most
 					fromA = equal - most
 				}
-				/*line :41:100000*/ if fromA == fromB+1 && most > fromB {
+				/*line :41:140000*/ if fromA == fromB+1 && most > fromB {
 					fromB++
 				}
-				/*line :44:100000*/ t9 := firstA + fromA
+				/*line :44:140000*/ t9 := firstA + fromA
 				t10 := firstB + fromB
 				result = t9
 				result2 = t10
 			}
-			/*line :212:100000*/ i3 := result
+			/*line :212:140000*/ i3 := result
 			j2 := result2
-			/*line :213:100000*/ d2 := min((p+1)*part, len(a_)+len(b_))
+			/*line :213:140000*/ d2 := min((p+1)*part, len(a_)+len(b_))
 			var result11 int
 			var result12 int
-			/*line :216:100000*/ switch {
-//line :217:100000
+			/*line :216:140000*/ switch {
+//line :217:140000
 			default:
 				/*line quern.dev/algo/internal/template/merge.go:29*/ t110 := max(d2-len(b_), 0)
 				t27 := min(d2, len(a_))
 				lo5 := t110
-				/*line :30:90000*/ for hi5 := t27; lo5 < hi5; {
-					/*line :31:90000*/ if r.Halted() {
-						/*line :30:90000*/ r.Halt()
+				/*line :30:130000*/ for hi5 := t27; lo5 < hi5; {
+					/*line :31:130000*/ if r.Halted() {
+						/*line :30:130000*/ r.Halt()
 					}
-					/*line :31:90000*/ m5 := int(uint(lo5+hi5) / 2)
+					/*line :31:130000*/ m5 := int(uint(lo5+hi5) / 2)
 					quernv04 := b_[d2-1-m5]
-					/*line :32:90000*/ quernv13 := a_[m5]
+					/*line :32:130000*/ quernv13 := a_[m5]
 					/*line order.go:123*/ t111 := quernv04
 					t28 := quernv13
 					/*line order.go:123*/ result05 := orderedFloats[T](t111, t28, quernbound0)
 					result13 := result05
-					/*line quern.dev/algo/internal/template/merge.go:32:90000*/ if result13 {
+					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result13 {
 						hi5 = m5
-//line :34:90000
+//line :34:130000
 					} else {
-						/*line :35:90000*/ lo5 = m5 + 1
+						/*line :35:130000*/ lo5 = m5 + 1
 					}
 				}
-				/*line :38:90000*/ result14 := lo5
+				/*line :38:130000*/ result14 := lo5
 				/*line quern.dev/algo/internal/template/setops.go:25*/ i4 := result14
 				j3 := d2 - i4
-				/*line :27:100000*/ if j3 >= len(b_) {
+				/*line :27:140000*/ if j3 >= len(b_) {
 					t112 := i4
 					t29 := j3
 					result11 = t112
 					result12 = t29
 					break
 				}
-				/*line :31:100000*/ x2 := b_[j3]
+				/*line :31:140000*/ x2 := b_[j3]
 				t32 := i4
-				/*line :32:100000*/ sorted4 := a_[:t32]
+				/*line :32:140000*/ sorted4 := a_[:t32]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t113 := len(sorted4)
 				lo6 := 0
-				/*line :46:90000*/ for hi6 := t113; lo6 < hi6; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:130000*/ for hi6 := t113; lo6 < hi6; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:90000*/ m6 := int(uint(lo6+hi6) / 2)
+					/*line :47:130000*/ m6 := int(uint(lo6+hi6) / 2)
 					quernv05 := sorted4[m6]
 					/*line order.go:123*/ t114 := quernv05
 					t210 := x2
 					/*line order.go:123*/ result06 := orderedFloats[T](t114, t210, quernbound0)
 					result15 := result06
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result15 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result15 {
 						lo6 = m6 + 1
-//line :50:90000
+//line :50:130000
 					} else {
-						/*line :51:90000*/ hi6 = m6
+						/*line :51:130000*/ hi6 = m6
 					}
 				}
-				/*line :54:90000*/ result16 := lo6
+				/*line :54:130000*/ result16 := lo6
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t42 := result16
 				t52 := j3
-				/*line :32:100000*/ sorted5 := b_[:t52]
+				/*line :32:140000*/ sorted5 := b_[:t52]
 				/*line quern.dev/algo/internal/template/merge.go:45*/ t115 := len(sorted5)
 				lo7 := 0
-				/*line :46:90000*/ for hi7 := t115; lo7 < hi7; {
-					/*line :47:90000*/ if r.Halted() {
-						/*line :46:90000*/ r.Halt()
+				/*line :46:130000*/ for hi7 := t115; lo7 < hi7; {
+					/*line :47:130000*/ if r.Halted() {
+						/*line :46:130000*/ r.Halt()
 					}
-					/*line :47:90000*/ m7 := int(uint(lo7+hi7) / 2)
+					/*line :47:130000*/ m7 := int(uint(lo7+hi7) / 2)
 					quernv06 := sorted5[m7]
 					/*line order.go:123*/ t116 := quernv06
 					t211 := x2
 					/*line order.go:123*/ result07 := orderedFloats[T](t116, t211, quernbound0)
 					result17 := result07
-					/*line quern.dev/algo/internal/template/merge.go:48:90000*/ if result17 {
+					/*line quern.dev/algo/internal/template/merge.go:48:130000*/ if result17 {
 						lo7 = m7 + 1
-//line :50:90000
+//line :50:130000
 					} else {
-						/*line :51:90000*/ hi7 = m7
+						/*line :51:130000*/ hi7 = m7
 					}
 				}
-				/*line :54:90000*/ result18 := lo7
+				/*line :54:130000*/ result18 := lo7
 				/*line quern.dev/algo/internal/template/setops.go:32*/ t62 := result18
 				firstA2 := t42
 				firstB2 := t62
-				/*line :33:100000*/ equal2 := i4 - firstA2 + j3 - firstB2
+				/*line :33:140000*/ equal2 := i4 - firstA2 + j3 - firstB2
 				fromA2 := min((equal2+1)/2, i4-firstA2)
 				fromB2 := equal2 - fromA2
 				t72 := firstB2
 				t82 := min(firstB2+fromB2+1, len(b_))
-				/*line :36:100000*/ sorted6 := b_[t72:t82]
+				/*line :36:140000*/ sorted6 := b_[t72:t82]
 				/*line quern.dev/algo/internal/template/merge.go:61*/ t117 := len(sorted6)
 				lo8 := 0
-				/*line :62:90000*/ for hi8 := t117; lo8 < hi8; {
-					/*line :63:90000*/ if r.Halted() {
-						/*line :62:90000*/ r.Halt()
+				/*line :62:130000*/ for hi8 := t117; lo8 < hi8; {
+					/*line :63:130000*/ if r.Halted() {
+						/*line :62:130000*/ r.Halt()
 					}
-					/*line :63:90000*/ m8 := int(uint(lo8+hi8) / 2)
+					/*line :63:130000*/ m8 := int(uint(lo8+hi8) / 2)
 					quernv14 := sorted6[m8]
 					/*line order.go:123*/ t118 := x2
 					t212 := quernv14
 					/*line order.go:123*/ result08 := orderedFloats[T](t118, t212, quernbound0)
 					result19 := result08
-					/*line quern.dev/algo/internal/template/merge.go:64:90000*/ if result19 {
+					/*line quern.dev/algo/internal/template/merge.go:64:130000*/ if result19 {
 						hi8 = m8
-//line :66:90000
+//line :66:130000
 					} else {
-						/*line :67:90000*/ lo8 = m8 + 1
+						/*line :67:130000*/ lo8 = m8 + 1
 					}
 				}
-				/*line :70:90000*/ result20 := lo8
+				/*line :70:130000*/ result20 := lo8
 				/*line quern.dev/algo/internal/template/setops.go:36*/ most2 := result20
-				/*line :37:100000*/ if fromB2 > most2 {
+				/*line :37:140000*/ if fromB2 > most2 {
 					fromB2 = most2
 					fromA2 = equal2 - most2
 				}
-				/*line :41:100000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
+				/*line :41:140000*/ if fromA2 == fromB2+1 && most2 > fromB2 {
 					fromB2++
 				}
-				/*line :44:100000*/ t92 := firstA2 + fromA2
+				/*line :44:140000*/ t92 := firstA2 + fromA2
 				t102 := firstB2 + fromB2
 				result11 = t92
 				result12 = t102
 			}
-			/*line :213:100000*/ endA := result11
+			/*line :213:140000*/ endA := result11
 			endB := result12
-			/*line :214:100000*/ n2 := 0
-			/*line :215:100000*/ if launch == 2 {
+			/*line :214:140000*/ n2 := 0
+			/*line :215:140000*/ if launch == 2 {
 				n2 = sums[p]
 			}
-			/*line :218:100000*/ for i3 < endA && j2 < endB {
-				/*line :219:100000*/ if r.Halted() {
-					/*line :218:100000*/ r.Halt()
+			/*line :218:140000*/ for i3 < endA && j2 < endB {
+				/*line :219:140000*/ if r.Halted() {
+					/*line :218:140000*/ r.Halt()
 				}
-				/*line :219:100000*/ t119 := min(min(endA-i3, endB-j2), 4096)
-				/*line :220:100000*/ for i5 := 0; i5 < t119; i5++ {
-					/*line :220:100000*/ t213 := a_[i3]
-					/*line :220:100000*/ t33 := b_[j2]
+				/*line :219:140000*/ t119 := min(min(endA-i3, endB-j2), 4096)
+				/*line :220:140000*/ for i5 := 0; i5 < t119; i5++ {
+					/*line :220:140000*/ t213 := a_[i3]
+					/*line :220:140000*/ t33 := b_[j2]
 					x3 := t213
 					y := t33
-					/*line :221:100000*/ y2 := y
-					/*line :50:100000*/ t214 := endB2
-					/*line :51:100000*/ if !t214 {
+					/*line :221:140000*/ y2 := y
+					/*line :50:140000*/ t214 := endB2
+					/*line :51:140000*/ if !t214 {
 						t120 := !endA2
-						/*line :53:100000*/ if t120 {
+						/*line :53:140000*/ if t120 {
 							/*line order.go:123*/ t121 := y2
 							t215 := x3
 							/*line order.go:123*/ result09 := orderedFloats[T](t121, t215, quernbound0)
 							result21 := result09
 							/*line quern.dev/algo/internal/template/setops.go:50*/ t120 = !result21
 						}
-						/*line :52:100000*/ t214 = t120
+						/*line :52:140000*/ t214 = t120
 					}
-					/*line :54:100000*/ fromA3 := t214
-					/*line :51:100000*/ t43 := endA2
-					/*line :52:100000*/ if !t43 {
+					/*line :54:140000*/ fromA3 := t214
+					/*line :51:140000*/ t43 := endA2
+					/*line :52:140000*/ if !t43 {
 						t34 := !endB2
-						/*line :54:100000*/ if t34 {
+						/*line :54:140000*/ if t34 {
 							/*line order.go:123*/ t122 := x3
 							t216 := y2
 							/*line order.go:123*/ result010 := orderedFloats[T](t122, t216, quernbound0)
 							result22 := result010
 							/*line quern.dev/algo/internal/template/setops.go:51*/ t34 = !result22
 						}
-						/*line :53:100000*/ t43 = t34
+						/*line :53:140000*/ t43 = t34
 					}
-					/*line :55:100000*/ fromB3 := t43
-//line :52:100000
+					/*line :55:140000*/ fromB3 := t43
+//line :52:140000
 					var set uint32 = 1
-					/*line :53:100000*/ if fromB3 {
+					/*line :53:140000*/ if fromB3 {
 						set = 2
-						/*line :55:100000*/ if fromA3 {
+						/*line :55:140000*/ if fromA3 {
 							set = 4
 						}
 					}
-					/*line :59:100000*/ t53 := fromA3
+					/*line :59:140000*/ t53 := fromA3
 					t63 := fromB3
 					t73 := operation&set != 0
 					fromA3 = t53
 					fromB3 = t63
 					keep := t73
-					/*line :221:100000*/ fromA4 := fromA3
+					/*line :221:140000*/ fromA4 := fromA3
 					fromB4 := fromB3
 					keep2 := keep
-					/*line :222:100000*/ if fromA4 {
+					/*line :222:140000*/ if fromA4 {
 						i3++
 						y = x3
 					}
-					/*line :226:100000*/ if fromB4 {
+					/*line :226:140000*/ if fromB4 {
 						j2++
 					}
-					/*line :229:100000*/ if keep2 {
-						/*line :230:100000*/ if launch == 2 {
+					/*line :229:140000*/ if keep2 {
+						/*line :230:140000*/ if launch == 2 {
 							out[n2] = y
 						}
-						/*line :233:100000*/ n2++
+						/*line :233:140000*/ n2++
 					}
 				}
 			}
-			/*line :237:100000*/ if operation&1 != 0 {
-				/*line :238:100000*/ for ; i3 < endA; i3++ {
-					/*line :239:100000*/ if r.Halted() {
-						/*line :238:100000*/ r.Halt()
+			/*line :237:140000*/ if operation&1 != 0 {
+				/*line :238:140000*/ for ; i3 < endA; i3++ {
+					/*line :239:140000*/ if r.Halted() {
+						/*line :238:140000*/ r.Halt()
 					}
-					/*line :239:100000*/ if launch == 2 {
+					/*line :239:140000*/ if launch == 2 {
 						out[n2] = a_[i3]
 					}
-					/*line :242:100000*/ n2++
+					/*line :242:140000*/ n2++
 				}
 			}
-			/*line :245:100000*/ if operation&2 != 0 {
-				/*line :246:100000*/ for ; j2 < endB; j2++ {
-					/*line :247:100000*/ if r.Halted() {
-						/*line :246:100000*/ r.Halt()
+			/*line :245:140000*/ if operation&2 != 0 {
+				/*line :246:140000*/ for ; j2 < endB; j2++ {
+					/*line :247:140000*/ if r.Halted() {
+						/*line :246:140000*/ r.Halt()
 					}
-					/*line :247:100000*/ if launch == 2 {
+					/*line :247:140000*/ if launch == 2 {
 						out[n2] = b_[j2]
 					}
-					/*line :250:100000*/ n2++
+					/*line :250:140000*/ n2++
 				}
 			}
-			/*line :253:100000*/ if launch == 0 {
+			/*line :253:140000*/ if launch == 0 {
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:18040:1*/
+	} /*line quern_gen.go:17686:1*/
 }
 
 func quernHostSameRunParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -18076,218 +17722,498 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 			t5 := min(first+part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/runs.go:223:50000*/ if launch == 1 {
-					/*line :224:50000*/ if p > 0 {
+				/*line quern.dev/algo/internal/template/runs.go:223*/ if launch == 1 {
+					/*line :224:90000*/ if p > 0 {
 						break
 					}
-					/*line :227:50000*/ all := struct {
+					/*line :227:90000*/ all := struct {
 						N     uint32
 						Start uint32
 					}{}
-					/*line :231:50000*/ for i := 0; i < len(sums); i++ {
-						/*line :232:50000*/ own := struct {
+					/*line :231:90000*/ for i := 0; i < len(sums); i++ {
+						/*line :232:90000*/ own := struct {
 							N     uint32
 							Start uint32
 						}{N: sums[i][0], Start: sums[i][1]}
-						/*line :236:50000*/ sums[i] = [2]uint32{all.N, all.Start}
+						/*line :236:90000*/ sums[i] = [2]uint32{all.N, all.Start}
 						t1 := all
 						t2 := own
-//line :239:50000
+//line :239:90000
 						var result0 struct {
 							N     uint32
 							Start uint32
 						}
-						/*line :18:50000*/ if t2.N == 0 {
+						/*line :18:90000*/ if t2.N == 0 {
 							result0 = t1
-//line :20:50000
+//line :20:90000
 						} else {
-							/*line :21:50000*/ result0 = struct {
+							/*line :21:90000*/ result0 = struct {
 								N     uint32
 								Start uint32
 							}{N: t1.N + t2.N, Start: t2.Start}
 						}
-						/*line :231:50000*/ all = result0
+						/*line :231:90000*/ all = result0
 					}
-					/*line :233:50000*/ if len(count) > 0 {
+					/*line :233:90000*/ if len(count) > 0 {
 						count[0] = int(all.N)
 					}
-					/*line :236:50000*/ break
+					/*line :236:90000*/ break
 				}
-				/*line :239:50000*/ if p >= len(sums) || first >= len(in) {
+				/*line :239:90000*/ if p >= len(sums) || first >= len(in) {
 					break
 				}
-				/*line :242:50000*/ so := struct {
+				/*line :242:90000*/ so := struct {
 					N     uint32
 					Start uint32
 				}{}
-				/*line :246:50000*/ if launch == 2 {
-					/*line :247:50000*/ so = struct {
+				/*line :246:90000*/ if launch == 2 {
+					/*line :247:90000*/ so = struct {
 						N     uint32
 						Start uint32
 					}{N: row[threadX][0], Start: row[threadX][1]}
 				}
-				/*line :252:50000*/ x := in[first:t5]
+				/*line :252:90000*/ x := in[first:t5]
 				prior := in[max(first-1, 0)]
 				begins := first == 0
-				/*line :255:50000*/ for from := 0; from < len(x); from += 4096 {
-					/*line :256:50000*/ if r.Halted() {
-						/*line :249:50000*/ r.Halt()
+				/*line :255:90000*/ for from := 0; from < len(x); from += 4096 {
+					/*line :256:90000*/ if r.Halted() {
+						/*line :249:90000*/ r.Halt()
 					}
-					/*line :250:50000*/ t6 := min(len(x)-from, 4096)
-					/*line :251:50000*/ for k := 0; k < t6; k++ {
-						/*line :251:50000*/ i2 := first + from + k
+					/*line :250:90000*/ t6 := min(len(x)-from, 4096)
+					/*line :251:90000*/ for k := 0; k < t6; k++ {
+						/*line :251:90000*/ i2 := first + from + k
 						v := x[from+k]
 						t10 := begins
-						/*line :254:50000*/ if !t10 {
+						/*line :254:90000*/ if !t10 {
 							t7 := prior
 							t8 := v
-							/*line :253:50000*/ result02 := same[T](t7, t8)
+							/*line :253:90000*/ result02 := same[T](t7, t8)
 							t10 = !result02
 						}
-						/*line :256:50000*/ begins = t10
-						/*line :254:50000*/ if begins {
-							/*line :255:50000*/ if launch == 2 {
-								/*line :256:50000*/ if len(values) > 0 {
+						/*line :256:90000*/ begins = t10
+						/*line :254:90000*/ if begins {
+							/*line :255:90000*/ if launch == 2 {
+								/*line :256:90000*/ if len(values) > 0 {
 									values[so.N] = v
 								}
-								/*line :259:50000*/ if len(lengths) > 0 && so.N > 0 {
+								/*line :259:90000*/ if len(lengths) > 0 && so.N > 0 {
 									lengths[so.N-1] = i2 - int(so.Start)
 								}
 							}
-							/*line :263:50000*/ so = struct {
+							/*line :263:90000*/ so = struct {
 								N     uint32
 								Start uint32
 							}{N: so.N + 1, Start: uint32(i2)}
 						}
-						/*line :268:50000*/ if launch == 2 && len(heads) > 0 {
+						/*line :268:90000*/ if launch == 2 && len(heads) > 0 {
 							heads[i2] = 0
-							/*line :270:50000*/ if begins {
+							/*line :270:90000*/ if begins {
 								heads[i2] = 1
 							}
 						}
-						/*line :274:50000*/ begins = false
+						/*line :274:90000*/ begins = false
 						prior = v
 					}
 				}
-				/*line :278:50000*/ if launch == 0 {
+				/*line :278:90000*/ if launch == 0 {
 					row[threadX] = [2]uint32{so.N, so.Start}
-//line :280:50000
+//line :280:90000
 				} else if len(lengths) > 0 && first+len(x) == len(in) {
-					/*line :281:50000*/ lengths[so.N-1] = len(in) - int(so.Start)
+					/*line :281:90000*/ lengths[so.N-1] = len(in) - int(so.Start)
 				}
 			}
 		}
-		/*line :285:50000*/ return
+		/*line :285:90000*/ return
 	}
-	/*line :287:50000*/ for threadX := range width {
+	/*line :287:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		first := p * part
 		t5 := min(first+part, len(in))
-		/*line :292:50000*/ switch {
-//line :293:50000
+		/*line :292:90000*/ switch {
+//line :293:90000
 		default:
-			/*line :223:50000*/ if launch == 1 {
-				/*line :224:50000*/ if p > 0 {
+			/*line :223:90000*/ if launch == 1 {
+				/*line :224:90000*/ if p > 0 {
 					break
 				}
-				/*line :227:50000*/ all := struct {
+				/*line :227:90000*/ all := struct {
 					N     uint32
 					Start uint32
 				}{}
-				/*line :231:50000*/ for i := 0; i < len(sums); i++ {
-					/*line :232:50000*/ own := struct {
+				/*line :231:90000*/ for i := 0; i < len(sums); i++ {
+					/*line :232:90000*/ own := struct {
 						N     uint32
 						Start uint32
 					}{N: sums[i][0], Start: sums[i][1]}
-					/*line :236:50000*/ sums[i] = [2]uint32{all.N, all.Start}
+					/*line :236:90000*/ sums[i] = [2]uint32{all.N, all.Start}
 					t1 := all
 					t2 := own
-//line :239:50000
+//line :239:90000
 					var result0 struct {
 						N     uint32
 						Start uint32
 					}
-					/*line :18:50000*/ if t2.N == 0 {
+					/*line :18:90000*/ if t2.N == 0 {
 						result0 = t1
-//line :20:50000
+//line :20:90000
 					} else {
-						/*line :21:50000*/ result0 = struct {
+						/*line :21:90000*/ result0 = struct {
 							N     uint32
 							Start uint32
 						}{N: t1.N + t2.N, Start: t2.Start}
 					}
-					/*line :231:50000*/ all = result0
+					/*line :231:90000*/ all = result0
 				}
-				/*line :233:50000*/ if len(count) > 0 {
+				/*line :233:90000*/ if len(count) > 0 {
 					count[0] = int(all.N)
 				}
-				/*line :236:50000*/ break
+				/*line :236:90000*/ break
 			}
-			/*line :239:50000*/ if p >= len(sums) || first >= len(in) {
+			/*line :239:90000*/ if p >= len(sums) || first >= len(in) {
 				break
 			}
-			/*line :242:50000*/ so := struct {
+			/*line :242:90000*/ so := struct {
 				N     uint32
 				Start uint32
 			}{}
-			/*line :246:50000*/ if launch == 2 {
-				/*line :247:50000*/ so = struct {
+			/*line :246:90000*/ if launch == 2 {
+				/*line :247:90000*/ so = struct {
 					N     uint32
 					Start uint32
 				}{N: sums[p][0], Start: sums[p][1]}
 			}
-			/*line :252:50000*/ x := in[first:t5]
+			/*line :252:90000*/ x := in[first:t5]
 			prior := in[max(first-1, 0)]
 			begins := first == 0
-			/*line :255:50000*/ for from := 0; from < len(x); from += 4096 {
-				/*line :256:50000*/ if r.Halted() {
-					/*line :249:50000*/ r.Halt()
+			/*line :255:90000*/ for from := 0; from < len(x); from += 4096 {
+				/*line :256:90000*/ if r.Halted() {
+					/*line :249:90000*/ r.Halt()
 				}
-				/*line :250:50000*/ t6 := min(len(x)-from, 4096)
-				/*line :251:50000*/ for k := 0; k < t6; k++ {
-					/*line :251:50000*/ i2 := first + from + k
+				/*line :250:90000*/ t6 := min(len(x)-from, 4096)
+				/*line :251:90000*/ for k := 0; k < t6; k++ {
+					/*line :251:90000*/ i2 := first + from + k
 					v := x[from+k]
 					t10 := begins
-					/*line :254:50000*/ if !t10 {
+					/*line :254:90000*/ if !t10 {
 						t7 := prior
 						t8 := v
-						/*line :253:50000*/ result02 := same[T](t7, t8)
+						/*line :253:90000*/ result02 := same[T](t7, t8)
 						t10 = !result02
 					}
-					/*line :256:50000*/ begins = t10
-					/*line :254:50000*/ if begins {
-						/*line :255:50000*/ if launch == 2 {
-							/*line :256:50000*/ if len(values) > 0 {
+					/*line :256:90000*/ begins = t10
+					/*line :254:90000*/ if begins {
+						/*line :255:90000*/ if launch == 2 {
+							/*line :256:90000*/ if len(values) > 0 {
 								values[so.N] = v
 							}
-							/*line :259:50000*/ if len(lengths) > 0 && so.N > 0 {
+							/*line :259:90000*/ if len(lengths) > 0 && so.N > 0 {
 								lengths[so.N-1] = i2 - int(so.Start)
 							}
 						}
-						/*line :263:50000*/ so = struct {
+						/*line :263:90000*/ so = struct {
 							N     uint32
 							Start uint32
 						}{N: so.N + 1, Start: uint32(i2)}
 					}
-					/*line :268:50000*/ if launch == 2 && len(heads) > 0 {
+					/*line :268:90000*/ if launch == 2 && len(heads) > 0 {
 						heads[i2] = 0
-						/*line :270:50000*/ if begins {
+						/*line :270:90000*/ if begins {
 							heads[i2] = 1
 						}
 					}
-					/*line :274:50000*/ begins = false
+					/*line :274:90000*/ begins = false
 					prior = v
 				}
 			}
-			/*line :278:50000*/ if launch == 0 {
+			/*line :278:90000*/ if launch == 0 {
 				sums[p] = [2]uint32{so.N, so.Start}
-//line :280:50000
+//line :280:90000
 			} else if len(lengths) > 0 && first+len(x) == len(in) {
-				/*line :281:50000*/ lengths[so.N-1] = len(in) - int(so.Start)
+				/*line :281:90000*/ lengths[so.N-1] = len(in) - int(so.Start)
 			}
 		}
-	} /*line quern_gen.go:18290:1*/
+	} /*line quern_gen.go:17936:1*/
+}
+
+func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run) {
+	n := host.Value[int](r, 0)
+	inner := host.Value[int](r, 1)
+	parts := host.Value[int](r, 2)
+	part := host.Value[int](r, 3)
+	group := host.Value[int](r, 4)
+	ends := host.Slice[int32](r, 5)
+	in := host.Slice[T](r, 6)
+	out := host.Slice[int](r, 7)
+	ps := host.Scratch[struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	}](r, 0, r.BlockDim.Count())
+	sums := host.Scratch[int](r, 1, r.BlockDim.Count())
+	l := struct {
+		N     int
+		Inner int
+		Parts int
+		Part  int
+		Group int
+	}{N: n, Inner: inner, Parts: parts, Part: part, Group: group}
+	t2 := len(out)
+	size := t2 * l.Parts
+	t22 := l.Inner
+	c := int(1)
+	var group2 int
+	var count int
+	vs := host.Scratch[int](r, 2, r.BlockDim.Count())
+	results := host.Scratch[int](r, 3, r.BlockDim.Count())
+	var d int
+	var t23 int
+	t1s := host.Scratch[int](r, 4, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[int](r, 5, r.BlockDim.Count())
+	t8 := len(out)
+	size2 := t8 * l.Parts
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 256
+				quernRow1NonZeroCountLines[T](r, ps, first, sums, base, l, size, t2, ends, t22, c, in)
+			}
+		}
+		r.ThreadIdx = kernel.Dim3{}
+		/*line quern.dev/algo/internal/template/lines.go:104*/ group2 = c << l.Group
+		r.ThreadIdx = kernel.Dim3{}
+		/*line :104:30000*/ count = c << l.Group
+		/*line :105:30000*/ for threadZ := range 1 {
+			/*line :106:30000*/ for threadY := range 1 {
+				first2 := (threadZ*1 + threadY) * 256
+				quernRow2NonZeroCountLines[T](r, sums, first2, vs)
+			}
+		}
+		/*line :111:30000*/ switch {
+//line :112:30000
+		default:
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group2 == 1 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						first3 := (threadZ*1 + threadY) * 256
+						quernRow3NonZeroCountLines[T](r, vs, first3, results)
+					}
+				}
+				break
+			}
+			/*line :243:10000*/ d = 1
+			/*line :244:10000*/ for ; d < 32; d *= 2 {
+				/*line :245:10000*/ if r.Halted() {
+					/*line :243:10000*/ r.Halt()
+				}
+				/*line :244:10000*/ t23 = d
+				/*line :245:10000*/ for threadZ := range 1 {
+					/*line :246:10000*/ for threadY := range 1 {
+						first4 := (threadZ*1 + threadY) * 256
+						quernRow4NonZeroCountLines[T](r, vs, first4, t1s)
+					}
+				}
+				/*line :251:10000*/ host.ShuffleDown(shuffleDowns, t1s, t23)
+				start := 2*d - 1
+				/*line :253:10000*/ for threadZ := range 1 {
+					/*line :254:10000*/ for threadY := range 1 {
+						first5 := (threadZ*1 + threadY) * 256
+						quernRow5NonZeroCountLines[T](r, vs, first5, shuffleDowns, d, group2, count, start)
+					}
+				}
+			}
+			/*line :260:10000*/ for threadZ := range 1 {
+				/*line :261:10000*/ for threadY := range 1 {
+					first6 := (threadZ*1 + threadY) * 256
+					quernRow6NonZeroCountLines[T](r, vs, first6, results)
+				}
+			}
+		}
+		/*line :267:10000*/ for threadZ := range 1 {
+			/*line :268:10000*/ for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first7 := (threadZ*1 + threadY) * 256
+				quernRow7NonZeroCountLines[T](r, ps, first7, results, c, l, base, size2, out)
+			}
+		}
+	} /*line quern_gen.go:18045:1*/
+}
+
+//go:noinline
+func quernRow1NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first int, sums []int, base int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, size int, t2 int, ends []int32, t22 int, c int, in []T) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first:])
+	sumRow := (*[256]int)(sums[first:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:18*/ p := struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}{}
+		of := (base + threadX) >> l.Group
+		var p2 struct {
+			Line   int
+			Part   int
+			First  int
+			Stride int
+			From   int
+			To     int
+		}
+		/*line :20:30000*/ if of >= size {
+			p2 = p
+//line :22:30000
+		} else {
+			/*line :23:30000*/ p.Part = host.Div(of, t2)
+			p.Line = of - p.Part*t2
+			p.Stride = 1
+			n2 := l.N
+			/*line :27:30000*/ if len(ends) > 0 {
+				p.First = int(ends[p.Line])
+				n2 = int(ends[p.Line+1]) - p.First
+//line :30:30000
+			} else {
+				/*line :31:30000*/ plane := host.Div(p.Line, l.Inner)
+				t1 := plane*l.N*l.Inner + p.Line - plane*l.Inner
+				p.First = t1
+				p.Stride = t22
+			}
+			/*line :34:30000*/ p.From = min(p.Part*l.Part, n2)
+			p.To = min(p.From+l.Part, n2)
+			p2 = p
+		}
+//line :96:30000
+		*p3 = p2
+		lane := threadX & 31 & (c<<l.Group - 1)
+		sum := 0
+		/*line :99:30000*/ for i := p3.From + lane; i < p3.To; i += c << l.Group {
+			/*line :100:30000*/ if r.Halted() {
+				/*line :99:30000*/ r.Halt()
+			}
+			/*line :100:30000*/ t5 := in[p3.First+i*p3.Stride]
+			/*line :100:30000*/ result0 := nonZero[T](t5)
+			/*line :101:30000*/ if result0 {
+				/*line :101:30000*/ sum++
+			}
+		}
+		/*line :104:30000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:18129:1*/
+}
+
+//go:noinline
+func quernRow2NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, sums []int, first2 int, vs []int) {
+	sumRow := (*[256]int)(sums[first2:])
+	vRow := (*[256]int)(vs[first2:])
+	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:18136:1*/
+}
+
+//go:noinline
+func quernRow3NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first3 int, results []int) {
+	vRow := (*[256]int)(vs[first3:])
+	resultRow := (*[256]int)(results[first3:])
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:18143:1*/
+}
+
+//go:noinline
+func quernRow4NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first4 int, t1s []int) {
+	vRow := (*[256]int)(vs[first4:])
+	t1Row := (*[256]int)(t1s[first4:])
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:18150:1*/
+}
+
+//go:noinline
+func quernRow5NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first5 int, shuffleDowns []int, d int, group2 int, count int, start int) {
+	vRow := (*[256]int)(vs[first5:])
+	shuffleDownRow := (*[256]int)(shuffleDowns[first5:])
+	for threadX := range 256 {
+		v := vRow[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+		lane2 := threadX & 31 & (group2 - 1)
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ other := shuffleDown
+		if d < group2 && lane2+d < count && lane2&start == 0 {
+			a := v
+			/*line quern.dev/algo/internal/template/lines.go:104*/ result := a + other
+			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result
+		}
+		vRow[threadX] = v
+	} /*line quern_gen.go:18168:1*/
+}
+
+//go:noinline
+func quernRow6NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first6 int, results []int) {
+	vRow := (*[256]int)(vs[first6:])
+	resultRow := (*[256]int)(results[first6:])
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:18175:1*/
+}
+
+//go:noinline
+func quernRow7NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, ps []struct {
+	Line   int
+	Part   int
+	First  int
+	Stride int
+	From   int
+	To     int
+}, first7 int, results []int, c int, l struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, base int, size2 int, out []int) {
+	pRow := (*[256]struct {
+		Line   int
+		Part   int
+		First  int
+		Stride int
+		From   int
+		To     int
+	})(ps[first7:])
+	resultRow := (*[256]int)(results[first7:])
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		p3 := &pRow[threadX]
+		result2 := resultRow[threadX]
+		/*line quern.dev/algo/internal/template/lines.go:104*/ sum2 := result2
+		/*line :41:30000*/ result02 := threadX&31&(c<<l.Group-1) == 0 && (base+threadX)>>l.Group < size2
+		/*line :105:30000*/ if result02 {
+			/*line :106:30000*/ if l.Parts > 1 {
+				kernel.AtomicAdd(&out[p3.Line], sum2)
+//line :108:30000
+			} else {
+				/*line :109:30000*/ out[p3.Line] = sum2
+			}
+		}
+	} /*line quern_gen.go:18216:1*/
 }
 
 func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -18301,37 +18227,37 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line quern.dev/algo/internal/template/select.go:145*/ iFirst = blockX * 256
-		/*line :146:20000*/ for threadZ := range 1 {
-			/*line :147:20000*/ for threadY := range 1 {
+		/*line :146:40000*/ for threadZ := range 1 {
+			/*line :147:40000*/ for threadY := range 1 {
 				first := (threadZ*1 + threadY) * 256
 				quernRow1NonZeroCountMatches[T](r, ns, first)
 			}
 		}
-		/*line :152:20000*/ for ; iFirst < len(in); iFirst += size {
-			/*line :153:20000*/ for threadZ := range 1 {
-				/*line :154:20000*/ for threadY := range 1 {
+		/*line :152:40000*/ for ; iFirst < len(in); iFirst += size {
+			/*line :153:40000*/ for threadZ := range 1 {
+				/*line :154:40000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
 					quernRow2NonZeroCountMatches[T](r, ns, first2, iFirst, in)
 				}
 			}
 		}
-		/*line :150:20000*/ host.ReduceAdd(reduceAdds, ns)
-		/*line :151:20000*/ for threadZ := range 1 {
-			/*line :152:20000*/ for threadY := range 1 {
+		/*line :150:40000*/ host.ReduceAdd(reduceAdds, ns)
+		/*line :151:40000*/ for threadZ := range 1 {
+			/*line :152:40000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
 				quernRow3NonZeroCountMatches[T](r, reduceAdds, first3, count)
 			}
 		}
-	} /*line quern_gen.go:18327:1*/
+	} /*line quern_gen.go:18253:1*/
 }
 
 //go:noinline
 func quernRow1NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns []uint32, first int) {
 	nRow := (*[256]uint32)(ns[first:])
 //line quern.dev/algo/internal/template/select.go:144
-	*nRow = [256]uint32{} /*line quern_gen.go:18334:1*/
+	*nRow = [256]uint32{} /*line quern_gen.go:18260:1*/
 }
 
 //go:noinline
@@ -18349,27 +18275,27 @@ func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 				r.ThreadIdx.X = threadX
 				n := nRow2[threadX]
 				/*line quern.dev/algo/internal/template/select.go:146*/ t1 := row[threadX]
-				/*line :146:20000*/ result0 := nonZero[T](t1)
-				/*line :147:20000*/ if result0 {
-					/*line :147:20000*/ n++
+				/*line :146:40000*/ result0 := nonZero[T](t1)
+				/*line :147:40000*/ if result0 {
+					/*line :147:40000*/ n++
 				}
-				/*line :149:20000*/ nRow2[threadX] = n
+				/*line :149:40000*/ nRow2[threadX] = n
 			}
-			/*line :151:20000*/ return
+			/*line :151:40000*/ return
 		}
 	}
-	/*line :154:20000*/ for threadX := range 256 {
+	/*line :154:40000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		n := nRow[threadX]
-		/*line :145:20000*/ if iFirst+threadX < len(in) {
+		/*line :145:40000*/ if iFirst+threadX < len(in) {
 			t1 := in[iFirst+threadX]
-			/*line :146:20000*/ result0 := nonZero[T](t1)
-			/*line :147:20000*/ if result0 {
-				/*line :147:20000*/ n++
+			/*line :146:40000*/ result0 := nonZero[T](t1)
+			/*line :147:40000*/ if result0 {
+				/*line :147:40000*/ n++
 			}
 		}
-		/*line :150:20000*/ nRow[threadX] = n
-	} /*line quern_gen.go:18372:1*/
+		/*line :150:40000*/ nRow[threadX] = n
+	} /*line quern_gen.go:18298:1*/
 }
 
 //go:noinline
@@ -18382,7 +18308,7 @@ func quernRow3NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 		if threadX&31 == 0 && n2 > 0 {
 			kernel.AtomicAdd(&count[0], int(n2))
 		}
-	} /*line quern_gen.go:18385:1*/
+	} /*line quern_gen.go:18311:1*/
 }
 
 func quernHostNonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -18423,43 +18349,43 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 				var n uint32
 				t3 := in[t1:t2]
 				for i := 0; i < len(t3); i++ {
-					/*line :165:20000*/ x := t3[i]
+					/*line :165:40000*/ x := t3[i]
 					t4 := x
-					/*line :166:20000*/ result0 := nonZero[T](t4)
-					/*line :167:20000*/ if result0 {
-						/*line :167:20000*/ n++
+					/*line :166:40000*/ result0 := nonZero[T](t4)
+					/*line :167:40000*/ if result0 {
+						/*line :167:40000*/ n++
 					}
 				}
-				/*line :170:20000*/ row[threadX] = n
+				/*line :170:40000*/ row[threadX] = n
 			}
 		}
-		/*line :173:20000*/ return
+		/*line :173:40000*/ return
 	}
-	/*line :175:20000*/ for threadX := range width {
+	/*line :175:40000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		t1 := min(p*part, len(in))
 		t2 := min((p+1)*part, len(in))
-		/*line :180:20000*/ switch {
-//line :181:20000
+		/*line :180:40000*/ switch {
+//line :181:40000
 		default:
-			/*line :161:20000*/ if p+1 >= len(before) {
+			/*line :161:40000*/ if p+1 >= len(before) {
 				break
 			}
-//line :164:20000
+//line :164:40000
 			var n uint32
 			t3 := in[t1:t2]
-			/*line :166:20000*/ for i := 0; i < len(t3); i++ {
-				/*line :165:20000*/ x := t3[i]
+			/*line :166:40000*/ for i := 0; i < len(t3); i++ {
+				/*line :165:40000*/ x := t3[i]
 				t4 := x
-				/*line :166:20000*/ result0 := nonZero[T](t4)
-				/*line :167:20000*/ if result0 {
-					/*line :167:20000*/ n++
+				/*line :166:40000*/ result0 := nonZero[T](t4)
+				/*line :167:40000*/ if result0 {
+					/*line :167:40000*/ n++
 				}
 			}
-			/*line :170:20000*/ before[p+1] = n
+			/*line :170:40000*/ before[p+1] = n
 		}
-	} /*line quern_gen.go:18462:1*/
+	} /*line quern_gen.go:18388:1*/
 }
 
 func quernHostNonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -18496,58 +18422,58 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 			t2 := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/select.go:179*/ if p+1 >= len(before) {
+				/*line quern.dev/algo/internal/template/select.go:179:40000*/ if p+1 >= len(before) {
 					break
 				}
-				/*line :183:20000*/ n := int(row[threadX])
+				/*line :183:40000*/ n := int(row[threadX])
 				dropped := first - n
 				t3 := in[first:t2]
-				/*line :186:20000*/ for i := 0; i < len(t3); i++ {
-					/*line :185:20000*/ x := t3[i]
+				/*line :186:40000*/ for i := 0; i < len(t3); i++ {
+					/*line :185:40000*/ x := t3[i]
 					t4 := x
-					/*line :186:20000*/ result0 := nonZero[T](t4)
-					/*line :187:20000*/ if result0 {
-						/*line :187:20000*/ kept[n] = x
+					/*line :186:40000*/ result0 := nonZero[T](t4)
+					/*line :187:40000*/ if result0 {
+						/*line :187:40000*/ kept[n] = x
 						n++
-//line :189:20000
+//line :189:40000
 					} else if rejects {
-						/*line :190:20000*/ rejected[dropped] = x
+						/*line :190:40000*/ rejected[dropped] = x
 						dropped++
 					}
 				}
 			}
 		}
-		/*line :196:20000*/ return
+		/*line :196:40000*/ return
 	}
-	/*line :198:20000*/ for threadX := range width {
+	/*line :198:40000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		first := min(p*part, len(in))
 		t2 := min((p+1)*part, len(in))
-		/*line :203:20000*/ switch {
-//line :204:20000
+		/*line :203:40000*/ switch {
+//line :204:40000
 		default:
-			/*line :179:20000*/ if p+1 >= len(before) {
+			/*line :179:40000*/ if p+1 >= len(before) {
 				break
 			}
-			/*line :183:20000*/ n := int(before[p])
+			/*line :183:40000*/ n := int(before[p])
 			dropped := first - n
 			t3 := in[first:t2]
-			/*line :186:20000*/ for i := 0; i < len(t3); i++ {
-				/*line :185:20000*/ x := t3[i]
+			/*line :186:40000*/ for i := 0; i < len(t3); i++ {
+				/*line :185:40000*/ x := t3[i]
 				t4 := x
-				/*line :186:20000*/ result0 := nonZero[T](t4)
-				/*line :187:20000*/ if result0 {
-					/*line :187:20000*/ kept[n] = x
+				/*line :186:40000*/ result0 := nonZero[T](t4)
+				/*line :187:40000*/ if result0 {
+					/*line :187:40000*/ kept[n] = x
 					n++
-//line :189:20000
+//line :189:40000
 				} else if rejects {
-					/*line :190:20000*/ rejected[dropped] = x
+					/*line :190:40000*/ rejected[dropped] = x
 					dropped++
 				}
 			}
 		}
-	} /*line quern_gen.go:18550:1*/
+	} /*line quern_gen.go:18476:1*/
 }
 
 func quernHostNonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -18582,48 +18508,48 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 			t2 := min((p+1)*part, len(in))
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/select.go:201:20000*/ if p+1 >= len(before) {
+				/*line quern.dev/algo/internal/template/select.go:201:40000*/ if p+1 >= len(before) {
 					break
 				}
-				/*line :205:20000*/ n := int(row[threadX])
+				/*line :205:40000*/ n := int(row[threadX])
 				t3 := in[first:t2]
-				/*line :207:20000*/ for i := 0; i < len(t3); i++ {
-					/*line :206:20000*/ x := t3[i]
+				/*line :207:40000*/ for i := 0; i < len(t3); i++ {
+					/*line :206:40000*/ x := t3[i]
 					t4 := x
-					/*line :207:20000*/ result0 := nonZero[T](t4)
-					/*line :208:20000*/ if result0 {
-						/*line :208:20000*/ index[n] = uint32(first + i)
+					/*line :207:40000*/ result0 := nonZero[T](t4)
+					/*line :208:40000*/ if result0 {
+						/*line :208:40000*/ index[n] = uint32(first + i)
 						n++
 					}
 				}
 			}
 		}
-		/*line :214:20000*/ return
+		/*line :214:40000*/ return
 	}
-	/*line :216:20000*/ for threadX := range width {
+	/*line :216:40000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		first := min(p*part, len(in))
 		t2 := min((p+1)*part, len(in))
-		/*line :221:20000*/ switch {
-//line :222:20000
+		/*line :221:40000*/ switch {
+//line :222:40000
 		default:
-			/*line :201:20000*/ if p+1 >= len(before) {
+			/*line :201:40000*/ if p+1 >= len(before) {
 				break
 			}
-			/*line :205:20000*/ n := int(before[p])
+			/*line :205:40000*/ n := int(before[p])
 			t3 := in[first:t2]
-			/*line :207:20000*/ for i := 0; i < len(t3); i++ {
-				/*line :206:20000*/ x := t3[i]
+			/*line :207:40000*/ for i := 0; i < len(t3); i++ {
+				/*line :206:40000*/ x := t3[i]
 				t4 := x
-				/*line :207:20000*/ result0 := nonZero[T](t4)
-				/*line :208:20000*/ if result0 {
-					/*line :208:20000*/ index[n] = uint32(first + i)
+				/*line :207:40000*/ result0 := nonZero[T](t4)
+				/*line :208:40000*/ if result0 {
+					/*line :208:40000*/ index[n] = uint32(first + i)
 					n++
 				}
 			}
 		}
-	} /*line quern_gen.go:18626:1*/
+	} /*line quern_gen.go:18552:1*/
 }
 
-//line :215:20000
+//line :215:40000

@@ -17,7 +17,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/fft",
 	Archive: &quern_gen_zip,
-	Sum:     "2982972aa0bfc2ed2bc164ba1ecafe34459e7d62738225cd44e250ee7bf7fd3a",
+	Sum:     "9046d317100dfd842e9e3ecc1d0509e3185c344ca0d545f21a0b6bd492848ea0",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -82,6 +82,10 @@ type (
 	quern_gen_is_stale__run_go_generate__hostForward_float64     func(t kernel.Thread, p pass, tiles int, pairs bool, roots int, tables []kernel.Vec2[float64], scratch []kernel.Vec2[float64], in []float64, out []kernel.Vec2[float64])
 	quern_gen_is_stale__run_go_generate__hostInverse_float32     func(t kernel.Thread, p pass, tiles int, pairs bool, roots int, tables []kernel.Vec2[float32], scratch []kernel.Vec2[float32], in []kernel.Vec2[float32], out []float32)
 	quern_gen_is_stale__run_go_generate__hostInverse_float64     func(t kernel.Thread, p pass, tiles int, pairs bool, roots int, tables []kernel.Vec2[float64], scratch []kernel.Vec2[float64], in []kernel.Vec2[float64], out []float64)
+	quern_gen_is_stale__run_go_generate__hostSplit_float32       func(t kernel.Thread, p pass, tiles int, roots int, tables []kernel.Vec2[float32], out []kernel.Vec2[float32])
+	quern_gen_is_stale__run_go_generate__hostSplit_float64       func(t kernel.Thread, p pass, tiles int, roots int, tables []kernel.Vec2[float64], out []kernel.Vec2[float64])
+	quern_gen_is_stale__run_go_generate__hostMerge_float32       func(t kernel.Thread, p pass, tiles int, roots int, tables []kernel.Vec2[float32], in []kernel.Vec2[float32], out []kernel.Vec2[float32])
+	quern_gen_is_stale__run_go_generate__hostMerge_float64       func(t kernel.Thread, p pass, tiles int, roots int, tables []kernel.Vec2[float64], in []kernel.Vec2[float64], out []kernel.Vec2[float64])
 	quern_gen_is_stale__run_go_generate__hostChirp_float32       func(t kernel.Thread, p pass, tiles int, c chirps, forward pass, backward pass, tables []kernel.Vec2[float32], scratch []kernel.Vec2[float32], in []kernel.Vec2[float32], out []kernel.Vec2[float32])
 	quern_gen_is_stale__run_go_generate__hostChirp_float64       func(t kernel.Thread, p pass, tiles int, c chirps, forward pass, backward pass, tables []kernel.Vec2[float64], scratch []kernel.Vec2[float64], in []kernel.Vec2[float64], out []kernel.Vec2[float64])
 	quern_gen_is_stale__run_go_generate__realRead_float32        func(t kernel.Thread, p pass, l lines, pairs bool, r reading, in []float32, out []kernel.Vec2[float32])
@@ -135,6 +139,10 @@ var (
 	quern_hostForward_float64     quern_gen_is_stale__run_go_generate__hostForward_float64     = hostForward[float64]
 	quern_hostInverse_float32     quern_gen_is_stale__run_go_generate__hostInverse_float32     = hostInverse[float32]
 	quern_hostInverse_float64     quern_gen_is_stale__run_go_generate__hostInverse_float64     = hostInverse[float64]
+	quern_hostSplit_float32       quern_gen_is_stale__run_go_generate__hostSplit_float32       = hostSplit[float32]
+	quern_hostSplit_float64       quern_gen_is_stale__run_go_generate__hostSplit_float64       = hostSplit[float64]
+	quern_hostMerge_float32       quern_gen_is_stale__run_go_generate__hostMerge_float32       = hostMerge[float32]
+	quern_hostMerge_float64       quern_gen_is_stale__run_go_generate__hostMerge_float64       = hostMerge[float64]
 	quern_hostChirp_float32       quern_gen_is_stale__run_go_generate__hostChirp_float32       = hostChirp[float32]
 	quern_hostChirp_float64       quern_gen_is_stale__run_go_generate__hostChirp_float64       = hostChirp[float64]
 	quern_realRead_float32        quern_gen_is_stale__run_go_generate__realRead_float32        = realRead[float32]
@@ -421,6 +429,60 @@ func LaunchHostInverse[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, t
 	gpu.Arg(l, roots)
 	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, scratch)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernHostSplit_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "hostSplit[float32]", Code: &quernPTX, Host: quernHostHostSplit[float32], Plain: quernPlainHostSplit[float32]}}
+var quernHostSplit_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "hostSplit[float64]", Code: &quernPTX, Host: quernHostHostSplit[float64], Plain: quernPlainHostSplit[float64]}}
+
+// LaunchHostSplit runs hostSplit on the grid g.
+//
+// hostSplit makes the results of forward transforms of pairs, in the place of their spectra; see
+// realSplit.
+func LaunchHostSplit[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, tiles, roots int, tables, out *gpu.Buffer[kernel.Vec2[T]]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernHostSplit_float32
+	case *float64:
+		k = quernHostSplit_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, p)
+	gpu.Arg(l, tiles)
+	gpu.Arg(l, roots)
+	gpu.SliceArg(l, tables)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernHostMerge_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "hostMerge[float32]", Code: &quernPTX, Host: quernHostHostMerge[float32], Plain: quernPlainHostMerge[float32]}}
+var quernHostMerge_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "hostMerge[float64]", Code: &quernPTX, Host: quernHostHostMerge[float64], Plain: quernPlainHostMerge[float64]}}
+
+// LaunchHostMerge runs hostMerge on the grid g.
+//
+// hostMerge makes the input of inverse transforms of pairs; see realMerge.
+func LaunchHostMerge[T float32 | float64](s *gpu.Stream, g gpu.Grid, p pass, tiles, roots int, tables, in, out *gpu.Buffer[kernel.Vec2[T]]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernHostMerge_float32
+	case *float64:
+		k = quernHostMerge_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, p)
+	gpu.Arg(l, tiles)
+	gpu.Arg(l, roots)
+	gpu.SliceArg(l, tables)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
 	return l.End()
@@ -781,7 +843,7 @@ func quernRow1ChirpRead[T float32 | float64](r *host6.Run, base int, c chirps, p
 			v = result0
 		}
 		/*line kernels_chirp.go:31*/ out[i] = v
-	} /*line quern_gen.go:784:1*/
+	} /*line quern_gen.go:846:1*/
 }
 
 func quernPlainChirpMultiply[T float32 | float64](r *host6.Run) {
@@ -837,7 +899,7 @@ func quernRow1ChirpMultiply[T float32 | float64](r *host6.Run, base int, c chirp
 			/*line kernels_chirp.go:39*/ result0 := multiply[T](t1, t2)
 			/*line kernels_chirp.go:39*/ x[i] = result0
 		}
-	} /*line quern_gen.go:840:1*/
+	} /*line quern_gen.go:902:1*/
 }
 
 func quernPlainChirpWrite[T float32 | float64](r *host6.Run) {
@@ -908,7 +970,7 @@ func quernRow1ChirpWrite[T float32 | float64](r *host6.Run, base int, c chirps, 
 			v := result0
 			/*line kernels_chirp.go:54*/ out[at+point2*p.Out] = kernel.Vec2[T]{X: v.X * T(p.ScaleX), Y: v.Y * T(p.ScaleY)}
 		}
-	} /*line quern_gen.go:911:1*/
+	} /*line quern_gen.go:973:1*/
 }
 
 func quernPlainPadRead[T float32 | float64](r *host6.Run) {
@@ -979,7 +1041,7 @@ func quernRow1PadRead[T float32 | float64](r *host6.Run, base int, l lines, r2 r
 			v.Y *= T(sign)
 		}
 		out[i] = v
-	} /*line quern_gen.go:982:1*/
+	} /*line quern_gen.go:1044:1*/
 }
 
 func quernPlainPadWrite[T float32 | float64](r *host6.Run) {
@@ -1031,7 +1093,7 @@ func quernRow1PadWrite[T float32 | float64](r *host6.Run, base int, total int, o
 		/*line kernels_convolve.go:47*/ if i < total {
 			out[i] = in[host6.Div(i, length)*l.Points+host6.Rem(i, length)]
 		}
-	} /*line quern_gen.go:1034:1*/
+	} /*line quern_gen.go:1096:1*/
 }
 
 func quernPlainMultiplySpectra[T float32 | float64](r *host6.Run) {
@@ -1088,7 +1150,7 @@ func quernRow1MultiplySpectra[T float32 | float64](r *host6.Run, base int, l lin
 			/*line kernels_convolve.go:57*/ result0 := multiply[T](t1, t2)
 			/*line kernels_convolve.go:57*/ x[i] = result0
 		}
-	} /*line quern_gen.go:1091:1*/
+	} /*line quern_gen.go:1153:1*/
 }
 
 func quernPlainMultiplyPairs[T float32 | float64](r *host6.Run) {
@@ -1181,7 +1243,7 @@ func quernRow1MultiplyPairs[T float32 | float64](r *host6.Run, base int, half in
 			/*line kernels_convolve.go:82*/ result08 := merge[T](t35, t36, t37)
 			/*line kernels_convolve.go:82*/ x[line+other] = result08
 		}
-	} /*line quern_gen.go:1184:1*/
+	} /*line quern_gen.go:1246:1*/
 }
 
 func quernPlainHost[T float32 | float64](r *host6.Run) {
@@ -1229,11 +1291,11 @@ func quernHostHost[T float32 | float64](r *host6.Run) {
 func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, p *pass, t82 int, columns level, t15 bool, t7 int, in []kernel.Vec2[T], tables []kernel.Vec2[T], t26 int32, t16 bool, out []kernel.Vec2[T], t47 int32, last int, direct bool, t84 bool, scale T, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line kernels_host.go:57*/ result0 := hostPitch(t2)
+		/*line kernels_host.go:87*/ result0 := hostPitch(t2)
 		size := size2 * result0
-		/*line kernels_host.go:58*/ t3 := blockX * size
+		/*line kernels_host.go:88*/ t3 := blockX * size
 		t4 := size
-		/*line kernels_host.go:58*/ result02 := scratch[t3:][:t4]
+		/*line kernels_host.go:88*/ result02 := scratch[t3:][:t4]
 		/*line kernels_host.go:18*/ own := result02
 		for i := blockX; i < tiles; i += gridX {
 			if r.Halted() {
@@ -1241,46 +1303,46 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 			}
 			/*line kernels_host.go:20*/ t6 := i
 			t8 := own
-			/*line kernels_host.go:66*/ t22 := t6
-			/*line kernels_host.go:66*/ first, in2, out2, second := place(*p, t22)
+			/*line kernels_host.go:96*/ t22 := t6
+			/*line kernels_host.go:96*/ first, in2, out2, second := place(*p, t22)
 			first2 := first
 			readAt := in2
 			writeAt := out2
 			twist := second
-			/*line kernels_host.go:67*/ result03 := hostPitch(t82)
+			/*line kernels_host.go:97*/ result03 := hostPitch(t82)
 			t10 := result03
 			pitch := t10
-			/*line kernels_host.go:69*/ count := min(columns.Count-first2, int(p.Tile))
+			/*line kernels_host.go:99*/ count := min(columns.Count-first2, int(p.Tile))
 			t11 := len(t8) / 2
-			/*line kernels_host.go:70*/ t12 := t8[:t11]
+			/*line kernels_host.go:100*/ t12 := t8[:t11]
 			t13 := len(t8) / 2
-			/*line kernels_host.go:70*/ t14 := t8[t13:]
+			/*line kernels_host.go:100*/ t14 := t8[t13:]
 			a := t12
 			b := t14
 			if t15 && columns.In == 1 {
 				t18 := a[:t7]
 				for i2 := 0; i2 < len(t18); i2++ {
 					if r.Halted() {
-						/*line kernels_host.go:74*/ r.Halt()
+						/*line kernels_host.go:104*/ r.Halt()
 					}
-					/*line kernels_host.go:75*/ t19 := readAt + i2*p.In
+					/*line kernels_host.go:105*/ t19 := readAt + i2*p.In
 					t20 := count
-					/*line kernels_host.go:75*/ t21 := in[t19:][:t20]
+					/*line kernels_host.go:105*/ t21 := in[t19:][:t20]
 					for c := 0; c < len(t21); c++ {
-						/*line kernels_host.go:75*/ v := t21[c]
+						/*line kernels_host.go:105*/ v := t21[c]
 						a[c*pitch+i2] = v
 					}
 				}
 			} else if t15 {
 				t222 := count
-				/*line kernels_host.go:80*/ t23 := a[:t222]
-				/*line kernels_host.go:81:20000*/ for c2 := 0; c2 < len(t23); c2++ {
-					/*line kernels_host.go:82*/ if r.Halted() {
-						/*line kernels_host.go:80*/ r.Halt()
+				/*line kernels_host.go:110*/ t23 := a[:t222]
+				for c2 := 0; c2 < len(t23); c2++ {
+					if r.Halted() {
+						/*line kernels_host.go:110*/ r.Halt()
 					}
-					/*line kernels_host.go:81:20000*/ at := readAt + c2*columns.In
+					/*line kernels_host.go:111*/ at := readAt + c2*columns.In
 					t24 := c2 * pitch
-					/*line kernels_host.go:82*/ row := a[t24:][:t7]
+					/*line kernels_host.go:112*/ row := a[t24:][:t7]
 					for i3 := 0; i3 < len(row); i3++ {
 						row[i3] = in[at]
 						at += p.In
@@ -1288,29 +1350,29 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 				}
 			}
 			roots := tables[t26:]
-			/*line kernels_host.go:91*/ t27 := count
-			/*line kernels_host.go:91*/ t28 := a[:t27]
+			/*line kernels_host.go:121*/ t27 := count
+			/*line kernels_host.go:121*/ t28 := a[:t27]
 			for c3 := 0; c3 < len(t28); c3++ {
 				if r.Halted() {
-					/*line kernels_host.go:91*/ r.Halt()
+					/*line kernels_host.go:121*/ r.Halt()
 				}
-				/*line kernels_host.go:92*/ t29 := c3 * pitch
-				/*line kernels_host.go:92*/ t31 := a[t29:][:t7]
+				/*line kernels_host.go:122*/ t29 := c3 * pitch
+				/*line kernels_host.go:122*/ t31 := a[t29:][:t7]
 				t32 := c3 * pitch
-				/*line kernels_host.go:92*/ t34 := b[t32:][:t7]
+				/*line kernels_host.go:122*/ t34 := b[t32:][:t7]
 				row2 := t31
 				other := t34
-				/*line kernels_host.go:93*/ t35 := row2
+				/*line kernels_host.go:123*/ t35 := row2
 				t36 := row2
 				from := t35
 				to := t36
-				/*line kernels_host.go:94*/ if !t15 {
+				/*line kernels_host.go:124*/ if !t15 {
 					t37 := readAt + c3*columns.In
-					/*line kernels_host.go:95*/ from = in[t37:][:t7]
+					/*line kernels_host.go:125*/ from = in[t37:][:t7]
 				}
 				if !t16 {
 					t39 := writeAt + c3*columns.Out
-					/*line kernels_host.go:98*/ to = out[t39:][:t7]
+					/*line kernels_host.go:128*/ to = out[t39:][:t7]
 				}
 				t42 := roots
 				t43 := from
@@ -1318,19 +1380,19 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 				t45 := other
 				t46 := to
 				from2 := t43
-				/*line kernels_host.go:136*/ if p.Steps == 0 {
+				/*line kernels_host.go:166*/ if p.Steps == 0 {
 					t1 := t46
 					t25 := from2
-					/*line kernels_host.go:137*/ copy(t1, t25)
+					/*line kernels_host.go:167*/ copy(t1, t25)
 				} else {
-					/*line kernels_host.go:140*/ done := 1
+					/*line kernels_host.go:170*/ done := 1
 					radices := p.Radices
-					/*line kernels_host.go:146*/ t5 := from2[:t47]
+					/*line kernels_host.go:176*/ t5 := from2[:t47]
 					for s := 0; s < len(t5); s++ {
 						if r.Halted() {
-							/*line kernels_host.go:146*/ r.Halt()
+							/*line kernels_host.go:176*/ r.Halt()
 						}
-						/*line kernels_host.go:147*/ next := t45
+						/*line kernels_host.go:177*/ next := t45
 						if s%2 == 1 {
 							next = t44
 						}
@@ -1341,133 +1403,133 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 						t62 := radix
 						t72 := done
 						t9 := done - 1
-						/*line kernels_host.go:155*/ t102 := t42[t9:]
+						/*line kernels_host.go:185*/ t102 := t42[t9:]
 						t112 := from2
 						t122 := next
-						/*line kernels_host.go:309*/ t17 := t62
+						/*line kernels_host.go:366*/ t17 := t62
 						if t17 == 2 {
 							t210 := t72
 							t33 := t102
 							t48 := t112
 							t52 := t122
-							/*line kernels_host.go:311*/ host2[T](t210, t33, t48, t52)
+							/*line kernels_host.go:368*/ host2[T](t210, t33, t48, t52)
 						} else if t17 == 3 {
 							t63 := t72
 							t83 := t102
 							t92 := t112
 							t103 := t122
-							/*line kernels_host.go:313*/ host3[T](t63, t84, t83, t92, t103)
+							/*line kernels_host.go:370*/ host3[T](t63, t84, t83, t92, t103)
 						} else if t17 == 4 {
 							t113 := t72
 							t132 := t102
 							t142 := t112
 							t152 := t122
-							/*line kernels_host.go:315*/ host4[T](t113, t84, t132, t142, t152)
+							/*line kernels_host.go:372*/ host4[T](t113, t84, t132, t142, t152)
 						} else if t17 == 5 {
 							t162 := t72
 							t182 := t102
 							t192 := t112
 							t202 := t122
-							/*line kernels_host.go:317*/ host5[T](t162, t84, t182, t192, t202)
+							/*line kernels_host.go:374*/ host5[T](t162, t84, t182, t192, t202)
 						} else if t17 == 7 {
 							t212 := t72
 							t232 := t102
 							t242 := t112
 							t252 := t122
-							/*line kernels_host.go:460*/ q := len(t242) / 7
+							/*line kernels_host.go:517*/ q := len(t242) / 7
 							k := 0
 							at2 := 0
-							/*line kernels_host.go:462*/ t110 := q
-							/*line kernels_host.go:462*/ t211 := t242[:t110]
+							/*line kernels_host.go:519*/ t110 := q
+							/*line kernels_host.go:519*/ t211 := t242[:t110]
 							for i4 := 0; i4 < len(t211); i4++ {
 								if r.Halted() {
-									/*line kernels_host.go:462*/ r.Halt()
+									/*line kernels_host.go:519*/ r.Halt()
 								}
-								/*line kernels_host.go:463*/ if k == t212 {
+								/*line kernels_host.go:520*/ if k == t212 {
 									t38 := at2 + 6*t212
 									k = 0
 									at2 = t38
 								}
-								/*line kernels_host.go:466*/ v2 := [7]kernel.Vec2[T]{}
+								/*line kernels_host.go:523*/ v2 := [7]kernel.Vec2[T]{}
 								v2[0] = t242[i4]
 								for j := 1; j < 7; j++ {
 									t49 := t242[j*q+i4]
-									/*line kernels_host.go:469*/ t53 := t232[(j-1)*t212+k]
-									/*line kernels_host.go:469*/ result04 := multiply[T](t49, t53)
-									/*line kernels_host.go:469*/ v2[j] = result04
+									/*line kernels_host.go:526*/ t53 := t232[(j-1)*t212+k]
+									/*line kernels_host.go:526*/ result04 := multiply[T](t49, t53)
+									/*line kernels_host.go:526*/ v2[j] = result04
 								}
 								t73 := &v2
-								/*line kernels_host.go:471*/ butterfly7[T](t73)
+								/*line kernels_host.go:528*/ butterfly7[T](t73)
 								t252[at2] = v2[0]
-								/*line kernels_host.go:474*/ if t84 {
+								/*line kernels_host.go:531*/ if t84 {
 									t252[at2+t212*6] = v2[1]
 								} else {
 									t252[at2+t212] = v2[1]
 								}
-								/*line kernels_host.go:474*/ if t84 {
+								/*line kernels_host.go:531*/ if t84 {
 									t252[at2+t212*5] = v2[2]
 								} else {
 									t252[at2+t212*2] = v2[2]
 								}
-								/*line kernels_host.go:474*/ if t84 {
+								/*line kernels_host.go:531*/ if t84 {
 									t252[at2+t212*4] = v2[3]
 								} else {
 									t252[at2+t212*3] = v2[3]
 								}
-								/*line kernels_host.go:474*/ if t84 {
+								/*line kernels_host.go:531*/ if t84 {
 									t252[at2+t212*3] = v2[4]
 								} else {
 									t252[at2+t212*4] = v2[4]
 								}
-								/*line kernels_host.go:474*/ if t84 {
+								/*line kernels_host.go:531*/ if t84 {
 									t252[at2+t212*2] = v2[5]
 								} else {
 									t252[at2+t212*5] = v2[5]
 								}
-								/*line kernels_host.go:474*/ if t84 {
+								/*line kernels_host.go:531*/ if t84 {
 									t252[at2+t212] = v2[6]
 								} else {
 									t252[at2+t212*6] = v2[6]
 								}
-								/*line kernels_host.go:480*/ k++
+								/*line kernels_host.go:537*/ k++
 								at2++
 							}
-//line kernels_host.go:320
+//line kernels_host.go:377
 						} else if t17 == 8 {
 							t262 := t72
 							t282 := t102
 							t292 := t112
 							t30 := t122
-							/*line kernels_host.go:321*/ host8[T](t262, t84, t282, t292, t30)
+							/*line kernels_host.go:378*/ host8[T](t262, t84, t282, t292, t30)
 						} else if t17 == 11 {
 							t312 := t72
 							t332 := t102
 							t342 := t112
 							t352 := t122
-							/*line kernels_host.go:486*/ q2 := len(t342) / 11
+							/*line kernels_host.go:543*/ q2 := len(t342) / 11
 							k2 := 0
 							at3 := 0
-							/*line kernels_host.go:488*/ t111 := q2
-							/*line kernels_host.go:488*/ t213 := t342[:t111]
+							/*line kernels_host.go:545*/ t111 := q2
+							/*line kernels_host.go:545*/ t213 := t342[:t111]
 							for i5 := 0; i5 < len(t213); i5++ {
 								if r.Halted() {
-									/*line kernels_host.go:488*/ r.Halt()
+									/*line kernels_host.go:545*/ r.Halt()
 								}
-								/*line kernels_host.go:489*/ if k2 == t312 {
+								/*line kernels_host.go:546*/ if k2 == t312 {
 									t310 := at3 + 10*t312
 									k2 = 0
 									at3 = t310
 								}
-								/*line kernels_host.go:492*/ v3 := [11]kernel.Vec2[T]{}
+								/*line kernels_host.go:549*/ v3 := [11]kernel.Vec2[T]{}
 								v3[0] = t342[i5]
 								for j2 := 1; j2 < 11; j2++ {
 									t410 := t342[j2*q2+i5]
-									/*line kernels_host.go:495*/ t54 := t332[(j2-1)*t312+k2]
-									/*line kernels_host.go:495*/ result05 := multiply[T](t410, t54)
-									/*line kernels_host.go:495*/ v3[j2] = result05
+									/*line kernels_host.go:552*/ t54 := t332[(j2-1)*t312+k2]
+									/*line kernels_host.go:552*/ result05 := multiply[T](t410, t54)
+									/*line kernels_host.go:552*/ v3[j2] = result05
 								}
 								t74 := &v3
-								/*line kernels_host.go:497*/ butterfly11[T](t74)
+								/*line kernels_host.go:554*/ butterfly11[T](t74)
 								t352[at3] = v3[0]
 								for j3 := 1; j3 < 11; j3++ {
 									if t84 {
@@ -1479,36 +1541,36 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 								k2++
 								at3++
 							}
-//line kernels_host.go:324
+//line kernels_host.go:381
 						} else if t17 == 13 {
 							t362 := t72
 							t382 := t102
 							t392 := t112
 							t40 := t122
-							/*line kernels_host.go:512*/ q3 := len(t392) / 13
+							/*line kernels_host.go:569*/ q3 := len(t392) / 13
 							k3 := 0
 							at4 := 0
-							/*line kernels_host.go:514*/ t114 := q3
-							/*line kernels_host.go:514*/ t214 := t392[:t114]
+							/*line kernels_host.go:571*/ t114 := q3
+							/*line kernels_host.go:571*/ t214 := t392[:t114]
 							for i6 := 0; i6 < len(t214); i6++ {
 								if r.Halted() {
-									/*line kernels_host.go:514*/ r.Halt()
+									/*line kernels_host.go:571*/ r.Halt()
 								}
-								/*line kernels_host.go:515*/ if k3 == t362 {
+								/*line kernels_host.go:572*/ if k3 == t362 {
 									t311 := at4 + 12*t362
 									k3 = 0
 									at4 = t311
 								}
-								/*line kernels_host.go:518*/ v4 := [13]kernel.Vec2[T]{}
+								/*line kernels_host.go:575*/ v4 := [13]kernel.Vec2[T]{}
 								v4[0] = t392[i6]
 								for j4 := 1; j4 < 13; j4++ {
 									t411 := t392[j4*q3+i6]
-									/*line kernels_host.go:521*/ t55 := t382[(j4-1)*t362+k3]
-									/*line kernels_host.go:521*/ result06 := multiply[T](t411, t55)
-									/*line kernels_host.go:521*/ v4[j4] = result06
+									/*line kernels_host.go:578*/ t55 := t382[(j4-1)*t362+k3]
+									/*line kernels_host.go:578*/ result06 := multiply[T](t411, t55)
+									/*line kernels_host.go:578*/ v4[j4] = result06
 								}
 								t75 := &v4
-								/*line kernels_host.go:523*/ butterfly13[T](t75)
+								/*line kernels_host.go:580*/ butterfly13[T](t75)
 								t40[at4] = v4[0]
 								for j5 := 1; j5 < 13; j5++ {
 									if t84 {
@@ -1521,21 +1583,21 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 								at4++
 							}
 						}
-						/*line kernels_host.go:156*/ done *= radix
+						/*line kernels_host.go:186*/ done *= radix
 						radices >>= 4
 						from2 = next
 					}
 					if !direct {
 						t133 := t46
 						t143 := from2
-						/*line kernels_host.go:161*/ copy(t133, t143)
+						/*line kernels_host.go:191*/ copy(t133, t143)
 					}
 				}
-				/*line kernels_host.go:101*/ if !t16 && scale != 1 {
+				/*line kernels_host.go:131*/ if !t16 && scale != 1 {
 					for i7 := 0; i7 < len(to); i7++ {
-						/*line kernels_host.go:102*/ v5 := to[i7]
+						/*line kernels_host.go:132*/ v5 := to[i7]
 						result07 := v5.Scale(scale)
-						/*line kernels_host.go:103*/ to[i7] = result07
+						/*line kernels_host.go:133*/ to[i7] = result07
 					}
 				}
 				if p.Twist > 0 {
@@ -1545,43 +1607,43 @@ func quernRow1Host[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX 
 					}
 					t522 := j6
 					t532 := row2
-					/*line kernels_host.go:111*/ hostTwist[T](*p, tables, t522, t532)
+					/*line kernels_host.go:141*/ hostTwist[T](*p, tables, t522, t532)
 				}
 			}
-			/*line kernels_host.go:115*/ if t16 && columns.Out == 1 {
+			/*line kernels_host.go:145*/ if t16 && columns.Out == 1 {
 				t552 := a[:t7]
 				for i8 := 0; i8 < len(t552); i8++ {
 					if r.Halted() {
-						/*line kernels_host.go:116*/ r.Halt()
+						/*line kernels_host.go:146*/ r.Halt()
 					}
-					/*line kernels_host.go:117*/ t56 := writeAt + i8*p.Out
+					/*line kernels_host.go:147*/ t56 := writeAt + i8*p.Out
 					t57 := count
-					/*line kernels_host.go:117*/ row3 := out[t56:][:t57]
+					/*line kernels_host.go:147*/ row3 := out[t56:][:t57]
 					for c4 := 0; c4 < len(row3); c4++ {
 						result08 := a[c4*pitch+i8].Scale(scale)
-						/*line kernels_host.go:119*/ row3[c4] = result08
+						/*line kernels_host.go:149*/ row3[c4] = result08
 					}
 				}
 			} else if t16 {
 				t60 := count
-				/*line kernels_host.go:123*/ t61 := a[:t60]
+				/*line kernels_host.go:153*/ t61 := a[:t60]
 				for c5 := 0; c5 < len(t61); c5++ {
 					if r.Halted() {
-						/*line kernels_host.go:123*/ r.Halt()
+						/*line kernels_host.go:153*/ r.Halt()
 					}
-					/*line kernels_host.go:124*/ at5 := writeAt + c5*columns.Out
+					/*line kernels_host.go:154*/ at5 := writeAt + c5*columns.Out
 					t622 := c5 * pitch
-					/*line kernels_host.go:125*/ t64 := a[t622:][:t7]
+					/*line kernels_host.go:155*/ t64 := a[t622:][:t7]
 					for i9 := 0; i9 < len(t64); i9++ {
-						/*line kernels_host.go:125*/ v6 := t64[i9]
+						/*line kernels_host.go:155*/ v6 := t64[i9]
 						result09 := v6.Scale(scale)
-						/*line kernels_host.go:126*/ out[at5] = result09
+						/*line kernels_host.go:156*/ out[at5] = result09
 						at5 += p.Out
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:1584:1*/
+	} /*line quern_gen.go:1646:1*/
 }
 
 func quernPlainHostForward[T float32 | float64](r *host6.Run) {
@@ -1612,29 +1674,29 @@ func quernHostHostForward[T float32 | float64](r *host6.Run) {
 	last := int(p.Steps) - 1
 	direct := false || last%2 == 1 || last == 0
 	t83 := p.Sign < 0
+	t243 := p.Out
 	scale := T(p.ScaleX)
-	c := int(1)
-	t312 := n/2 + 1
+	t302 := n/2 + 1
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostForward[T](r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, size3, t17, t42, last, direct, t83, out, scale, c, t312, dimX)
+				quernRow1HostForward[T](r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, size3, t17, t42, last, direct, t83, out, t243, scale, t302, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []T, t15 int, size3 int, t17 int32, t42 int32, last int, direct bool, t83 bool, out []kernel.Vec2[T], scale T, c int, t312 int, dimX int) {
+func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []T, t15 int, size3 int, t17 int32, t42 int32, last int, direct bool, t83 bool, out []kernel.Vec2[T], t243 int, scale T, t302 int, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line kernels_host.go:57*/ result0 := hostPitch(t2)
+		/*line kernels_host.go:87*/ result0 := hostPitch(t2)
 		size := size2 * result0
-		/*line kernels_host.go:58*/ t3 := blockX * size
+		/*line kernels_host.go:88*/ t3 := blockX * size
 		t4 := size
-		/*line kernels_host.go:58*/ result02 := scratch[t3:][:t4]
+		/*line kernels_host.go:88*/ result02 := scratch[t3:][:t4]
 		/*line kernels_host.go:28*/ own := result02
 		for i := blockX; i < tiles; i += gridX {
 			if r.Halted() {
@@ -1643,27 +1705,27 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 			/*line kernels_host.go:30*/ t6 := i
 			/*line kernels_host.go:30*/ t9 := tables[roots:]
 			t11 := own
-			/*line kernels_host.go:166*/ t22 := t6
-			/*line kernels_host.go:166*/ first, in2, out2, _ := place(*p, t22)
+			/*line kernels_host.go:196*/ t22 := t6
+			/*line kernels_host.go:196*/ first, in2, out2, _ := place(*p, t22)
 			first2 := first
 			readAt := in2
 			writeAt := out2
-			/*line kernels_host.go:168*/ count := min(p.Levels[0].Count-first2, int(p.Tile))
+			/*line kernels_host.go:198*/ count := min(p.Levels[0].Count-first2, int(p.Tile))
 			t8 := t11[:n]
 			t92 := len(t11) / 2
-			/*line kernels_host.go:169*/ t112 := t11[t92:][:n]
+			/*line kernels_host.go:199*/ t112 := t11[t92:][:n]
 			a := t8
 			b := t112
-			/*line kernels_host.go:171*/ t12 := count
-			/*line kernels_host.go:171*/ t13 := t11[:t12]
+			/*line kernels_host.go:201*/ t12 := count
+			/*line kernels_host.go:201*/ t13 := t11[:t12]
 			for i2 := 0; i2 < len(t13); i2++ {
 				if r.Halted() {
-					/*line kernels_host.go:171*/ r.Halt()
+					/*line kernels_host.go:201*/ r.Halt()
 				}
-				/*line kernels_host.go:172*/ at := readAt
+				/*line kernels_host.go:202*/ at := readAt
 				if pairs && p.In == 1 {
 					t14 := at
-					/*line kernels_host.go:174*/ points := in[t14:][:t15]
+					/*line kernels_host.go:204*/ points := in[t14:][:t15]
 					for i3 := 0; i3 < len(a); i3++ {
 						a[i3] = kernel.Vec2[T]{X: points[2*i3], Y: points[2*i3+1]}
 					}
@@ -1684,19 +1746,19 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 				t21 := b
 				t222 := a
 				from := t19
-				/*line kernels_host.go:136*/ if p.Steps == 0 {
+				/*line kernels_host.go:166*/ if p.Steps == 0 {
 					t1 := t222
 					t23 := from
-					/*line kernels_host.go:137*/ copy(t1, t23)
+					/*line kernels_host.go:167*/ copy(t1, t23)
 				} else {
-					/*line kernels_host.go:140*/ done := 1
+					/*line kernels_host.go:170*/ done := 1
 					radices := p.Radices
-					/*line kernels_host.go:146*/ t5 := from[:t42]
+					/*line kernels_host.go:176*/ t5 := from[:t42]
 					for s := 0; s < len(t5); s++ {
 						if r.Halted() {
-							/*line kernels_host.go:146*/ r.Halt()
+							/*line kernels_host.go:176*/ r.Halt()
 						}
-						/*line kernels_host.go:147*/ next := t21
+						/*line kernels_host.go:177*/ next := t21
 						if s%2 == 1 {
 							next = t20
 						}
@@ -1707,133 +1769,133 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 						t62 := radix
 						t7 := done
 						t93 := done - 1
-						/*line kernels_host.go:155*/ t10 := t18[t93:]
+						/*line kernels_host.go:185*/ t10 := t18[t93:]
 						t113 := from
 						t122 := next
-						/*line kernels_host.go:309*/ t16 := t62
+						/*line kernels_host.go:366*/ t16 := t62
 						if t16 == 2 {
 							t24 := t7
 							t32 := t10
 							t43 := t113
 							t52 := t122
-							/*line kernels_host.go:311*/ host2[T](t24, t32, t43, t52)
+							/*line kernels_host.go:368*/ host2[T](t24, t32, t43, t52)
 						} else if t16 == 3 {
 							t63 := t7
 							t82 := t10
 							t94 := t113
 							t102 := t122
-							/*line kernels_host.go:313*/ host3[T](t63, t83, t82, t94, t102)
+							/*line kernels_host.go:370*/ host3[T](t63, t83, t82, t94, t102)
 						} else if t16 == 4 {
 							t114 := t7
 							t132 := t10
 							t142 := t113
 							t152 := t122
-							/*line kernels_host.go:315*/ host4[T](t114, t83, t132, t142, t152)
+							/*line kernels_host.go:372*/ host4[T](t114, t83, t132, t142, t152)
 						} else if t16 == 5 {
 							t162 := t7
 							t182 := t10
 							t192 := t113
 							t202 := t122
-							/*line kernels_host.go:317*/ host5[T](t162, t83, t182, t192, t202)
+							/*line kernels_host.go:374*/ host5[T](t162, t83, t182, t192, t202)
 						} else if t16 == 7 {
 							t212 := t7
 							t232 := t10
 							t242 := t113
 							t25 := t122
-							/*line kernels_host.go:460*/ q := len(t242) / 7
+							/*line kernels_host.go:517*/ q := len(t242) / 7
 							k := 0
 							at2 := 0
-							/*line kernels_host.go:462*/ t110 := q
-							/*line kernels_host.go:462*/ t26 := t242[:t110]
+							/*line kernels_host.go:519*/ t110 := q
+							/*line kernels_host.go:519*/ t26 := t242[:t110]
 							for i6 := 0; i6 < len(t26); i6++ {
 								if r.Halted() {
-									/*line kernels_host.go:462*/ r.Halt()
+									/*line kernels_host.go:519*/ r.Halt()
 								}
-								/*line kernels_host.go:463*/ if k == t212 {
+								/*line kernels_host.go:520*/ if k == t212 {
 									t33 := at2 + 6*t212
 									k = 0
 									at2 = t33
 								}
-								/*line kernels_host.go:466*/ v := [7]kernel.Vec2[T]{}
+								/*line kernels_host.go:523*/ v := [7]kernel.Vec2[T]{}
 								v[0] = t242[i6]
 								for j := 1; j < 7; j++ {
 									t44 := t242[j*q+i6]
-									/*line kernels_host.go:469*/ t53 := t232[(j-1)*t212+k]
-									/*line kernels_host.go:469*/ result03 := multiply[T](t44, t53)
-									/*line kernels_host.go:469*/ v[j] = result03
+									/*line kernels_host.go:526*/ t53 := t232[(j-1)*t212+k]
+									/*line kernels_host.go:526*/ result03 := multiply[T](t44, t53)
+									/*line kernels_host.go:526*/ v[j] = result03
 								}
 								t72 := &v
-								/*line kernels_host.go:471*/ butterfly7[T](t72)
+								/*line kernels_host.go:528*/ butterfly7[T](t72)
 								t25[at2] = v[0]
-								/*line kernels_host.go:474*/ if t83 {
+								/*line kernels_host.go:531*/ if t83 {
 									t25[at2+t212*6] = v[1]
 								} else {
 									t25[at2+t212] = v[1]
 								}
-								/*line kernels_host.go:474*/ if t83 {
+								/*line kernels_host.go:531*/ if t83 {
 									t25[at2+t212*5] = v[2]
 								} else {
 									t25[at2+t212*2] = v[2]
 								}
-								/*line kernels_host.go:474*/ if t83 {
+								/*line kernels_host.go:531*/ if t83 {
 									t25[at2+t212*4] = v[3]
 								} else {
 									t25[at2+t212*3] = v[3]
 								}
-								/*line kernels_host.go:474*/ if t83 {
+								/*line kernels_host.go:531*/ if t83 {
 									t25[at2+t212*3] = v[4]
 								} else {
 									t25[at2+t212*4] = v[4]
 								}
-								/*line kernels_host.go:474*/ if t83 {
+								/*line kernels_host.go:531*/ if t83 {
 									t25[at2+t212*2] = v[5]
 								} else {
 									t25[at2+t212*5] = v[5]
 								}
-								/*line kernels_host.go:474*/ if t83 {
+								/*line kernels_host.go:531*/ if t83 {
 									t25[at2+t212] = v[6]
 								} else {
 									t25[at2+t212*6] = v[6]
 								}
-								/*line kernels_host.go:480*/ k++
+								/*line kernels_host.go:537*/ k++
 								at2++
 							}
-//line kernels_host.go:320
+//line kernels_host.go:377
 						} else if t16 == 8 {
 							t262 := t7
 							t28 := t10
 							t29 := t113
 							t30 := t122
-							/*line kernels_host.go:321*/ host8[T](t262, t83, t28, t29, t30)
+							/*line kernels_host.go:378*/ host8[T](t262, t83, t28, t29, t30)
 						} else if t16 == 11 {
 							t31 := t7
 							t332 := t10
 							t34 := t113
 							t35 := t122
-							/*line kernels_host.go:486*/ q2 := len(t34) / 11
+							/*line kernels_host.go:543*/ q2 := len(t34) / 11
 							k2 := 0
 							at3 := 0
-							/*line kernels_host.go:488*/ t111 := q2
-							/*line kernels_host.go:488*/ t27 := t34[:t111]
+							/*line kernels_host.go:545*/ t111 := q2
+							/*line kernels_host.go:545*/ t27 := t34[:t111]
 							for i7 := 0; i7 < len(t27); i7++ {
 								if r.Halted() {
-									/*line kernels_host.go:488*/ r.Halt()
+									/*line kernels_host.go:545*/ r.Halt()
 								}
-								/*line kernels_host.go:489*/ if k2 == t31 {
+								/*line kernels_host.go:546*/ if k2 == t31 {
 									t36 := at3 + 10*t31
 									k2 = 0
 									at3 = t36
 								}
-								/*line kernels_host.go:492*/ v2 := [11]kernel.Vec2[T]{}
+								/*line kernels_host.go:549*/ v2 := [11]kernel.Vec2[T]{}
 								v2[0] = t34[i7]
 								for j2 := 1; j2 < 11; j2++ {
 									t45 := t34[j2*q2+i7]
-									/*line kernels_host.go:495*/ t54 := t332[(j2-1)*t31+k2]
-									/*line kernels_host.go:495*/ result04 := multiply[T](t45, t54)
-									/*line kernels_host.go:495*/ v2[j2] = result04
+									/*line kernels_host.go:552*/ t54 := t332[(j2-1)*t31+k2]
+									/*line kernels_host.go:552*/ result04 := multiply[T](t45, t54)
+									/*line kernels_host.go:552*/ v2[j2] = result04
 								}
 								t73 := &v2
-								/*line kernels_host.go:497*/ butterfly11[T](t73)
+								/*line kernels_host.go:554*/ butterfly11[T](t73)
 								t35[at3] = v2[0]
 								for j3 := 1; j3 < 11; j3++ {
 									if t83 {
@@ -1845,36 +1907,36 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 								k2++
 								at3++
 							}
-//line kernels_host.go:324
+//line kernels_host.go:381
 						} else if t16 == 13 {
 							t362 := t7
 							t38 := t10
 							t39 := t113
 							t40 := t122
-							/*line kernels_host.go:512*/ q3 := len(t39) / 13
+							/*line kernels_host.go:569*/ q3 := len(t39) / 13
 							k3 := 0
 							at4 := 0
-							/*line kernels_host.go:514*/ t115 := q3
-							/*line kernels_host.go:514*/ t210 := t39[:t115]
+							/*line kernels_host.go:571*/ t115 := q3
+							/*line kernels_host.go:571*/ t210 := t39[:t115]
 							for i8 := 0; i8 < len(t210); i8++ {
 								if r.Halted() {
-									/*line kernels_host.go:514*/ r.Halt()
+									/*line kernels_host.go:571*/ r.Halt()
 								}
-								/*line kernels_host.go:515*/ if k3 == t362 {
+								/*line kernels_host.go:572*/ if k3 == t362 {
 									t37 := at4 + 12*t362
 									k3 = 0
 									at4 = t37
 								}
-								/*line kernels_host.go:518*/ v3 := [13]kernel.Vec2[T]{}
+								/*line kernels_host.go:575*/ v3 := [13]kernel.Vec2[T]{}
 								v3[0] = t39[i8]
 								for j4 := 1; j4 < 13; j4++ {
 									t46 := t39[j4*q3+i8]
-									/*line kernels_host.go:521*/ t55 := t38[(j4-1)*t362+k3]
-									/*line kernels_host.go:521*/ result05 := multiply[T](t46, t55)
-									/*line kernels_host.go:521*/ v3[j4] = result05
+									/*line kernels_host.go:578*/ t55 := t38[(j4-1)*t362+k3]
+									/*line kernels_host.go:578*/ result05 := multiply[T](t46, t55)
+									/*line kernels_host.go:578*/ v3[j4] = result05
 								}
 								t74 := &v3
-								/*line kernels_host.go:523*/ butterfly13[T](t74)
+								/*line kernels_host.go:580*/ butterfly13[T](t74)
 								t40[at4] = v3[0]
 								for j5 := 1; j5 < 13; j5++ {
 									if t83 {
@@ -1887,38 +1949,29 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 								at4++
 							}
 						}
-						/*line kernels_host.go:156*/ done *= radix
+						/*line kernels_host.go:186*/ done *= radix
 						radices >>= 4
 						from = next
 					}
 					if !direct {
 						t133 := t222
 						t143 := from
-						/*line kernels_host.go:161*/ copy(t133, t143)
+						/*line kernels_host.go:191*/ copy(t133, t143)
 					}
 				}
-				/*line kernels_host.go:190*/ at = writeAt
+				/*line kernels_host.go:220*/ at = writeAt
 				if pairs {
-					out[at] = kernel.Vec2[T]{X: (a[0].X + a[0].Y) * scale}
-					at += p.Out
-					t243 := t9[c:n]
-					for k4 := 0; k4 < len(t243); k4++ {
-						/*line kernels_host.go:194*/ w := t243[k4]
-						t252 := a[k4+1]
-						/*line kernels_host.go:195*/ t263 := a[n-1-k4]
-						t272 := w
-						/*line kernels_host.go:195*/ result06 := split[T](t252, t263, t272)
-						/*line kernels_host.go:195*/ result07 := result06.Scale(scale)
-						/*line kernels_host.go:195*/ out[at] = result07
-						at += p.Out
-					}
-					out[at] = kernel.Vec2[T]{X: (a[0].X - a[0].Y) * scale}
+					t263 := t9
+					t272 := a
+					t282 := at
+					/*line kernels_host.go:222*/ t292 := out[t282:]
+					/*line kernels_host.go:222*/ hostSplitLine[T](n, 1, t243, scale, t263, t272, t292)
 				} else {
-					t322 := a[:t312]
-					for i9 := 0; i9 < len(t322); i9++ {
-						/*line kernels_host.go:200*/ v4 := t322[i9]
-						result08 := v4.Scale(scale)
-						/*line kernels_host.go:201*/ out[at] = result08
+					t312 := a[:t302]
+					for i9 := 0; i9 < len(t312); i9++ {
+						/*line kernels_host.go:224*/ v4 := t312[i9]
+						result06 := v4.Scale(scale)
+						/*line kernels_host.go:225*/ out[at] = result06
 						at += p.Out
 					}
 				}
@@ -1926,7 +1979,7 @@ func quernRow1HostForward[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 				writeAt += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:1929:1*/
+	} /*line quern_gen.go:1982:1*/
 }
 
 func quernPlainHostInverse[T float32 | float64](r *host6.Run) {
@@ -1950,37 +2003,37 @@ func quernHostHostInverse[T float32 | float64](r *host6.Run) {
 	t2 := int(p.N)
 	size2 := 2 * int(p.Tile)
 	n := int(p.N)
-	size3 := n * p.In
+	t15 := p.In
 	c := int(1)
-	t222 := n/2 + 1
-	t25 := p.Roots
+	t20 := n/2 + 1
+	t23 := p.Roots
 	t42 := p.Steps
 	last := int(p.Steps) - 1
 	direct := false || last%2 == 1 || last == 0
 	t83 := p.Sign < 0
-	t322 := 2 * n
+	t302 := 2 * n
 	scale := T(p.ScaleX)
-	size4 := 2 * p.Out
+	size3 := 2 * p.Out
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1HostInverse[T](r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, size3, c, t222, t25, t42, last, direct, t83, out, t322, scale, size4, dimX)
+				quernRow1HostInverse[T](r, t2, size2, blockX, scratch, gridX, tiles, tables, roots, &p, n, pairs, in, t15, c, t20, t23, t42, last, direct, t83, out, t302, scale, size3, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []kernel.Vec2[T], size3 int, c int, t222 int, t25 int32, t42 int32, last int, direct bool, t83 bool, out []T, t322 int, scale T, size4 int, dimX int) {
+func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, tables []kernel.Vec2[T], roots int, p *pass, n int, pairs bool, in []kernel.Vec2[T], t15 int, c int, t20 int, t23 int32, t42 int32, last int, direct bool, t83 bool, out []T, t302 int, scale T, size3 int, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line kernels_host.go:57*/ result0 := hostPitch(t2)
+		/*line kernels_host.go:87*/ result0 := hostPitch(t2)
 		size := size2 * result0
-		/*line kernels_host.go:58*/ t3 := blockX * size
+		/*line kernels_host.go:88*/ t3 := blockX * size
 		t4 := size
-		/*line kernels_host.go:58*/ result02 := scratch[t3:][:t4]
+		/*line kernels_host.go:88*/ result02 := scratch[t3:][:t4]
 		/*line kernels_host.go:38*/ own := result02
 		/*line kernels_host.go:39:20000*/ for i := blockX; i < tiles; i += gridX {
 			/*line kernels_host.go:40:20000*/ if r.Halted() {
@@ -1989,209 +2042,197 @@ func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 			/*line kernels_host.go:40:20000*/ t6 := i
 			/*line kernels_host.go:40*/ t9 := tables[roots:]
 			t11 := own
-			/*line kernels_host.go:211*/ t22 := t6
-			/*line kernels_host.go:211*/ first, in2, out2, _ := place(*p, t22)
+			/*line kernels_host.go:275*/ t22 := t6
+			/*line kernels_host.go:275*/ first, in2, out2, _ := place(*p, t22)
 			first2 := first
 			readAt := in2
 			writeAt := out2
-			/*line kernels_host.go:213*/ count := min(p.Levels[0].Count-first2, int(p.Tile))
+			/*line kernels_host.go:277*/ count := min(p.Levels[0].Count-first2, int(p.Tile))
 			t8 := t11[:n]
 			t92 := len(t11) / 2
-			/*line kernels_host.go:214*/ t112 := t11[t92:][:n]
+			/*line kernels_host.go:278*/ t112 := t11[t92:][:n]
 			a := t8
 			b := t112
-			/*line kernels_host.go:216*/ t12 := count
-			/*line kernels_host.go:216*/ t13 := t11[:t12]
+			/*line kernels_host.go:280*/ t12 := count
+			/*line kernels_host.go:280*/ t13 := t11[:t12]
 			for i2 := 0; i2 < len(t13); i2++ {
 				if r.Halted() {
-					/*line kernels_host.go:216*/ r.Halt()
+					/*line kernels_host.go:280*/ r.Halt()
 				}
-				/*line kernels_host.go:217*/ at := readAt
+				/*line kernels_host.go:281*/ at := readAt
 				if pairs {
-					t14 := in[at].X
-					/*line kernels_host.go:219*/ t15 := in[at+size3].X
-					low := t14
-					high := t15
-					/*line kernels_host.go:220*/ a[0] = kernel.Vec2[T]{X: low + high, Y: low - high}
-					end := at + size3
-					t17 := t9[c:n]
-					for k := 0; k < len(t17); k++ {
-						/*line kernels_host.go:222*/ w := t17[k]
-						at += p.In
-						end -= p.In
-						t18 := in[at]
-						/*line kernels_host.go:225*/ t19 := in[end]
-						t20 := w
-						/*line kernels_host.go:225*/ result03 := merge[T](t18, t19, t20)
-						/*line kernels_host.go:225*/ a[k+1] = result03
-					}
+					t16 := t9
+					t17 := at
+					/*line kernels_host.go:283*/ t18 := in[t17:]
+					t19 := a
+					/*line kernels_host.go:283*/ hostMergeLine[T](n, t15, t16, t18, t19)
 				} else {
 					a[0] = kernel.Vec2[T]{X: in[at].X}
-					t23 := a[c:t222]
-					for k2 := 0; k2 < len(t23); k2++ {
-						/*line kernels_host.go:230*/ at += p.In
+					t21 := a[c:t20]
+					for k := 0; k < len(t21); k++ {
+						/*line kernels_host.go:287*/ at += p.In
 						v := in[at]
-						a[k2+1] = v
+						a[k+1] = v
 						v.Y = -v.Y
-						a[n-1-k2] = v
+						a[n-1-k] = v
 					}
 				}
-				t26 := tables[t25:]
-				t27 := a
+				t24 := tables[t23:]
+				t25 := a
+				t26 := a
+				t27 := b
 				t28 := a
-				t29 := b
-				t30 := a
-				from := t27
-				/*line kernels_host.go:136*/ if p.Steps == 0 {
-					t1 := t30
-					t24 := from
-					/*line kernels_host.go:137*/ copy(t1, t24)
+				from := t25
+				/*line kernels_host.go:166*/ if p.Steps == 0 {
+					t1 := t28
+					t29 := from
+					/*line kernels_host.go:167*/ copy(t1, t29)
 				} else {
-					/*line kernels_host.go:140*/ done := 1
+					/*line kernels_host.go:170*/ done := 1
 					radices := p.Radices
-					/*line kernels_host.go:146*/ t5 := from[:t42]
+					/*line kernels_host.go:176*/ t5 := from[:t42]
 					for s := 0; s < len(t5); s++ {
 						if r.Halted() {
-							/*line kernels_host.go:146*/ r.Halt()
+							/*line kernels_host.go:176*/ r.Halt()
 						}
-						/*line kernels_host.go:147*/ next := t29
+						/*line kernels_host.go:177*/ next := t27
 						if s%2 == 1 {
-							next = t28
+							next = t26
 						}
 						if s == last && direct {
-							next = t30
+							next = t28
 						}
 						radix := int(radices & 15)
 						t62 := radix
 						t7 := done
 						t93 := done - 1
-						/*line kernels_host.go:155*/ t10 := t26[t93:]
+						/*line kernels_host.go:185*/ t10 := t24[t93:]
 						t113 := from
 						t122 := next
-						/*line kernels_host.go:309*/ t16 := t62
-						if t16 == 2 {
+						/*line kernels_host.go:366*/ t14 := t62
+						if t14 == 2 {
 							t210 := t7
 							t32 := t10
 							t43 := t113
 							t52 := t122
-							/*line kernels_host.go:311*/ host2[T](t210, t32, t43, t52)
-						} else if t16 == 3 {
+							/*line kernels_host.go:368*/ host2[T](t210, t32, t43, t52)
+						} else if t14 == 3 {
 							t63 := t7
 							t82 := t10
 							t94 := t113
 							t102 := t122
-							/*line kernels_host.go:313*/ host3[T](t63, t83, t82, t94, t102)
-						} else if t16 == 4 {
+							/*line kernels_host.go:370*/ host3[T](t63, t83, t82, t94, t102)
+						} else if t14 == 4 {
 							t114 := t7
 							t132 := t10
 							t142 := t113
 							t152 := t122
-							/*line kernels_host.go:315*/ host4[T](t114, t83, t132, t142, t152)
-						} else if t16 == 5 {
+							/*line kernels_host.go:372*/ host4[T](t114, t83, t132, t142, t152)
+						} else if t14 == 5 {
 							t162 := t7
 							t182 := t10
 							t192 := t113
 							t202 := t122
-							/*line kernels_host.go:317*/ host5[T](t162, t83, t182, t192, t202)
-						} else if t16 == 7 {
-							t21 := t7
+							/*line kernels_host.go:374*/ host5[T](t162, t83, t182, t192, t202)
+						} else if t14 == 7 {
+							t212 := t7
 							t232 := t10
 							t242 := t113
 							t252 := t122
-							/*line kernels_host.go:460*/ q := len(t242) / 7
-							k3 := 0
+							/*line kernels_host.go:517*/ q := len(t242) / 7
+							k2 := 0
 							at2 := 0
-							/*line kernels_host.go:462*/ t110 := q
-							/*line kernels_host.go:462*/ t211 := t242[:t110]
+							/*line kernels_host.go:519*/ t110 := q
+							/*line kernels_host.go:519*/ t211 := t242[:t110]
 							for i3 := 0; i3 < len(t211); i3++ {
 								if r.Halted() {
-									/*line kernels_host.go:462*/ r.Halt()
+									/*line kernels_host.go:519*/ r.Halt()
 								}
-								/*line kernels_host.go:463*/ if k3 == t21 {
-									t33 := at2 + 6*t21
-									k3 = 0
+								/*line kernels_host.go:520*/ if k2 == t212 {
+									t33 := at2 + 6*t212
+									k2 = 0
 									at2 = t33
 								}
-								/*line kernels_host.go:466*/ v2 := [7]kernel.Vec2[T]{}
+								/*line kernels_host.go:523*/ v2 := [7]kernel.Vec2[T]{}
 								v2[0] = t242[i3]
 								for j := 1; j < 7; j++ {
 									t44 := t242[j*q+i3]
-									/*line kernels_host.go:469*/ t53 := t232[(j-1)*t21+k3]
-									/*line kernels_host.go:469*/ result04 := multiply[T](t44, t53)
-									/*line kernels_host.go:469*/ v2[j] = result04
+									/*line kernels_host.go:526*/ t53 := t232[(j-1)*t212+k2]
+									/*line kernels_host.go:526*/ result03 := multiply[T](t44, t53)
+									/*line kernels_host.go:526*/ v2[j] = result03
 								}
 								t72 := &v2
-								/*line kernels_host.go:471*/ butterfly7[T](t72)
+								/*line kernels_host.go:528*/ butterfly7[T](t72)
 								t252[at2] = v2[0]
-								/*line kernels_host.go:474*/ if t83 {
-									t252[at2+t21*6] = v2[1]
+								/*line kernels_host.go:531*/ if t83 {
+									t252[at2+t212*6] = v2[1]
 								} else {
-									t252[at2+t21] = v2[1]
+									t252[at2+t212] = v2[1]
 								}
-								/*line kernels_host.go:474*/ if t83 {
-									t252[at2+t21*5] = v2[2]
+								/*line kernels_host.go:531*/ if t83 {
+									t252[at2+t212*5] = v2[2]
 								} else {
-									t252[at2+t21*2] = v2[2]
+									t252[at2+t212*2] = v2[2]
 								}
-								/*line kernels_host.go:474*/ if t83 {
-									t252[at2+t21*4] = v2[3]
+								/*line kernels_host.go:531*/ if t83 {
+									t252[at2+t212*4] = v2[3]
 								} else {
-									t252[at2+t21*3] = v2[3]
+									t252[at2+t212*3] = v2[3]
 								}
-								/*line kernels_host.go:474*/ if t83 {
-									t252[at2+t21*3] = v2[4]
+								/*line kernels_host.go:531*/ if t83 {
+									t252[at2+t212*3] = v2[4]
 								} else {
-									t252[at2+t21*4] = v2[4]
+									t252[at2+t212*4] = v2[4]
 								}
-								/*line kernels_host.go:474*/ if t83 {
-									t252[at2+t21*2] = v2[5]
+								/*line kernels_host.go:531*/ if t83 {
+									t252[at2+t212*2] = v2[5]
 								} else {
-									t252[at2+t21*5] = v2[5]
+									t252[at2+t212*5] = v2[5]
 								}
-								/*line kernels_host.go:474*/ if t83 {
-									t252[at2+t21] = v2[6]
+								/*line kernels_host.go:531*/ if t83 {
+									t252[at2+t212] = v2[6]
 								} else {
-									t252[at2+t21*6] = v2[6]
+									t252[at2+t212*6] = v2[6]
 								}
-								/*line kernels_host.go:480*/ k3++
+								/*line kernels_host.go:537*/ k2++
 								at2++
 							}
-//line kernels_host.go:320
-						} else if t16 == 8 {
+//line kernels_host.go:377
+						} else if t14 == 8 {
 							t262 := t7
 							t282 := t10
 							t292 := t113
-							t302 := t122
-							/*line kernels_host.go:321*/ host8[T](t262, t83, t282, t292, t302)
-						} else if t16 == 11 {
+							t30 := t122
+							/*line kernels_host.go:378*/ host8[T](t262, t83, t282, t292, t30)
+						} else if t14 == 11 {
 							t31 := t7
 							t332 := t10
 							t34 := t113
 							t35 := t122
-							/*line kernels_host.go:486*/ q2 := len(t34) / 11
-							k4 := 0
+							/*line kernels_host.go:543*/ q2 := len(t34) / 11
+							k3 := 0
 							at3 := 0
-							/*line kernels_host.go:488*/ t111 := q2
-							/*line kernels_host.go:488*/ t212 := t34[:t111]
-							for i4 := 0; i4 < len(t212); i4++ {
+							/*line kernels_host.go:545*/ t111 := q2
+							/*line kernels_host.go:545*/ t213 := t34[:t111]
+							for i4 := 0; i4 < len(t213); i4++ {
 								if r.Halted() {
-									/*line kernels_host.go:488*/ r.Halt()
+									/*line kernels_host.go:545*/ r.Halt()
 								}
-								/*line kernels_host.go:489*/ if k4 == t31 {
+								/*line kernels_host.go:546*/ if k3 == t31 {
 									t36 := at3 + 10*t31
-									k4 = 0
+									k3 = 0
 									at3 = t36
 								}
-								/*line kernels_host.go:492*/ v3 := [11]kernel.Vec2[T]{}
+								/*line kernels_host.go:549*/ v3 := [11]kernel.Vec2[T]{}
 								v3[0] = t34[i4]
 								for j2 := 1; j2 < 11; j2++ {
 									t45 := t34[j2*q2+i4]
-									/*line kernels_host.go:495*/ t54 := t332[(j2-1)*t31+k4]
-									/*line kernels_host.go:495*/ result05 := multiply[T](t45, t54)
-									/*line kernels_host.go:495*/ v3[j2] = result05
+									/*line kernels_host.go:552*/ t54 := t332[(j2-1)*t31+k3]
+									/*line kernels_host.go:552*/ result04 := multiply[T](t45, t54)
+									/*line kernels_host.go:552*/ v3[j2] = result04
 								}
 								t73 := &v3
-								/*line kernels_host.go:497*/ butterfly11[T](t73)
+								/*line kernels_host.go:554*/ butterfly11[T](t73)
 								t35[at3] = v3[0]
 								for j3 := 1; j3 < 11; j3++ {
 									if t83 {
@@ -2200,39 +2241,39 @@ func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 										t35[at3+j3*t31] = v3[j3]
 									}
 								}
-								k4++
+								k3++
 								at3++
 							}
-//line kernels_host.go:324
-						} else if t16 == 13 {
+//line kernels_host.go:381
+						} else if t14 == 13 {
 							t362 := t7
 							t38 := t10
 							t39 := t113
 							t40 := t122
-							/*line kernels_host.go:512*/ q3 := len(t39) / 13
-							k5 := 0
+							/*line kernels_host.go:569*/ q3 := len(t39) / 13
+							k4 := 0
 							at4 := 0
-							/*line kernels_host.go:514*/ t115 := q3
-							/*line kernels_host.go:514*/ t213 := t39[:t115]
-							for i5 := 0; i5 < len(t213); i5++ {
+							/*line kernels_host.go:571*/ t115 := q3
+							/*line kernels_host.go:571*/ t214 := t39[:t115]
+							for i5 := 0; i5 < len(t214); i5++ {
 								if r.Halted() {
-									/*line kernels_host.go:514*/ r.Halt()
+									/*line kernels_host.go:571*/ r.Halt()
 								}
-								/*line kernels_host.go:515*/ if k5 == t362 {
+								/*line kernels_host.go:572*/ if k4 == t362 {
 									t37 := at4 + 12*t362
-									k5 = 0
+									k4 = 0
 									at4 = t37
 								}
-								/*line kernels_host.go:518*/ v4 := [13]kernel.Vec2[T]{}
+								/*line kernels_host.go:575*/ v4 := [13]kernel.Vec2[T]{}
 								v4[0] = t39[i5]
 								for j4 := 1; j4 < 13; j4++ {
 									t46 := t39[j4*q3+i5]
-									/*line kernels_host.go:521*/ t55 := t38[(j4-1)*t362+k5]
-									/*line kernels_host.go:521*/ result06 := multiply[T](t46, t55)
-									/*line kernels_host.go:521*/ v4[j4] = result06
+									/*line kernels_host.go:578*/ t55 := t38[(j4-1)*t362+k4]
+									/*line kernels_host.go:578*/ result05 := multiply[T](t46, t55)
+									/*line kernels_host.go:578*/ v4[j4] = result05
 								}
 								t74 := &v4
-								/*line kernels_host.go:523*/ butterfly13[T](t74)
+								/*line kernels_host.go:580*/ butterfly13[T](t74)
 								t40[at4] = v4[0]
 								for j5 := 1; j5 < 13; j5++ {
 									if t83 {
@@ -2241,53 +2282,53 @@ func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 										t40[at4+j5*t362] = v4[j5]
 									}
 								}
-								k5++
+								k4++
 								at4++
 							}
 						}
-						/*line kernels_host.go:156*/ done *= radix
+						/*line kernels_host.go:186*/ done *= radix
 						radices >>= 4
 						from = next
 					}
 					if !direct {
-						t133 := t30
+						t133 := t28
 						t143 := from
-						/*line kernels_host.go:161*/ copy(t133, t143)
+						/*line kernels_host.go:191*/ copy(t133, t143)
 					}
 				}
-				/*line kernels_host.go:238*/ at = writeAt
+				/*line kernels_host.go:295*/ at = writeAt
 				if pairs && p.Out == 1 {
-					t312 := at
-					/*line kernels_host.go:240*/ points := out[t312:][:t322]
+					t293 := at
+					/*line kernels_host.go:297*/ points := out[t293:][:t302]
 					for i6 := 0; i6 < len(a); i6++ {
-						/*line kernels_host.go:241*/ v5 := a[i6]
+						/*line kernels_host.go:298*/ v5 := a[i6]
+						t312 := points
+						t322 := 2 * i6
+						/*line kernels_host.go:299*/ _ = t312[t322]
 						t333 := points
-						t342 := 2 * i6
-						/*line kernels_host.go:242*/ _ = t333[t342]
-						t352 := points
-						t363 := 2*i6 + 1
-						/*line kernels_host.go:242*/ _ = t352[t363]
-						t372 := v5.X * scale
-						t382 := v5.Y * scale
-						/*line kernels_host.go:242*/ t333[t342] = t372
-						/*line kernels_host.go:242*/ t352[t363] = t382
+						t342 := 2*i6 + 1
+						/*line kernels_host.go:299*/ _ = t333[t342]
+						t352 := v5.X * scale
+						t363 := v5.Y * scale
+						/*line kernels_host.go:299*/ t312[t322] = t352
+						/*line kernels_host.go:299*/ t333[t342] = t363
 					}
 				} else if pairs {
 					for i7 := 0; i7 < len(a); i7++ {
-						/*line kernels_host.go:245*/ v6 := a[i7]
-						t402 := at
-						/*line kernels_host.go:246*/ _ = out[t402]
-						t422 := at + p.Out
-						/*line kernels_host.go:246*/ _ = out[t422]
-						t432 := v6.X * scale
-						t442 := v6.Y * scale
-						/*line kernels_host.go:246*/ out[t402] = t432
-						/*line kernels_host.go:246*/ out[t422] = t442
-						at += size4
+						/*line kernels_host.go:302*/ v6 := a[i7]
+						t382 := at
+						/*line kernels_host.go:303*/ _ = out[t382]
+						t402 := at + p.Out
+						/*line kernels_host.go:303*/ _ = out[t402]
+						t41 := v6.X * scale
+						t422 := v6.Y * scale
+						/*line kernels_host.go:303*/ out[t382] = t41
+						/*line kernels_host.go:303*/ out[t402] = t422
+						at += size3
 					}
 				} else {
 					for i8 := 0; i8 < len(a); i8++ {
-						/*line kernels_host.go:250*/ v7 := a[i8]
+						/*line kernels_host.go:307*/ v7 := a[i8]
 						out[at] = v7.X * scale
 						at += p.Out
 					}
@@ -2296,7 +2337,126 @@ func quernRow1HostInverse[T float32 | float64](r *host6.Run, t2 int, size2 int, 
 				writeAt += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:2299:1*/
+	} /*line quern_gen.go:2340:1*/
+}
+
+func quernPlainHostSplit[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3, v4 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4)
+	host6.Plain(r, func(t kernel.Thread) { hostSplit[T](t, v0, v1, v2, v3, v4) })
+}
+
+func quernHostHostSplit[T float32 | float64](r *host6.Run) {
+	p := host6.Value[pass](r, 0)
+	tiles := host6.Value[int](r, 1)
+	roots := host6.Value[int](r, 2)
+	tables := host6.Slice[kernel.Vec2[T]](r, 3)
+	out := host6.Slice[kernel.Vec2[T]](r, 4)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	n := int(p.N)
+	t9 := p.Out
+	t10 := p.Out
+	t11 := T(p.ScaleX)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1HostSplit[T](r, blockX, gridX, tiles, &p, tables, roots, out, n, t9, t10, t11, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1HostSplit[T float32 | float64](r *host6.Run, blockX int, gridX int, tiles int, p *pass, tables []kernel.Vec2[T], roots int, out []kernel.Vec2[T], n int, t9 int, t10 int, t11 T, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		/*line kernels_host.go:50:20000*/ for i := blockX; i < tiles; i += gridX {
+			/*line kernels_host.go:51:20000*/ if r.Halted() {
+				/*line kernels_host.go:50*/ r.Halt()
+			}
+			/*line kernels_host.go:51:20000*/ t2 := i
+			/*line kernels_host.go:51*/ first, _, out2, _ := place(*p, t2)
+			first2 := first
+			at := out2
+			/*line kernels_host.go:52*/ t7 := min(p.Levels[0].Count-first2, int(p.Tile))
+			/*line kernels_host.go:53:20000*/ for i2 := 0; i2 < t7; i2++ {
+				/*line kernels_host.go:54*/ if r.Halted() {
+					/*line kernels_host.go:52*/ r.Halt()
+				}
+				/*line kernels_host.go:53:20000*/ t13 := tables[roots:]
+				t14 := at
+				/*line kernels_host.go:53*/ t15 := out[t14:]
+				t16 := at
+				/*line kernels_host.go:53*/ t17 := out[t16:]
+				/*line kernels_host.go:53*/ hostSplitLine[T](n, t9, t10, t11, t13, t15, t17)
+				at += p.Levels[0].Out
+			}
+		}
+	} /*line quern_gen.go:2399:1*/
+}
+
+func quernPlainHostMerge[T float32 | float64](r *host6.Run) {
+	v0, v1, v2, v3, v4, v5 := host6.Value[pass](r, 0), host6.Value[int](r, 1), host6.Value[int](r, 2), host6.Slice[kernel.Vec2[T]](r, 3), host6.Slice[kernel.Vec2[T]](r, 4), host6.Slice[kernel.Vec2[T]](r, 5)
+	host6.Plain(r, func(t kernel.Thread) { hostMerge[T](t, v0, v1, v2, v3, v4, v5) })
+}
+
+func quernHostHostMerge[T float32 | float64](r *host6.Run) {
+	p := host6.Value[pass](r, 0)
+	tiles := host6.Value[int](r, 1)
+	roots := host6.Value[int](r, 2)
+	tables := host6.Slice[kernel.Vec2[T]](r, 3)
+	in := host6.Slice[kernel.Vec2[T]](r, 4)
+	out := host6.Slice[kernel.Vec2[T]](r, 5)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	n := int(p.N)
+	t9 := p.In
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1HostMerge[T](r, blockX, gridX, tiles, &p, tables, roots, in, out, n, t9, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1HostMerge[T float32 | float64](r *host6.Run, blockX int, gridX int, tiles int, p *pass, tables []kernel.Vec2[T], roots int, in []kernel.Vec2[T], out []kernel.Vec2[T], n int, t9 int, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		/*line kernels_host.go:64*/ for i := blockX; i < tiles; i += gridX {
+			if r.Halted() {
+				/*line kernels_host.go:64*/ r.Halt()
+			}
+			/*line kernels_host.go:65*/ t2 := i
+			/*line kernels_host.go:65*/ first, in2, out2, _ := place(*p, t2)
+			first2 := first
+			at := in2
+			to := out2
+			/*line kernels_host.go:66*/ t7 := min(p.Levels[0].Count-first2, int(p.Tile))
+			for i2 := 0; i2 < t7; i2++ {
+				if r.Halted() {
+					/*line kernels_host.go:66*/ r.Halt()
+				}
+				/*line kernels_host.go:67*/ t11 := tables[roots:]
+				t12 := at
+				/*line kernels_host.go:67*/ t13 := in[t12:]
+				t14 := to
+				/*line kernels_host.go:67*/ t15 := out[t14:]
+				/*line kernels_host.go:67*/ hostMergeLine[T](n, t9, t11, t13, t15)
+				at += p.Levels[0].In
+				to += p.Levels[0].Out
+			}
+		}
+	} /*line quern_gen.go:2459:1*/
 }
 
 func quernPlainHostChirp[T float32 | float64](r *host6.Run) {
@@ -2352,70 +2512,70 @@ func quernHostHostChirp[T float32 | float64](r *host6.Run) {
 func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, blockX int, scratch []kernel.Vec2[T], gridX int, tiles int, p *pass, t8 int, tables []kernel.Vec2[T], t17 int, t7 int, in []kernel.Vec2[T], t14 T, t28 int32, forward *pass, t42 int32, last int, direct bool, t83 bool, t343 int, t41 int32, backward *pass, t47 int32, last2 int, direct2 bool, t85 bool, out []kernel.Vec2[T], t154 T, t163 T, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line kernels_host.go:57*/ result0 := hostPitch(t2)
+		/*line kernels_host.go:87*/ result0 := hostPitch(t2)
 		size := size2 * result0
-		/*line kernels_host.go:58*/ t3 := blockX * size
+		/*line kernels_host.go:88*/ t3 := blockX * size
 		t4 := size
-		/*line kernels_host.go:58*/ result02 := scratch[t3:][:t4]
-		/*line kernels_host.go:49*/ own := result02
-		/*line kernels_host.go:50:20000*/ for i := blockX; i < tiles; i += gridX {
-			/*line kernels_host.go:51:20000*/ if r.Halted() {
-				/*line kernels_host.go:50*/ r.Halt()
+		/*line kernels_host.go:88*/ result02 := scratch[t3:][:t4]
+		/*line kernels_host.go:79*/ own := result02
+		for i := blockX; i < tiles; i += gridX {
+			/*line kernels_host.go:81:20000*/ if r.Halted() {
+				/*line kernels_host.go:80*/ r.Halt()
 			}
-			/*line kernels_host.go:51:20000*/ t6 := i
+			/*line kernels_host.go:81:20000*/ t6 := i
 			t11 := own
-			/*line kernels_host.go:261*/ t22 := t6
-			/*line kernels_host.go:261*/ first, in2, out2, _ := place(*p, t22)
+			/*line kernels_host.go:318*/ t22 := t6
+			/*line kernels_host.go:318*/ first, in2, out2, _ := place(*p, t22)
 			first2 := first
 			readAt := in2
 			writeAt := out2
-			/*line kernels_host.go:263*/ count := min(p.Levels[0].Count-first2, int(p.Tile))
+			/*line kernels_host.go:320*/ count := min(p.Levels[0].Count-first2, int(p.Tile))
 			t10 := t11[:t8]
 			t112 := len(t11) / 2
-			/*line kernels_host.go:264*/ t13 := t11[t112:][:t8]
+			/*line kernels_host.go:321*/ t13 := t11[t112:][:t8]
 			a := t10
 			b := t13
-			/*line kernels_host.go:266*/ chirp := tables[t17:][:t7]
+			/*line kernels_host.go:323*/ chirp := tables[t17:][:t7]
 			t19 := count
-			/*line kernels_host.go:267*/ t20 := t11[:t19]
+			/*line kernels_host.go:324*/ t20 := t11[:t19]
 			for i2 := 0; i2 < len(t20); i2++ {
 				if r.Halted() {
-					/*line kernels_host.go:267*/ r.Halt()
+					/*line kernels_host.go:324*/ r.Halt()
 				}
-				/*line kernels_host.go:268*/ at := readAt
+				/*line kernels_host.go:325*/ at := readAt
 				for i3 := 0; i3 < len(chirp); i3++ {
-					/*line kernels_host.go:269*/ w := chirp[i3]
+					/*line kernels_host.go:326*/ w := chirp[i3]
 					v := in[at]
 					v.Y *= t14
 					t21 := v
 					t222 := w
-					/*line kernels_host.go:272*/ result03 := multiply[T](t21, t222)
-					/*line kernels_host.go:272*/ a[i3] = result03
+					/*line kernels_host.go:329*/ result03 := multiply[T](t21, t222)
+					/*line kernels_host.go:329*/ a[i3] = result03
 					at += p.In
 				}
 				t25 := a[t7:]
 				for i4 := 0; i4 < len(t25); i4++ {
-					/*line kernels_host.go:275*/ t25[i4] = kernel.Vec2[T]{}
+					/*line kernels_host.go:332*/ t25[i4] = kernel.Vec2[T]{}
 				}
-				/*line kernels_host.go:276*/ t29 := tables[t28:]
+				/*line kernels_host.go:333*/ t29 := tables[t28:]
 				t30 := a
 				t31 := a
 				t32 := b
 				t33 := a
 				from := t30
-				/*line kernels_host.go:136*/ if forward.Steps == 0 {
+				/*line kernels_host.go:166*/ if forward.Steps == 0 {
 					t1 := t33
 					t23 := from
-					/*line kernels_host.go:137*/ copy(t1, t23)
+					/*line kernels_host.go:167*/ copy(t1, t23)
 				} else {
-					/*line kernels_host.go:140*/ done := 1
+					/*line kernels_host.go:170*/ done := 1
 					radices := forward.Radices
-					/*line kernels_host.go:146*/ t5 := from[:t42]
+					/*line kernels_host.go:176*/ t5 := from[:t42]
 					for s := 0; s < len(t5); s++ {
 						if r.Halted() {
-							/*line kernels_host.go:146*/ r.Halt()
+							/*line kernels_host.go:176*/ r.Halt()
 						}
-						/*line kernels_host.go:147*/ next := t32
+						/*line kernels_host.go:177*/ next := t32
 						if s%2 == 1 {
 							next = t31
 						}
@@ -2426,133 +2586,133 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 						t62 := radix
 						t72 := done
 						t9 := done - 1
-						/*line kernels_host.go:155*/ t102 := t29[t9:]
+						/*line kernels_host.go:185*/ t102 := t29[t9:]
 						t113 := from
 						t12 := next
-						/*line kernels_host.go:309*/ t15 := t62
+						/*line kernels_host.go:366*/ t15 := t62
 						if t15 == 2 {
 							t24 := t72
 							t34 := t102
 							t43 := t113
 							t52 := t12
-							/*line kernels_host.go:311*/ host2[T](t24, t34, t43, t52)
+							/*line kernels_host.go:368*/ host2[T](t24, t34, t43, t52)
 						} else if t15 == 3 {
 							t63 := t72
 							t82 := t102
 							t92 := t113
 							t103 := t12
-							/*line kernels_host.go:313*/ host3[T](t63, t83, t82, t92, t103)
+							/*line kernels_host.go:370*/ host3[T](t63, t83, t82, t92, t103)
 						} else if t15 == 4 {
 							t114 := t72
 							t132 := t102
 							t142 := t113
 							t152 := t12
-							/*line kernels_host.go:315*/ host4[T](t114, t83, t132, t142, t152)
+							/*line kernels_host.go:372*/ host4[T](t114, t83, t132, t142, t152)
 						} else if t15 == 5 {
 							t16 := t72
 							t18 := t102
 							t192 := t113
 							t202 := t12
-							/*line kernels_host.go:317*/ host5[T](t16, t83, t18, t192, t202)
+							/*line kernels_host.go:374*/ host5[T](t16, t83, t18, t192, t202)
 						} else if t15 == 7 {
 							t212 := t72
 							t232 := t102
 							t242 := t113
 							t252 := t12
-							/*line kernels_host.go:460*/ q := len(t242) / 7
+							/*line kernels_host.go:517*/ q := len(t242) / 7
 							k := 0
 							at2 := 0
-							/*line kernels_host.go:462*/ t110 := q
-							/*line kernels_host.go:462*/ t26 := t242[:t110]
+							/*line kernels_host.go:519*/ t110 := q
+							/*line kernels_host.go:519*/ t26 := t242[:t110]
 							for i5 := 0; i5 < len(t26); i5++ {
 								if r.Halted() {
-									/*line kernels_host.go:462*/ r.Halt()
+									/*line kernels_host.go:519*/ r.Halt()
 								}
-								/*line kernels_host.go:463*/ if k == t212 {
+								/*line kernels_host.go:520*/ if k == t212 {
 									t35 := at2 + 6*t212
 									k = 0
 									at2 = t35
 								}
-								/*line kernels_host.go:466*/ v2 := [7]kernel.Vec2[T]{}
+								/*line kernels_host.go:523*/ v2 := [7]kernel.Vec2[T]{}
 								v2[0] = t242[i5]
 								for j := 1; j < 7; j++ {
 									t44 := t242[j*q+i5]
-									/*line kernels_host.go:469*/ t53 := t232[(j-1)*t212+k]
-									/*line kernels_host.go:469*/ result04 := multiply[T](t44, t53)
-									/*line kernels_host.go:469*/ v2[j] = result04
+									/*line kernels_host.go:526*/ t53 := t232[(j-1)*t212+k]
+									/*line kernels_host.go:526*/ result04 := multiply[T](t44, t53)
+									/*line kernels_host.go:526*/ v2[j] = result04
 								}
 								t73 := &v2
-								/*line kernels_host.go:471*/ butterfly7[T](t73)
+								/*line kernels_host.go:528*/ butterfly7[T](t73)
 								t252[at2] = v2[0]
-								/*line kernels_host.go:474*/ if t83 {
+								/*line kernels_host.go:531*/ if t83 {
 									t252[at2+t212*6] = v2[1]
 								} else {
 									t252[at2+t212] = v2[1]
 								}
-								/*line kernels_host.go:474*/ if t83 {
+								/*line kernels_host.go:531*/ if t83 {
 									t252[at2+t212*5] = v2[2]
 								} else {
 									t252[at2+t212*2] = v2[2]
 								}
-								/*line kernels_host.go:474*/ if t83 {
+								/*line kernels_host.go:531*/ if t83 {
 									t252[at2+t212*4] = v2[3]
 								} else {
 									t252[at2+t212*3] = v2[3]
 								}
-								/*line kernels_host.go:474*/ if t83 {
+								/*line kernels_host.go:531*/ if t83 {
 									t252[at2+t212*3] = v2[4]
 								} else {
 									t252[at2+t212*4] = v2[4]
 								}
-								/*line kernels_host.go:474*/ if t83 {
+								/*line kernels_host.go:531*/ if t83 {
 									t252[at2+t212*2] = v2[5]
 								} else {
 									t252[at2+t212*5] = v2[5]
 								}
-								/*line kernels_host.go:474*/ if t83 {
+								/*line kernels_host.go:531*/ if t83 {
 									t252[at2+t212] = v2[6]
 								} else {
 									t252[at2+t212*6] = v2[6]
 								}
-								/*line kernels_host.go:480*/ k++
+								/*line kernels_host.go:537*/ k++
 								at2++
 							}
-//line kernels_host.go:320
+//line kernels_host.go:377
 						} else if t15 == 8 {
 							t262 := t72
 							t282 := t102
 							t292 := t113
 							t302 := t12
-							/*line kernels_host.go:321*/ host8[T](t262, t83, t282, t292, t302)
+							/*line kernels_host.go:378*/ host8[T](t262, t83, t282, t292, t302)
 						} else if t15 == 11 {
 							t312 := t72
 							t332 := t102
 							t342 := t113
 							t352 := t12
-							/*line kernels_host.go:486*/ q2 := len(t342) / 11
+							/*line kernels_host.go:543*/ q2 := len(t342) / 11
 							k2 := 0
 							at3 := 0
-							/*line kernels_host.go:488*/ t111 := q2
-							/*line kernels_host.go:488*/ t27 := t342[:t111]
+							/*line kernels_host.go:545*/ t111 := q2
+							/*line kernels_host.go:545*/ t27 := t342[:t111]
 							for i6 := 0; i6 < len(t27); i6++ {
 								if r.Halted() {
-									/*line kernels_host.go:488*/ r.Halt()
+									/*line kernels_host.go:545*/ r.Halt()
 								}
-								/*line kernels_host.go:489*/ if k2 == t312 {
+								/*line kernels_host.go:546*/ if k2 == t312 {
 									t36 := at3 + 10*t312
 									k2 = 0
 									at3 = t36
 								}
-								/*line kernels_host.go:492*/ v3 := [11]kernel.Vec2[T]{}
+								/*line kernels_host.go:549*/ v3 := [11]kernel.Vec2[T]{}
 								v3[0] = t342[i6]
 								for j2 := 1; j2 < 11; j2++ {
 									t45 := t342[j2*q2+i6]
-									/*line kernels_host.go:495*/ t54 := t332[(j2-1)*t312+k2]
-									/*line kernels_host.go:495*/ result05 := multiply[T](t45, t54)
-									/*line kernels_host.go:495*/ v3[j2] = result05
+									/*line kernels_host.go:552*/ t54 := t332[(j2-1)*t312+k2]
+									/*line kernels_host.go:552*/ result05 := multiply[T](t45, t54)
+									/*line kernels_host.go:552*/ v3[j2] = result05
 								}
 								t74 := &v3
-								/*line kernels_host.go:497*/ butterfly11[T](t74)
+								/*line kernels_host.go:554*/ butterfly11[T](t74)
 								t352[at3] = v3[0]
 								for j3 := 1; j3 < 11; j3++ {
 									if t83 {
@@ -2564,36 +2724,36 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 								k2++
 								at3++
 							}
-//line kernels_host.go:324
+//line kernels_host.go:381
 						} else if t15 == 13 {
 							t362 := t72
 							t38 := t102
 							t39 := t113
 							t40 := t12
-							/*line kernels_host.go:512*/ q3 := len(t39) / 13
+							/*line kernels_host.go:569*/ q3 := len(t39) / 13
 							k3 := 0
 							at4 := 0
-							/*line kernels_host.go:514*/ t115 := q3
-							/*line kernels_host.go:514*/ t210 := t39[:t115]
+							/*line kernels_host.go:571*/ t115 := q3
+							/*line kernels_host.go:571*/ t210 := t39[:t115]
 							for i7 := 0; i7 < len(t210); i7++ {
 								if r.Halted() {
-									/*line kernels_host.go:514*/ r.Halt()
+									/*line kernels_host.go:571*/ r.Halt()
 								}
-								/*line kernels_host.go:515*/ if k3 == t362 {
+								/*line kernels_host.go:572*/ if k3 == t362 {
 									t37 := at4 + 12*t362
 									k3 = 0
 									at4 = t37
 								}
-								/*line kernels_host.go:518*/ v4 := [13]kernel.Vec2[T]{}
+								/*line kernels_host.go:575*/ v4 := [13]kernel.Vec2[T]{}
 								v4[0] = t39[i7]
 								for j4 := 1; j4 < 13; j4++ {
 									t46 := t39[j4*q3+i7]
-									/*line kernels_host.go:521*/ t55 := t38[(j4-1)*t362+k3]
-									/*line kernels_host.go:521*/ result06 := multiply[T](t46, t55)
-									/*line kernels_host.go:521*/ v4[j4] = result06
+									/*line kernels_host.go:578*/ t55 := t38[(j4-1)*t362+k3]
+									/*line kernels_host.go:578*/ result06 := multiply[T](t46, t55)
+									/*line kernels_host.go:578*/ v4[j4] = result06
 								}
 								t75 := &v4
-								/*line kernels_host.go:523*/ butterfly13[T](t75)
+								/*line kernels_host.go:580*/ butterfly13[T](t75)
 								t40[at4] = v4[0]
 								for j5 := 1; j5 < 13; j5++ {
 									if t83 {
@@ -2606,23 +2766,23 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 								at4++
 							}
 						}
-						/*line kernels_host.go:156*/ done *= radix
+						/*line kernels_host.go:186*/ done *= radix
 						radices >>= 4
 						from = next
 					}
 					if !direct {
 						t133 := t33
 						t143 := from
-						/*line kernels_host.go:161*/ copy(t133, t143)
+						/*line kernels_host.go:191*/ copy(t133, t143)
 					}
 				}
-				/*line kernels_host.go:277*/ t363 := tables[t343:][:t8]
+				/*line kernels_host.go:334*/ t363 := tables[t343:][:t8]
 				for i8 := 0; i8 < len(t363); i8++ {
-					/*line kernels_host.go:277*/ w2 := t363[i8]
+					/*line kernels_host.go:334*/ w2 := t363[i8]
 					t372 := a[i8]
 					t382 := w2
-					/*line kernels_host.go:278*/ result07 := multiply[T](t372, t382)
-					/*line kernels_host.go:278*/ a[i8] = result07
+					/*line kernels_host.go:335*/ result07 := multiply[T](t372, t382)
+					/*line kernels_host.go:335*/ a[i8] = result07
 				}
 				t422 := tables[t41:]
 				t432 := a
@@ -2630,19 +2790,19 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 				t452 := b
 				t462 := a
 				from2 := t432
-				/*line kernels_host.go:136*/ if backward.Steps == 0 {
+				/*line kernels_host.go:166*/ if backward.Steps == 0 {
 					t116 := t462
 					t211 := from2
-					/*line kernels_host.go:137*/ copy(t116, t211)
+					/*line kernels_host.go:167*/ copy(t116, t211)
 				} else {
-					/*line kernels_host.go:140*/ done2 := 1
+					/*line kernels_host.go:170*/ done2 := 1
 					radices2 := backward.Radices
-					/*line kernels_host.go:146*/ t56 := from2[:t47]
+					/*line kernels_host.go:176*/ t56 := from2[:t47]
 					for s2 := 0; s2 < len(t56); s2++ {
 						if r.Halted() {
-							/*line kernels_host.go:146*/ r.Halt()
+							/*line kernels_host.go:176*/ r.Halt()
 						}
-						/*line kernels_host.go:147*/ next2 := t452
+						/*line kernels_host.go:177*/ next2 := t452
 						if s2%2 == 1 {
 							next2 = t442
 						}
@@ -2653,133 +2813,133 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 						t64 := radix2
 						t76 := done2
 						t93 := done2 - 1
-						/*line kernels_host.go:155*/ t104 := t422[t93:]
+						/*line kernels_host.go:185*/ t104 := t422[t93:]
 						t117 := from2
 						t122 := next2
-						/*line kernels_host.go:309*/ t118 := t64
+						/*line kernels_host.go:366*/ t118 := t64
 						if t118 == 2 {
 							t213 := t76
 							t310 := t104
 							t48 := t117
 							t57 := t122
-							/*line kernels_host.go:311*/ host2[T](t213, t310, t48, t57)
+							/*line kernels_host.go:368*/ host2[T](t213, t310, t48, t57)
 						} else if t118 == 3 {
 							t65 := t76
 							t84 := t104
 							t94 := t117
 							t105 := t122
-							/*line kernels_host.go:313*/ host3[T](t65, t85, t84, t94, t105)
+							/*line kernels_host.go:370*/ host3[T](t65, t85, t84, t94, t105)
 						} else if t118 == 4 {
 							t119 := t76
 							t134 := t104
 							t144 := t117
 							t153 := t122
-							/*line kernels_host.go:315*/ host4[T](t119, t85, t134, t144, t153)
+							/*line kernels_host.go:372*/ host4[T](t119, t85, t134, t144, t153)
 						} else if t118 == 5 {
 							t162 := t76
 							t182 := t104
 							t193 := t117
 							t203 := t122
-							/*line kernels_host.go:317*/ host5[T](t162, t85, t182, t193, t203)
+							/*line kernels_host.go:374*/ host5[T](t162, t85, t182, t193, t203)
 						} else if t118 == 7 {
 							t214 := t76
 							t233 := t104
 							t243 := t117
 							t253 := t122
-							/*line kernels_host.go:460*/ q4 := len(t243) / 7
+							/*line kernels_host.go:517*/ q4 := len(t243) / 7
 							k4 := 0
 							at5 := 0
-							/*line kernels_host.go:462*/ t120 := q4
-							/*line kernels_host.go:462*/ t215 := t243[:t120]
+							/*line kernels_host.go:519*/ t120 := q4
+							/*line kernels_host.go:519*/ t215 := t243[:t120]
 							for i9 := 0; i9 < len(t215); i9++ {
 								if r.Halted() {
-									/*line kernels_host.go:462*/ r.Halt()
+									/*line kernels_host.go:519*/ r.Halt()
 								}
-								/*line kernels_host.go:463*/ if k4 == t214 {
+								/*line kernels_host.go:520*/ if k4 == t214 {
 									t311 := at5 + 6*t214
 									k4 = 0
 									at5 = t311
 								}
-								/*line kernels_host.go:466*/ v5 := [7]kernel.Vec2[T]{}
+								/*line kernels_host.go:523*/ v5 := [7]kernel.Vec2[T]{}
 								v5[0] = t243[i9]
 								for j6 := 1; j6 < 7; j6++ {
 									t49 := t243[j6*q4+i9]
-									/*line kernels_host.go:469*/ t58 := t233[(j6-1)*t214+k4]
-									/*line kernels_host.go:469*/ result08 := multiply[T](t49, t58)
-									/*line kernels_host.go:469*/ v5[j6] = result08
+									/*line kernels_host.go:526*/ t58 := t233[(j6-1)*t214+k4]
+									/*line kernels_host.go:526*/ result08 := multiply[T](t49, t58)
+									/*line kernels_host.go:526*/ v5[j6] = result08
 								}
 								t77 := &v5
-								/*line kernels_host.go:471*/ butterfly7[T](t77)
+								/*line kernels_host.go:528*/ butterfly7[T](t77)
 								t253[at5] = v5[0]
-								/*line kernels_host.go:474*/ if t85 {
+								/*line kernels_host.go:531*/ if t85 {
 									t253[at5+t214*6] = v5[1]
 								} else {
 									t253[at5+t214] = v5[1]
 								}
-								/*line kernels_host.go:474*/ if t85 {
+								/*line kernels_host.go:531*/ if t85 {
 									t253[at5+t214*5] = v5[2]
 								} else {
 									t253[at5+t214*2] = v5[2]
 								}
-								/*line kernels_host.go:474*/ if t85 {
+								/*line kernels_host.go:531*/ if t85 {
 									t253[at5+t214*4] = v5[3]
 								} else {
 									t253[at5+t214*3] = v5[3]
 								}
-								/*line kernels_host.go:474*/ if t85 {
+								/*line kernels_host.go:531*/ if t85 {
 									t253[at5+t214*3] = v5[4]
 								} else {
 									t253[at5+t214*4] = v5[4]
 								}
-								/*line kernels_host.go:474*/ if t85 {
+								/*line kernels_host.go:531*/ if t85 {
 									t253[at5+t214*2] = v5[5]
 								} else {
 									t253[at5+t214*5] = v5[5]
 								}
-								/*line kernels_host.go:474*/ if t85 {
+								/*line kernels_host.go:531*/ if t85 {
 									t253[at5+t214] = v5[6]
 								} else {
 									t253[at5+t214*6] = v5[6]
 								}
-								/*line kernels_host.go:480*/ k4++
+								/*line kernels_host.go:537*/ k4++
 								at5++
 							}
-//line kernels_host.go:320
+//line kernels_host.go:377
 						} else if t118 == 8 {
 							t263 := t76
 							t283 := t104
 							t293 := t117
 							t303 := t122
-							/*line kernels_host.go:321*/ host8[T](t263, t85, t283, t293, t303)
+							/*line kernels_host.go:378*/ host8[T](t263, t85, t283, t293, t303)
 						} else if t118 == 11 {
 							t313 := t76
 							t333 := t104
 							t344 := t117
 							t353 := t122
-							/*line kernels_host.go:486*/ q5 := len(t344) / 11
+							/*line kernels_host.go:543*/ q5 := len(t344) / 11
 							k5 := 0
 							at6 := 0
-							/*line kernels_host.go:488*/ t121 := q5
-							/*line kernels_host.go:488*/ t216 := t344[:t121]
+							/*line kernels_host.go:545*/ t121 := q5
+							/*line kernels_host.go:545*/ t216 := t344[:t121]
 							for i10 := 0; i10 < len(t216); i10++ {
 								if r.Halted() {
-									/*line kernels_host.go:488*/ r.Halt()
+									/*line kernels_host.go:545*/ r.Halt()
 								}
-								/*line kernels_host.go:489*/ if k5 == t313 {
+								/*line kernels_host.go:546*/ if k5 == t313 {
 									t314 := at6 + 10*t313
 									k5 = 0
 									at6 = t314
 								}
-								/*line kernels_host.go:492*/ v6 := [11]kernel.Vec2[T]{}
+								/*line kernels_host.go:549*/ v6 := [11]kernel.Vec2[T]{}
 								v6[0] = t344[i10]
 								for j7 := 1; j7 < 11; j7++ {
 									t410 := t344[j7*q5+i10]
-									/*line kernels_host.go:495*/ t59 := t333[(j7-1)*t313+k5]
-									/*line kernels_host.go:495*/ result09 := multiply[T](t410, t59)
-									/*line kernels_host.go:495*/ v6[j7] = result09
+									/*line kernels_host.go:552*/ t59 := t333[(j7-1)*t313+k5]
+									/*line kernels_host.go:552*/ result09 := multiply[T](t410, t59)
+									/*line kernels_host.go:552*/ v6[j7] = result09
 								}
 								t78 := &v6
-								/*line kernels_host.go:497*/ butterfly11[T](t78)
+								/*line kernels_host.go:554*/ butterfly11[T](t78)
 								t353[at6] = v6[0]
 								for j8 := 1; j8 < 11; j8++ {
 									if t85 {
@@ -2791,36 +2951,36 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 								k5++
 								at6++
 							}
-//line kernels_host.go:324
+//line kernels_host.go:381
 						} else if t118 == 13 {
 							t364 := t76
 							t383 := t104
 							t392 := t117
 							t402 := t122
-							/*line kernels_host.go:512*/ q6 := len(t392) / 13
+							/*line kernels_host.go:569*/ q6 := len(t392) / 13
 							k6 := 0
 							at7 := 0
-							/*line kernels_host.go:514*/ t123 := q6
-							/*line kernels_host.go:514*/ t217 := t392[:t123]
+							/*line kernels_host.go:571*/ t123 := q6
+							/*line kernels_host.go:571*/ t217 := t392[:t123]
 							for i11 := 0; i11 < len(t217); i11++ {
 								if r.Halted() {
-									/*line kernels_host.go:514*/ r.Halt()
+									/*line kernels_host.go:571*/ r.Halt()
 								}
-								/*line kernels_host.go:515*/ if k6 == t364 {
+								/*line kernels_host.go:572*/ if k6 == t364 {
 									t315 := at7 + 12*t364
 									k6 = 0
 									at7 = t315
 								}
-								/*line kernels_host.go:518*/ v7 := [13]kernel.Vec2[T]{}
+								/*line kernels_host.go:575*/ v7 := [13]kernel.Vec2[T]{}
 								v7[0] = t392[i11]
 								for j9 := 1; j9 < 13; j9++ {
 									t411 := t392[j9*q6+i11]
-									/*line kernels_host.go:521*/ t510 := t383[(j9-1)*t364+k6]
-									/*line kernels_host.go:521*/ result010 := multiply[T](t411, t510)
-									/*line kernels_host.go:521*/ v7[j9] = result010
+									/*line kernels_host.go:578*/ t510 := t383[(j9-1)*t364+k6]
+									/*line kernels_host.go:578*/ result010 := multiply[T](t411, t510)
+									/*line kernels_host.go:578*/ v7[j9] = result010
 								}
 								t79 := &v7
-								/*line kernels_host.go:523*/ butterfly13[T](t79)
+								/*line kernels_host.go:580*/ butterfly13[T](t79)
 								t402[at7] = v7[0]
 								for j10 := 1; j10 < 13; j10++ {
 									if t85 {
@@ -2833,31 +2993,31 @@ func quernRow1HostChirp[T float32 | float64](r *host6.Run, t2 int, size2 int, bl
 								at7++
 							}
 						}
-						/*line kernels_host.go:156*/ done2 *= radix2
+						/*line kernels_host.go:186*/ done2 *= radix2
 						radices2 >>= 4
 						from2 = next2
 					}
 					if !direct2 {
 						t135 := t462
 						t145 := from2
-						/*line kernels_host.go:161*/ copy(t135, t145)
+						/*line kernels_host.go:191*/ copy(t135, t145)
 					}
 				}
-				/*line kernels_host.go:281*/ at = writeAt
+				/*line kernels_host.go:338*/ at = writeAt
 				for i12 := 0; i12 < len(chirp); i12++ {
-					/*line kernels_host.go:282*/ w3 := chirp[i12]
+					/*line kernels_host.go:339*/ w3 := chirp[i12]
 					t472 := a[i12]
 					t482 := w3
-					/*line kernels_host.go:283*/ result011 := multiply[T](t472, t482)
+					/*line kernels_host.go:340*/ result011 := multiply[T](t472, t482)
 					v8 := result011
-					/*line kernels_host.go:284*/ out[at] = kernel.Vec2[T]{X: v8.X * t154, Y: v8.Y * t163}
+					/*line kernels_host.go:341*/ out[at] = kernel.Vec2[T]{X: v8.X * t154, Y: v8.Y * t163}
 					at += p.Out
 				}
 				readAt += p.Levels[0].In
 				writeAt += p.Levels[0].Out
 			}
 		}
-	} /*line quern_gen.go:2860:1*/
+	} /*line quern_gen.go:3020:1*/
 }
 
 func quernPlainRealRead[T float32 | float64](r *host6.Run) {
@@ -2953,7 +3113,7 @@ func quernRow1RealRead[T float32 | float64](r *host6.Run, base int, l lines, p *
 			/*line kernels_real.go:54*/ v.X = in[at+j4*p.In]
 		}
 		/*line kernels_real.go:56:30000*/ out[i] = v
-	} /*line quern_gen.go:2956:1*/
+	} /*line quern_gen.go:3116:1*/
 }
 
 func quernPlainRealSplit[T float32 | float64](r *host6.Run) {
@@ -3011,12 +3171,12 @@ func quernRow1RealSplit[T float32 | float64](r *host6.Run, base int, l lines, p 
 			/*line kernels_real.go:74:30000*/ result02 := v.Scale(t12)
 			/*line kernels_real.go:74*/ out[at+k*p.Out] = result02
 		}
-		/*line kernels_real.go:76:30000*/ return
+		return
 	}
-	/*line kernels_real.go:78*/ for threadX := range width {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line kernels_real.go:65*/ if i >= l.Total {
+		/*line kernels_real.go:65:30000*/ if i >= l.Total {
 			continue
 		}
 		/*line kernels_real.go:69*/ point, line, _, out2 := l.locate(*p, n, i)
@@ -3033,7 +3193,7 @@ func quernRow1RealSplit[T float32 | float64](r *host6.Run, base int, l lines, p 
 		}
 		/*line kernels_real.go:74:30000*/ result02 := v.Scale(t12)
 		/*line kernels_real.go:74*/ out[at+k*p.Out] = result02
-	} /*line quern_gen.go:3036:1*/
+	} /*line quern_gen.go:3196:1*/
 }
 
 func quernPlainRealMerge[T float32 | float64](r *host6.Run) {
@@ -3086,33 +3246,33 @@ func quernRow1RealMerge[T float32 | float64](r *host6.Run, base int, l lines, p 
 					row[threadX] = kernel.Vec2[T]{X: v.X, Y: -v.Y}
 					continue
 				}
-				/*line kernels_real.go:101:30000*/ v2 := in[at+k*p.In]
-				/*line kernels_real.go:102:30000*/ if k == 0 {
+				v2 := in[at+k*p.In]
+				if k == 0 {
 					v2.Y = 0
 				}
-				/*line kernels_real.go:105*/ if pairs {
+				/*line kernels_real.go:105:30000*/ if pairs {
 					u := in[at+other*p.In]
-					if k == 0 {
+					/*line kernels_real.go:107*/ if k == 0 {
 						u.Y = 0
 					}
-					t7 := v2
+					/*line kernels_real.go:110:30000*/ t7 := v2
 					t8 := u
 					/*line kernels_real.go:110*/ t9 := tables[roots+k]
 					/*line kernels_real.go:110*/ result0 := merge[T](t7, t8, t9)
 					v2 = result0
 				}
-				/*line kernels_real.go:112*/ row[threadX] = v2
+				/*line kernels_real.go:112:30000*/ row[threadX] = v2
 			}
-			return
+			/*line kernels_real.go:114*/ return
 		}
 	}
-	/*line kernels_real.go:117:30000*/ for threadX := range width {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line kernels_real.go:90*/ if i >= l.Total {
 			continue
 		}
-		/*line kernels_real.go:94:30000*/ point, _, in2, _ := l.locate(*p, 0, i)
+		/*line kernels_real.go:94*/ point, _, in2, _ := l.locate(*p, 0, i)
 		k := point
 		at := in2
 		/*line kernels_real.go:95*/ other := n - k
@@ -3121,23 +3281,23 @@ func quernRow1RealMerge[T float32 | float64](r *host6.Run, base int, l lines, p 
 			out[i] = kernel.Vec2[T]{X: v.X, Y: -v.Y}
 			continue
 		}
-		/*line kernels_real.go:101:30000*/ v2 := in[at+k*p.In]
-		/*line kernels_real.go:102:30000*/ if k == 0 {
+		v2 := in[at+k*p.In]
+		if k == 0 {
 			v2.Y = 0
 		}
-		/*line kernels_real.go:105*/ if pairs {
+		/*line kernels_real.go:105:30000*/ if pairs {
 			u := in[at+other*p.In]
-			if k == 0 {
+			/*line kernels_real.go:107*/ if k == 0 {
 				u.Y = 0
 			}
-			t7 := v2
+			/*line kernels_real.go:110:30000*/ t7 := v2
 			t8 := u
 			/*line kernels_real.go:110*/ t9 := tables[roots+k]
 			/*line kernels_real.go:110*/ result0 := merge[T](t7, t8, t9)
 			v2 = result0
 		}
-		/*line kernels_real.go:112*/ out[i] = v2
-	} /*line quern_gen.go:3140:1*/
+		/*line kernels_real.go:112:30000*/ out[i] = v2
+	} /*line quern_gen.go:3300:1*/
 }
 
 func quernPlainRealWrite[T float32 | float64](r *host6.Run) {
@@ -3185,9 +3345,9 @@ func quernRow1RealWrite[T float32 | float64](r *host6.Run, base int, l lines, p 
 				at := out2
 				/*line kernels_real.go:131*/ result0 := row[threadX].Scale(t7)
 				v := result0
-				/*line kernels_real.go:132*/ if pairs {
+				/*line kernels_real.go:132:30000*/ if pairs {
 					point2 *= 2
-					if point2+1 < length {
+					/*line kernels_real.go:134*/ if point2+1 < length {
 						out[at+(point2+1)*p.Out] = v.Y
 					}
 				}
@@ -3198,27 +3358,27 @@ func quernRow1RealWrite[T float32 | float64](r *host6.Run, base int, l lines, p 
 			/*line kernels_real.go:142*/ return
 		}
 	}
-	for threadX := range width {
+	/*line kernels_real.go:145:30000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line kernels_real.go:127*/ if i >= l.Total {
+		/*line kernels_real.go:127:30000*/ if i >= l.Total {
 			continue
 		}
-		point, _, _, out2 := l.locate(*p, 0, i)
+		/*line kernels_real.go:130:30000*/ point, _, _, out2 := l.locate(*p, 0, i)
 		point2 := point
 		at := out2
 		/*line kernels_real.go:131*/ result0 := in[i].Scale(t7)
 		v := result0
-		/*line kernels_real.go:132*/ if pairs {
+		/*line kernels_real.go:132:30000*/ if pairs {
 			point2 *= 2
-			if point2+1 < length {
+			/*line kernels_real.go:134*/ if point2+1 < length {
 				out[at+(point2+1)*p.Out] = v.Y
 			}
 		}
 		/*line kernels_real.go:138:30000*/ if point2 < length {
 			out[at+point2*p.Out] = v.X
 		}
-	} /*line quern_gen.go:3221:1*/
+	} /*line quern_gen.go:3381:1*/
 }
 
 func quernPlainPower[T float32 | float64](r *host6.Run) {
@@ -3272,7 +3432,7 @@ func quernRow1Power[T float32 | float64](r *host6.Run, base int, in []kernel.Vec
 			/*line kernels_spectrum.go:10*/ result0 := in[i].Dot(t1)
 			/*line kernels_spectrum.go:10*/ out[i] = scale * result0
 		}
-	} /*line quern_gen.go:3275:1*/
+	} /*line quern_gen.go:3435:1*/
 }
 
 func quernPlainPolar[T float32 | float64](r *host6.Run) {
@@ -3347,7 +3507,7 @@ func quernRow1Polar[T float32 | float64](r *host6.Run, base int, in []kernel.Vec
 			/*line kernels_spectrum.go:20*/ magnitude[i] = t8
 			/*line kernels_spectrum.go:20*/ phase[i] = t12
 		}
-	} /*line quern_gen.go:3350:1*/
+	} /*line quern_gen.go:3510:1*/
 }
 
 func quernPlainRotate[T uint32 | uint64](r *host6.Run) {
@@ -3468,7 +3628,7 @@ func quernRow1Rotate[T uint32 | uint64](r *host6.Run, base int, total int, out [
 		size = t33
 		rest = t43
 		/*line kernels_spectrum.go:45*/ out[i] = in[from+rest*size]
-	} /*line quern_gen.go:3471:1*/
+	} /*line quern_gen.go:3631:1*/
 }
 
 func quernPlainRotate_2_uint64(r *host6.Run) {
@@ -3589,7 +3749,7 @@ func quernRow1Rotate_2_uint64(r *host6.Run, base int, total int, out [][2]uint64
 		size = t33
 		rest = t43
 		/*line kernels_spectrum.go:45*/ out[i] = in[from+rest*size]
-	} /*line quern_gen.go:3592:1*/
+	} /*line quern_gen.go:3752:1*/
 }
 
 //line kernels_spectrum.go:48:40000

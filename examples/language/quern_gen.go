@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: &quern_gen_zip,
-	Sum:     "0ed5e49b85f8dc1dc15efd4098effa56bd1a5d54adbf5d835809e39f3656676d",
+	Sum:     "6731ac8342dab5093446baec0ed915a706c4563c7fc1b1698c8c55f3798ecd22",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -1238,7 +1238,8 @@ func SpawnSummarise(ctx context.Context, rt *ring.Runtime, o ring.Options) (*rin
 	return ring.Spawn[summary, samples, summary](ctx, rt, quernSummariseProgram, o)
 }
 
-var quernLongerReduceParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerReduceParts", Code: &quernPTX, Host: quernHostLongerReduceParts}}
+var quernLongerReduceParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerReduceParts", Code: &quernPTX}}
+var quernLongerReducePartsInTurn = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerReducePartsInTurn", Code: &quernPTX, Host: quernHostLongerReducePartsInTurn}}
 var quernLongerReduceRows = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerReduceRows", Code: &quernPTX, Host: quernHostLongerReduceRows}}
 var quernLongerReduceColumns = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerReduceColumns", Code: &quernPTX, Host: quernHostLongerReduceColumns}}
 var quernLongerReduceSegments = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerReduceSegments", Code: &quernPTX, Host: quernHostLongerReduceSegments}}
@@ -1251,7 +1252,7 @@ var quernLongerScanParts = &gpu.Kernel{Declared: compiled.Declaration{Name: "lon
 var quernLongerScanRows = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerScanRows", Code: &quernPTX}}
 var quernLongerScanLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "longerScanLines", Code: &quernPTX, Host: quernHostLongerScanLines}}
 
-var quernOpLonger = algo.CombineKernels{ReduceParts: quernLongerReduceParts, ReduceRows: quernLongerReduceRows, ReduceColumns: quernLongerReduceColumns, ReduceSegments: quernLongerReduceSegments, ScanRuns: quernLongerScanRuns, RunScanParts: quernLongerRunScanParts, ScanTiles: quernLongerScanTiles, TotalParts: quernLongerTotalParts, PrefixParts: quernLongerPrefixParts, ScanParts: quernLongerScanParts, ScanRows: quernLongerScanRows, ScanLines: quernLongerScanLines}
+var quernOpLonger = algo.CombineKernels{ReduceParts: quernLongerReduceParts, ReducePartsInTurn: quernLongerReducePartsInTurn, ReduceRows: quernLongerReduceRows, ReduceColumns: quernLongerReduceColumns, ReduceSegments: quernLongerReduceSegments, ScanRuns: quernLongerScanRuns, RunScanParts: quernLongerRunScanParts, ScanTiles: quernLongerScanTiles, TotalParts: quernLongerTotalParts, PrefixParts: quernLongerPrefixParts, ScanParts: quernLongerScanParts, ScanRows: quernLongerScanRows, ScanLines: quernLongerScanLines}
 
 // OpLonger is longer as an operator.
 //
@@ -1312,7 +1313,7 @@ func quernRow1Dots(r *host2.Run, base int, out []uint32, a []uint32, b []uint32,
 			/*line assembly.go:21*/ sum := dot4(t1, t2, 0)
 			/*line assembly.go:21*/ out[i] = sum
 		}
-	} /*line quern_gen.go:1315:1*/
+	} /*line quern_gen.go:1316:1*/
 }
 
 func quernPlainAdler(r *host2.Run) {
@@ -1384,7 +1385,7 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width i
 			b = (b + a) % 65521
 		}
 		sums[row] = b<<16 | a
-	} /*line quern_gen.go:1387:1*/
+	} /*line quern_gen.go:1388:1*/
 }
 
 func quernPlainPopulation(r *host2.Run) {
@@ -1444,7 +1445,7 @@ func quernRow1Population(r *host2.Run, base int, words []uint64, ones []int, hig
 			/*line basics.go:31*/ ones[i] = t5
 			/*line basics.go:31*/ highest[i] = t6
 		}
-	} /*line quern_gen.go:1447:1*/
+	} /*line quern_gen.go:1448:1*/
 }
 
 func quernPlainMidpoints(r *host2.Run) {
@@ -1494,7 +1495,7 @@ func quernRow1Midpoints(r *host2.Run, base int, middle []float64, a []float64, b
 		/*line basics.go:39*/ if i < len(middle) {
 			middle[i] = float64(0.5*a[i]) + float64(0.5*b[i])
 		}
-	} /*line quern_gen.go:1497:1*/
+	} /*line quern_gen.go:1498:1*/
 }
 
 func quernPlainReverseBlocks(r *host2.Run) {
@@ -1543,7 +1544,7 @@ func quernRow1ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 		/*line basics.go:51*/ if i < len(x) {
 			tile[threadX] = x[i]
 		}
-	} /*line quern_gen.go:1546:1*/
+	} /*line quern_gen.go:1547:1*/
 }
 
 //go:noinline
@@ -1568,7 +1569,7 @@ func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 		/*line basics.go:55*/ if i < len(x) {
 			x[i] = tile[255-threadX]
 		}
-	} /*line quern_gen.go:1571:1*/
+	} /*line quern_gen.go:1572:1*/
 }
 
 func quernPlainDiffuse(r *host2.Run) {
@@ -1610,7 +1611,7 @@ func quernHostDiffuse(r *host2.Run) {
 			}
 			/*line cluster.go:18:20000*/ r.SyncGrid()
 		}
-	} /*line quern_gen.go:1613:1*/
+	} /*line quern_gen.go:1614:1*/
 }
 
 //go:noinline
@@ -1620,7 +1621,7 @@ func quernRow1Diffuse(r *host2.Run, base int, size int, n int, y []float32, x []
 		/*line cluster.go:11*/ for i2 := base + threadX; i2 < n; i2 += size {
 			y[i2] = (x[max(i2-1, 0)] + 2*x[i2] + x[min(i2+1, n-1)]) / 4
 		}
-	} /*line quern_gen.go:1623:1*/
+	} /*line quern_gen.go:1624:1*/
 }
 
 //go:noinline
@@ -1630,7 +1631,7 @@ func quernRow2Diffuse(r *host2.Run, base int, size int, n int, x []float32, y []
 		/*line cluster.go:15:20000*/ for i3 := base + threadX; i3 < n; i3 += size {
 			x[i3] = y[i3]
 		}
-	} /*line quern_gen.go:1633:1*/
+	} /*line quern_gen.go:1634:1*/
 }
 
 func quernPlainClusterHistogram(r *host2.Run) {
@@ -1693,12 +1694,12 @@ func quernHostClusterHistogram(r *host2.Run) {
 				quernRow4ClusterHistogram(r, base, counts, half)
 			}
 		}
-	} /*line quern_gen.go:1696:1*/
+	} /*line quern_gen.go:1697:1*/
 }
 
 //go:noinline
 func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
-	/*line cluster.go:28*/ clear(half[0:128]) /*line quern_gen.go:1701:1*/
+	/*line cluster.go:28*/ clear(half[0:128]) /*line quern_gen.go:1702:1*/
 }
 
 //go:noinline
@@ -1739,7 +1740,7 @@ func quernRow2ClusterHistogram(r *host2.Run, data []uint8, at int, half *[128]in
 		/*line cluster.go:31*/ bin4 := int(data[at4+threadX])
 		t24 := host2.ClusterShared(r, half, bin4/128)
 		/*line cluster.go:32*/ atomic.AddInt32(&t24[bin4%128], 1)
-	} /*line quern_gen.go:1742:1*/
+	} /*line quern_gen.go:1743:1*/
 }
 
 //go:noinline
@@ -1767,7 +1768,7 @@ func quernRow3ClusterHistogram(r *host2.Run, iFirst2 int, data []uint8, half *[1
 			t25 := host2.ClusterShared(r, half, bin5/128)
 			/*line cluster.go:32*/ atomic.AddInt32(&t25[bin5%128], 1)
 		}
-	} /*line quern_gen.go:1770:1*/
+	} /*line quern_gen.go:1771:1*/
 }
 
 //go:noinline
@@ -1776,7 +1777,7 @@ func quernRow4ClusterHistogram(r *host2.Run, base int, counts []int32, half *[12
 		r.ThreadIdx.X = threadX
 		bin6 := base + threadX
 		/*line cluster.go:36*/ atomic.AddInt32(&counts[bin6%256], half[threadX])
-	} /*line quern_gen.go:1779:1*/
+	} /*line quern_gen.go:1780:1*/
 }
 
 func quernPlainClampAll[T float32 | int32](r *host2.Run) {
@@ -1824,7 +1825,7 @@ func quernRow1ClampAll[T float32 | int32](r *host2.Run, base int, x []T, lo T, h
 		/*line functions.go:18:30000*/ if i < len(x) {
 			x[i] = min(max(x[i], lo), hi)
 		}
-	} /*line quern_gen.go:1827:1*/
+	} /*line quern_gen.go:1828:1*/
 }
 
 func quernPlainClampAll_meters(r *host2.Run) {
@@ -1872,7 +1873,7 @@ func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo meters, hi 
 		/*line functions.go:18:30000*/ if i < len(x) {
 			x[i] = min(max(x[i], lo), hi)
 		}
-	} /*line quern_gen.go:1875:1*/
+	} /*line quern_gen.go:1876:1*/
 }
 
 func quernPlainConvertAll[T float32 | float64, U int16 | int32](r *host2.Run) {
@@ -1921,7 +1922,7 @@ func quernRow1ConvertAll[T float32 | float64, U int16 | int32](r *host2.Run, bas
 		/*line functions.go:27:30000*/ if i < len(to) {
 			to[i] = host2.Narrow[U](scale * from[i])
 		}
-	} /*line quern_gen.go:1924:1*/
+	} /*line quern_gen.go:1925:1*/
 }
 
 func quernPlainExtremes(r *host2.Run) {
@@ -2012,7 +2013,7 @@ func quernRow1Extremes(r *host2.Run, base int, most []int32, x []int32, width in
 			}
 		}
 		/*line functions.go:58:30000*/ negatives[row] = count
-	} /*line quern_gen.go:2015:1*/
+	} /*line quern_gen.go:2016:1*/
 }
 
 func quernPlainReturnedFunctions(r *host2.Run) {
@@ -2084,7 +2085,7 @@ func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, width int) 
 			/*line functions.go:68*/ result2 := y2
 			/*line functions.go:78*/ x[i] = result + result2
 		}
-	} /*line quern_gen.go:2087:1*/
+	} /*line quern_gen.go:2088:1*/
 }
 
 func quernPlainMethodValues(r *host2.Run) {
@@ -2135,7 +2136,7 @@ func quernRow1MethodValues(r *host2.Run, base int, x []meters, width int) {
 			/*line functions.go:88*/ result0 := t1.feet()
 			/*line functions.go:88*/ x[i] = result0
 		}
-	} /*line quern_gen.go:2138:1*/
+	} /*line quern_gen.go:2139:1*/
 }
 
 func quernPlainPositions(r *host2.Run) {
@@ -2214,7 +2215,7 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 			/*line sort/search.go:72*/ result2 := i2
 			/*line functions.go:97*/ at[i] = int32(result2)
 		}
-	} /*line quern_gen.go:2217:1*/
+	} /*line quern_gen.go:2218:1*/
 }
 
 func quernPlainBoxBlur(r *host2.Run) {
@@ -2269,7 +2270,7 @@ func quernRow1BoxBlur(r *host2.Run, sums []float32, width int, base int, radius 
 			sum = 0
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2272:1*/
+	} /*line quern_gen.go:2273:1*/
 }
 
 //go:noinline
@@ -2300,7 +2301,7 @@ func quernRow2BoxBlur(r *host2.Run, sums []float32, width int, base int, radius 
 			/*line functions.go:112*/ sum += in[i+j]
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2303:1*/
+	} /*line quern_gen.go:2304:1*/
 }
 
 //go:noinline
@@ -2329,7 +2330,7 @@ func quernRow3BoxBlur(r *host2.Run, sums []float32, width int, base int, radius 
 		if i >= radius && i+radius < len(in) {
 			/*line functions.go:114*/ out[i] = sum / value
 		}
-	} /*line quern_gen.go:2332:1*/
+	} /*line quern_gen.go:2333:1*/
 }
 
 func quernHostBoxBlur_radius_1(r *host2.Run) {
@@ -2390,7 +2391,7 @@ func quernRow1BoxBlur_radius_1(r *host2.Run, base int, radius2 int, in []float32
 		/*line functions.go:112*/ sum += in[i]
 		/*line functions.go:112*/ sum += in[i+1]
 		/*line functions.go:114*/ out[i] = sum / value
-	} /*line quern_gen.go:2393:1*/
+	} /*line quern_gen.go:2394:1*/
 }
 
 func quernHostBoxBlur_radius_2(r *host2.Run) {
@@ -2459,7 +2460,7 @@ func quernRow1BoxBlur_radius_2(r *host2.Run, base int, radius2 int, in []float32
 		/*line functions.go:112*/ sum += in[i+1]
 		/*line functions.go:112*/ sum += in[i+2]
 		/*line functions.go:114*/ out[i] = sum / value
-	} /*line quern_gen.go:2462:1*/
+	} /*line quern_gen.go:2463:1*/
 }
 
 func quernHostBoxBlur_radius_3(r *host2.Run) {
@@ -2536,7 +2537,7 @@ func quernRow1BoxBlur_radius_3(r *host2.Run, base int, radius2 int, in []float32
 		/*line functions.go:112*/ sum += in[i+2]
 		/*line functions.go:112*/ sum += in[i+3]
 		/*line functions.go:114*/ out[i] = sum / value
-	} /*line quern_gen.go:2539:1*/
+	} /*line quern_gen.go:2540:1*/
 }
 
 func quernPlainScale(r *host2.Run) {
@@ -2583,7 +2584,7 @@ func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, width int) {
 		/*line kernels.go:9*/ if i < len(x) {
 			x[i] *= a
 		}
-	} /*line quern_gen.go:2586:1*/
+	} /*line quern_gen.go:2587:1*/
 }
 
 func quernPlainTranspose(r *host2.Run) {
@@ -2625,7 +2626,7 @@ func quernRow1Transpose(r *host2.Run, base int, base2 int, w int, h int, tile *[
 				}
 			}
 		}
-	} /*line quern_gen.go:2628:1*/
+	} /*line quern_gen.go:2629:1*/
 }
 
 //go:noinline
@@ -2646,7 +2647,7 @@ func quernRow2Transpose(r *host2.Run, base2 int, base int, h int, w int, out []f
 				}
 			}
 		}
-	} /*line quern_gen.go:2649:1*/
+	} /*line quern_gen.go:2650:1*/
 }
 
 func quernPlainHistogram(r *host2.Run) {
@@ -2714,7 +2715,7 @@ func quernHostHistogram(r *host2.Run) {
 				quernRow4Histogram(r, dimX, bins, out)
 			}
 		}
-	} /*line quern_gen.go:2717:1*/
+	} /*line quern_gen.go:2718:1*/
 }
 
 //go:noinline
@@ -2724,7 +2725,7 @@ func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 		/*line memory.go:32*/ for i := threadX; i < len(bins); i += dimX {
 			bins[i] = 0
 		}
-	} /*line quern_gen.go:2727:1*/
+	} /*line quern_gen.go:2728:1*/
 }
 
 //go:noinline
@@ -2749,7 +2750,7 @@ func quernRow2Histogram(r *host2.Run, bins []uint32, x []uint8, at int, at2 int,
 		/*line memory.go:37*/ bins[host2.Rem(int(x[at2+threadX]), len(bins))] += 1
 		/*line memory.go:37*/ bins[host2.Rem(int(x[at3+threadX]), len(bins))] += 1
 		/*line memory.go:37*/ bins[host2.Rem(int(x[at4+threadX]), len(bins))] += 1
-	} /*line quern_gen.go:2752:1*/
+	} /*line quern_gen.go:2753:1*/
 }
 
 //go:noinline
@@ -2772,7 +2773,7 @@ func quernRow3Histogram(r *host2.Run, iFirst2 int, x []uint8, bins []uint32, dim
 		/*line memory.go:36:60000*/ if iFirst2+threadX < len(x) {
 			bins[host2.Rem(int(x[iFirst2+threadX]), len(bins))] += 1
 		}
-	} /*line quern_gen.go:2775:1*/
+	} /*line quern_gen.go:2776:1*/
 }
 
 //go:noinline
@@ -2782,7 +2783,7 @@ func quernRow4Histogram(r *host2.Run, dimX int, bins []uint32, out []uint32) {
 		/*line memory.go:40:60000*/ for i2 := threadX; i2 < len(bins); i2 += dimX {
 			atomic.AddUint32(&out[i2], bins[i2])
 		}
-	} /*line quern_gen.go:2785:1*/
+	} /*line quern_gen.go:2786:1*/
 }
 
 func quernPlainExtent(r *host2.Run) {
@@ -2832,7 +2833,7 @@ func quernRow1Extent(r *host2.Run, base int, x []float32, low []float32, high []
 			kernel.AtomicMin(&low[0], x[i])
 			kernel.AtomicMax(&high[0], x[i])
 		}
-	} /*line quern_gen.go:2835:1*/
+	} /*line quern_gen.go:2836:1*/
 }
 
 func quernPlainMark(r *host2.Run) {
@@ -2895,7 +2896,7 @@ func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set []uint32, l
 			kernel.AtomicAnd(&left[word], ^bit)
 			kernel.AtomicXor(&odd[word], bit)
 		}
-	} /*line quern_gen.go:2898:1*/
+	} /*line quern_gen.go:2899:1*/
 }
 
 func quernPlainInsert(r *host2.Run) {
@@ -2973,7 +2974,7 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 		}
 		old3 := kernel.AtomicExchange(&newest[0], int32(i))
 		/*line memory.go:86*/ previous[i] = old3
-	} /*line quern_gen.go:2976:1*/
+	} /*line quern_gen.go:2977:1*/
 }
 
 func quernPlainTake(r *host2.Run) {
@@ -3022,7 +3023,7 @@ func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, width int)
 			old := kernel.AtomicSub(&stock[0], 1)
 			/*line memory.go:94*/ got[i] = old > 0
 		}
-	} /*line quern_gen.go:3025:1*/
+	} /*line quern_gen.go:3026:1*/
 }
 
 func quernPlainRelay(r *host2.Run) {
@@ -3102,7 +3103,7 @@ func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []
 		}
 		/*line memory.go:113:60000*/ sums[n] = sum
 		kernel.StoreRelease(&ready[n], 1)
-	} /*line quern_gen.go:3105:1*/
+	} /*line quern_gen.go:3106:1*/
 }
 
 func quernPlainTotal(r *host2.Run) {
@@ -3172,12 +3173,12 @@ func quernHostTotal(r *host2.Run) {
 				quernRow5Total(r, last, gridX, partial, out)
 			}
 		}
-	} /*line quern_gen.go:3175:1*/
+	} /*line quern_gen.go:3176:1*/
 }
 
 //go:noinline
 func quernRow1Total(r *host2.Run, sum *[128]float64) {
-	/*line memory.go:124*/ clear(sum[0:128]) /*line quern_gen.go:3180:1*/
+	/*line memory.go:124*/ clear(sum[0:128]) /*line quern_gen.go:3181:1*/
 }
 
 //go:noinline
@@ -3201,7 +3202,7 @@ func quernRow2Total(r *host2.Run, sum *[128]float64, x []float64, at int, at2 in
 		/*line memory.go:126*/ sum[threadX] += x[at2+threadX]
 		/*line memory.go:126*/ sum[threadX] += x[at3+threadX]
 		/*line memory.go:126*/ sum[threadX] += x[at4+threadX]
-	} /*line quern_gen.go:3204:1*/
+	} /*line quern_gen.go:3205:1*/
 }
 
 //go:noinline
@@ -3225,7 +3226,7 @@ func quernRow3Total(r *host2.Run, kFirst2 int, x []float64, sum *[128]float64) {
 		/*line memory.go:125*/ if kFirst2+threadX < len(x) {
 			sum[threadX] += x[kFirst2+threadX]
 		}
-	} /*line quern_gen.go:3228:1*/
+	} /*line quern_gen.go:3229:1*/
 }
 
 //go:noinline
@@ -3267,7 +3268,7 @@ func quernRow4Total(r *host2.Run, sum *[128]float64, partial []float64, blockX i
 			*last = old == uint32(gridX-1)
 			/*line memory.go:137*/ kernel.Fence()
 		}
-	} /*line quern_gen.go:3270:1*/
+	} /*line quern_gen.go:3271:1*/
 }
 
 //go:noinline
@@ -3281,7 +3282,7 @@ func quernRow5Total(r *host2.Run, last *bool, gridX int, partial []float64, out 
 			}
 			out[0] = s2
 		}
-	} /*line quern_gen.go:3284:1*/
+	} /*line quern_gen.go:3285:1*/
 }
 
 func quernPlainSpread(r *host2.Run) {
@@ -3337,7 +3338,7 @@ func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint
 			loaded := host2.Load(r, &flag[0])
 			/*line memory.go:158*/ saw[i] = loaded == 1
 		}
-	} /*line quern_gen.go:3340:1*/
+	} /*line quern_gen.go:3341:1*/
 }
 
 func quernPlainRows(r *host2.Run) {
@@ -3387,7 +3388,7 @@ func quernHostRows(r *host2.Run) {
 			}
 			/*line memory.go:189*/ stage = 1 - stage
 		}
-	} /*line quern_gen.go:3390:1*/
+	} /*line quern_gen.go:3391:1*/
 }
 
 //go:noinline
@@ -3403,7 +3404,7 @@ func quernRow1Rows(r *host2.Run, blockX int, t1 int, row *[2][256]float32, a []f
 		/*line memory.go:170*/ t6 := a[t5:]
 //line memory.go:170
 		*(*[4]float32)(t4) = *(*[4]float32)(t6)
-	} /*line quern_gen.go:3406:1*/
+	} /*line quern_gen.go:3407:1*/
 }
 
 //go:noinline
@@ -3435,7 +3436,7 @@ func quernRow2Rows(r *host2.Run, next int, t1 int, row *[2][256]float32, t8 int,
 //line memory.go:176
 			*(*[4]float32)(t10) = *(*[4]float32)(t12)
 		}
-	} /*line quern_gen.go:3438:1*/
+	} /*line quern_gen.go:3439:1*/
 }
 
 //go:noinline
@@ -3473,7 +3474,7 @@ func quernRow3Rows(r *host2.Run, row *[2][256]float32, t14 int, out []float32, y
 			}
 			out[y] = sum
 		}
-	} /*line quern_gen.go:3476:1*/
+	} /*line quern_gen.go:3477:1*/
 }
 
 func quernPlainBlur(r *host2.Run) {
@@ -3508,7 +3509,7 @@ func quernHostBlur(r *host2.Run) {
 				quernRow2Blur(r, base, x, out, part, first, base2, base3, base4)
 			}
 		}
-	} /*line quern_gen.go:3511:1*/
+	} /*line quern_gen.go:3512:1*/
 }
 
 //go:noinline
@@ -3525,7 +3526,7 @@ func quernRow1Blur(r *host2.Run, same bool, t3 []float32, x []float32, first int
 		threadX := firstX + lane
 		r.ThreadIdx.X = threadX
 		/*line memory.go:201*/ copy(t3, x[first:])
-	} /*line quern_gen.go:3528:1*/
+	} /*line quern_gen.go:3529:1*/
 }
 
 //go:noinline
@@ -3554,7 +3555,7 @@ func quernRow2Blur(r *host2.Run, base int, x []float32, out []float32, part *[26
 		/*line memory.go:203*/ if i > 0 && i < len(x)-1 {
 			/*line memory.go:205*/ out[i] = (part[at-1] + part[at] + part[at+1]) / 3
 		}
-	} /*line quern_gen.go:3557:1*/
+	} /*line quern_gen.go:3558:1*/
 }
 
 func quernPlainTimed(r *host2.Run) {
@@ -3633,7 +3634,7 @@ func quernRow1Timed(r *host2.Run, x []float32, base int, n int, cycles []int64, 
 		/*line memory.go:221*/ cycles[i] = now3 - start
 		now4 := kernel.GlobalTimer()
 		/*line memory.go:222*/ nanoseconds[i] = now4 - begin
-	} /*line quern_gen.go:3636:1*/
+	} /*line quern_gen.go:3637:1*/
 }
 
 func quernPlainIncrement(r *host2.Run) {
@@ -3676,7 +3677,7 @@ func quernRow1Increment(r *host2.Run, base int, x []int32, width int) {
 		/*line options.go:10*/ if i < len(x) {
 			x[i]++
 		}
-	} /*line quern_gen.go:3679:1*/
+	} /*line quern_gen.go:3680:1*/
 }
 
 func quernPlainMagnitudes(r *host2.Run) {
@@ -3726,7 +3727,7 @@ func quernRow1Magnitudes(r *host2.Run, base int, out []float32, x []float32, y [
 		/*line options.go:19*/ if i < len(out) {
 			out[i] = float32(math.Sqrt(float64(x[i]*x[i] + y[i]*y[i] - 0)))
 		}
-	} /*line quern_gen.go:3729:1*/
+	} /*line quern_gen.go:3730:1*/
 }
 
 func quernPlainColumnSums(r *host2.Run) {
@@ -3791,7 +3792,7 @@ func quernRow1ColumnSums(r *host2.Run, base int, width int, matrix []float32, su
 			}
 			/*line options.go:35:70000*/ sums[col] = sum
 		}
-	} /*line quern_gen.go:3794:1*/
+	} /*line quern_gen.go:3795:1*/
 }
 
 func quernPlainPolynomials(r *host2.Run) {
@@ -3829,7 +3830,7 @@ func quernHostPolynomials(r *host2.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:3832:1*/
+	} /*line quern_gen.go:3833:1*/
 }
 
 //go:noinline
@@ -3870,7 +3871,7 @@ func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c float32, c2 f
 			/*line options.go:49*/ y = y*x[iFirst+threadX] + c8
 			/*line options.go:51*/ x[iFirst+threadX] = y
 		}
-	} /*line quern_gen.go:3873:1*/
+	} /*line quern_gen.go:3874:1*/
 }
 
 func quernPlainTrace(r *host2.Run) {
@@ -3923,7 +3924,7 @@ func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int
 			t2 := x[i]
 			/*line output.go:10*/ host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
 		}
-	} /*line quern_gen.go:3926:1*/
+	} /*line quern_gen.go:3927:1*/
 }
 
 func quernPlainRoots(r *host2.Run) {
@@ -3976,7 +3977,7 @@ func quernRow1Roots(r *host2.Run, base int, x []float64, width int) {
 			}
 			/*line output.go:20:80000*/ x[i] = math.Sqrt(x[i] - 0)
 		}
-	} /*line quern_gen.go:3979:1*/
+	} /*line quern_gen.go:3980:1*/
 }
 
 func quernPlainDecode(r *host2.Run) {
@@ -4038,7 +4039,7 @@ func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, width
 		} else {
 			/*line output.go:36:80000*/ host2.Fail(r, "not a digit")
 		}
-	} /*line quern_gen.go:4041:1*/
+	} /*line quern_gen.go:4042:1*/
 }
 
 func quernPlainPiHits(r *host2.Run) {
@@ -4127,7 +4128,7 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n int, w
 			}
 		}
 		/*line random.go:22:90000*/ hits[i] = count
-	} /*line quern_gen.go:4130:1*/
+	} /*line quern_gen.go:4131:1*/
 }
 
 func quernPlainNoise(r *host2.Run) {
@@ -4161,7 +4162,7 @@ func quernHostNoise(r *host2.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:4164:1*/
+	} /*line quern_gen.go:4165:1*/
 }
 
 //go:noinline
@@ -4194,7 +4195,7 @@ func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sig
 			x2 := x
 			/*line random.go:33*/ signal[iFirst+threadX] += sigma * x2
 		}
-	} /*line quern_gen.go:4197:1*/
+	} /*line quern_gen.go:4198:1*/
 }
 
 func quernPlainShuffledKeys(r *host2.Run) {
@@ -4543,7 +4544,7 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1 uint32, t
 			t4_0 := result0_0
 			/*line random.go:42*/ keys[i] = t4_0
 		}
-	} /*line quern_gen.go:4546:1*/
+	} /*line quern_gen.go:4547:1*/
 }
 
 func quernPlainTensorProduct(r *host2.Run) {
@@ -4680,7 +4681,7 @@ func quernHostTensorProduct(r *host2.Run) {
 				quernRow8TensorProduct(r, sumss, first7, c, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468)
 			}
 		}
-	} /*line quern_gen.go:4683:1*/
+	} /*line quern_gen.go:4684:1*/
 }
 
 //go:noinline
@@ -4690,7 +4691,7 @@ func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		sums := &sumsRow[threadX]
 //line tensor.go:19
 		*sums = [2]kernel.Accumulator[float32]{}
-	} /*line quern_gen.go:4693:1*/
+	} /*line quern_gen.go:4694:1*/
 }
 
 //go:noinline
@@ -4705,7 +4706,7 @@ func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, a
 		/*line tensor.go:21*/ tileA[warp][t1][t2] = a[(t3+t1)*k+start+t2]
 		_ = tileB[warp][t1][t2]
 		/*line tensor.go:22*/ tileB[warp][t1][t2] = b[(start2+t1)*n+t4/8+t2]
-	} /*line quern_gen.go:4708:1*/
+	} /*line quern_gen.go:4709:1*/
 }
 
 //go:noinline
@@ -4719,7 +4720,7 @@ func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first2 i
 		/*line tensor.go:26*/ _ = tileA[warp][t1][t2]
 		/*line tensor.go:26*/ given := &tileA[warp][t1][t2]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:4722:1*/
+	} /*line quern_gen.go:4723:1*/
 }
 
 //go:noinline
@@ -4745,7 +4746,7 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first3 int, words2 []u
 		_ = tileB[warp][t1][t2]
 		/*line tensor.go:27*/ given2 := &tileB[warp][t1][t2]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:4748:1*/
+	} /*line quern_gen.go:4749:1*/
 }
 
 //go:noinline
@@ -4834,7 +4835,7 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 			*t31 = left
 			*t32 = sums[0]
 		}
-	} /*line quern_gen.go:4837:1*/
+	} /*line quern_gen.go:4838:1*/
 }
 
 //go:noinline
@@ -4918,7 +4919,7 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 			*t38 = *right
 			*t39 = sums[1]
 		}
-	} /*line quern_gen.go:4921:1*/
+	} /*line quern_gen.go:4922:1*/
 }
 
 //go:noinline
@@ -4965,7 +4966,7 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 			sum8 := sumRow8[threadX]
 			sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
 		}
-	} /*line quern_gen.go:4968:1*/
+	} /*line quern_gen.go:4969:1*/
 }
 
 //go:noinline
@@ -5010,7 +5011,7 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		c[(t3+result013)*n*8+t4+8+result014] = v7
 		/*line tensor.go:33*/ v8 := sum10[3]
 		c[(t3+result015)*n*8+t4+8+result016] = v8
-	} /*line quern_gen.go:5013:1*/
+	} /*line quern_gen.go:5014:1*/
 }
 
 func quernPlainSimilarities(r *host2.Run) {
@@ -5112,7 +5113,7 @@ func quernHostSimilarities(r *host2.Run) {
 				quernRow8Similarities(r, lefts, first7, rights, c)
 			}
 		}
-	} /*line quern_gen.go:5115:1*/
+	} /*line quern_gen.go:5116:1*/
 }
 
 //go:noinline
@@ -5149,7 +5150,7 @@ func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			*left = kernel.Accumulator[int32]{}
 			*right = kernel.Accumulator[int32]{}
 		}
-	} /*line quern_gen.go:5152:1*/
+	} /*line quern_gen.go:5153:1*/
 }
 
 //go:noinline
@@ -5159,7 +5160,7 @@ func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, vectors [][16]in
 		t1 := threadX & 31 % 16
 		t2 := threadX & 31 / 16
 		/*line tensor.go:50*/ tile[t1][t2] = vectors[t1*chunks+at+t2]
-	} /*line quern_gen.go:5162:1*/
+	} /*line quern_gen.go:5163:1*/
 }
 
 //go:noinline
@@ -5172,7 +5173,7 @@ func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first2 int, tile *[
 		/*line tensor.go:52*/ _ = tile[t1][t2]
 		/*line tensor.go:52*/ given := &tile[t1][t2]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:5175:1*/
+	} /*line quern_gen.go:5176:1*/
 }
 
 //go:noinline
@@ -5197,7 +5198,7 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first3 int, words2 []ui
 		_ = tile[t1][t2]
 		/*line tensor.go:53*/ given2 := &tile[t1][t2]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:5200:1*/
+	} /*line quern_gen.go:5201:1*/
 }
 
 //go:noinline
@@ -5284,7 +5285,7 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			*t18 = bLeft
 			*t19 = *left
 		}
-	} /*line quern_gen.go:5287:1*/
+	} /*line quern_gen.go:5288:1*/
 }
 
 //go:noinline
@@ -5374,7 +5375,7 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 			*t26 = *bRight
 			*t27 = *right
 		}
-	} /*line quern_gen.go:5377:1*/
+	} /*line quern_gen.go:5378:1*/
 }
 
 //go:noinline
@@ -5437,7 +5438,7 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			*left = *t24
 			*right = t32
 		}
-	} /*line quern_gen.go:5440:1*/
+	} /*line quern_gen.go:5441:1*/
 }
 
 //go:noinline
@@ -5464,7 +5465,7 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 			/*line tensor.go:59*/ c[t38] = t41
 			/*line tensor.go:59*/ c[t40] = t42
 		}
-	} /*line quern_gen.go:5467:1*/
+	} /*line quern_gen.go:5468:1*/
 }
 
 func quernPlainMoments(r *host2.Run) {
@@ -5565,7 +5566,7 @@ func quernHostMoments(r *host2.Run) {
 				quernRow8Moments(r, lefts, first7, rights, c)
 			}
 		}
-	} /*line quern_gen.go:5568:1*/
+	} /*line quern_gen.go:5569:1*/
 }
 
 //go:noinline
@@ -5601,7 +5602,7 @@ func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first i
 			*left = kernel.Accumulator[float32]{}
 			*right = kernel.Accumulator[float32]{}
 		}
-	} /*line quern_gen.go:5604:1*/
+	} /*line quern_gen.go:5605:1*/
 }
 
 //go:noinline
@@ -5611,7 +5612,7 @@ func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, samples [][2
 		t1 := threadX & 31 % 16
 		t2 := threadX & 31 / 16
 		/*line tensor.go:73*/ tile[t1][t2] = samples[at+t1][t2]
-	} /*line quern_gen.go:5614:1*/
+	} /*line quern_gen.go:5615:1*/
 }
 
 //go:noinline
@@ -5624,7 +5625,7 @@ func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first2 int, til
 		/*line tensor.go:75*/ _ = tile[t1][t2]
 		/*line tensor.go:75*/ given := &tile[t1][t2]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:5627:1*/
+	} /*line quern_gen.go:5628:1*/
 }
 
 //go:noinline
@@ -5649,7 +5650,7 @@ func quernRow4Moments(r *host2.Run, words []uint32, first3 int, words2 []uint32,
 		_ = tile[t1][t2]
 		/*line tensor.go:76*/ given2 := &tile[t1][t2]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:5652:1*/
+	} /*line quern_gen.go:5653:1*/
 }
 
 //go:noinline
@@ -5738,7 +5739,7 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first4 
 			*t18 = bLeft
 			*t19 = *left
 		}
-	} /*line quern_gen.go:5741:1*/
+	} /*line quern_gen.go:5742:1*/
 }
 
 //go:noinline
@@ -5828,7 +5829,7 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first5
 			*t26 = *bRight
 			*t27 = *right
 		}
-	} /*line quern_gen.go:5831:1*/
+	} /*line quern_gen.go:5832:1*/
 }
 
 //go:noinline
@@ -5893,7 +5894,7 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first6 
 			*left = *t24
 			*right = t32
 		}
-	} /*line quern_gen.go:5896:1*/
+	} /*line quern_gen.go:5897:1*/
 }
 
 //go:noinline
@@ -5920,7 +5921,7 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 			/*line tensor.go:82*/ c[t38] = t41
 			/*line tensor.go:82*/ c[t40] = t42
 		}
-	} /*line quern_gen.go:5923:1*/
+	} /*line quern_gen.go:5924:1*/
 }
 
 func quernPlainSmallProduct(r *host2.Run) {
@@ -6014,7 +6015,7 @@ func quernHostSmallProduct(r *host2.Run) {
 				quernRow5SmallProduct(r, sums, first5, c, size, t18, size2, t182, size3, t183, size4, t184)
 			}
 		}
-	} /*line quern_gen.go:6017:1*/
+	} /*line quern_gen.go:6018:1*/
 }
 
 //go:noinline
@@ -6042,7 +6043,7 @@ func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 			sum := &sumRow[threadX]
 			*sum = kernel.Accumulator[float32]{}
 		}
-	} /*line quern_gen.go:6045:1*/
+	} /*line quern_gen.go:6046:1*/
 }
 
 //go:noinline
@@ -6085,7 +6086,7 @@ func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 i
 		}
 //line tensor.go:98
 		*fa = result0
-	} /*line quern_gen.go:6088:1*/
+	} /*line quern_gen.go:6089:1*/
 }
 
 //go:noinline
@@ -6132,7 +6133,7 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		*t82 = *fa
 		*t92 = fb
 		*t10 = *sum
-	} /*line quern_gen.go:6135:1*/
+	} /*line quern_gen.go:6136:1*/
 }
 
 //go:noinline
@@ -6180,7 +6181,7 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 			sum5 := sumRow5[threadX]
 			*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
 		}
-	} /*line quern_gen.go:6183:1*/
+	} /*line quern_gen.go:6184:1*/
 }
 
 //go:noinline
@@ -6205,7 +6206,7 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		c[result010*8+result011] = v3
 		/*line tensor.go:98*/ v4 := sum[3]
 		c[result012*8+result013] = v4
-	} /*line quern_gen.go:6208:1*/
+	} /*line quern_gen.go:6209:1*/
 }
 
 func quernPlainGroupTiles(r *host2.Run) {
@@ -6347,7 +6348,7 @@ func quernHostGroupTiles(r *host2.Run) {
 				quernRow6GroupTiles(r, sums, first4, t2, t78, t1, size, m, n, c, t782, size2, t783, size3, t784, size4)
 			}
 		}
-	} /*line quern_gen.go:6350:1*/
+	} /*line quern_gen.go:6351:1*/
 }
 
 //go:noinline
@@ -6374,7 +6375,7 @@ func quernRow1GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], fi
 			sum := &sumRow[threadX]
 			*sum = [8]kernel.Accumulator[float32]{}
 		}
-	} /*line quern_gen.go:6377:1*/
+	} /*line quern_gen.go:6378:1*/
 }
 
 //go:noinline
@@ -6384,7 +6385,7 @@ func quernRow2GroupTiles(r *host2.Run, same bool, maps []kernel.TileMap, t19 int
 		/*line tensor.go:118:100000*/ if same && threadX == 0 {
 			/*line tensor.go:118*/ host2.CopyTile(&maps[t19], t17, a, m, k, k, t1, t25)
 		}
-	} /*line quern_gen.go:6387:1*/
+	} /*line quern_gen.go:6388:1*/
 }
 
 //go:noinline
@@ -6410,7 +6411,7 @@ func quernRow3GroupTiles(r *host2.Run, same2 bool, maps []kernel.TileMap, t30 in
 		/*line tensor.go:125:100000*/ if same2 && threadX == 0 {
 			/*line tensor.go:119*/ host2.CopyTile(&maps[t30], t28, b, n, k, k, t2, t36)
 		}
-	} /*line quern_gen.go:6413:1*/
+	} /*line quern_gen.go:6414:1*/
 }
 
 //go:noinline
@@ -6425,7 +6426,7 @@ func quernRow4GroupTiles(r *host2.Run, givens []*[8]kernel.BFloat16, first2 int,
 		/*line tensor.go:121*/ given2 := &tileB[0]
 		givenRow[threadX] = given
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:6428:1*/
+	} /*line quern_gen.go:6429:1*/
 }
 
 //go:noinline
@@ -6529,7 +6530,7 @@ func quernRow5GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], fi
 		sum[7][1] = sum31
 		sum[7][2] = sum32
 		sum[7][3] = sum33
-	} /*line quern_gen.go:6532:1*/
+	} /*line quern_gen.go:6533:1*/
 }
 
 //go:noinline
@@ -6595,7 +6596,7 @@ func quernRow6GroupTiles(r *host2.Run, sums [][8]kernel.Accumulator[float32], fi
 				c[at9+x4] = v4
 			}
 		}
-	} /*line quern_gen.go:6598:1*/
+	} /*line quern_gen.go:6599:1*/
 }
 
 func quernPlainZoom(r *host2.Run) {
@@ -6673,7 +6674,7 @@ func quernRow1Zoom(r *host2.Run, base int, w int, y int, h int, image kernel.Tex
 		t4 := v
 		/*line texture.go:15*/ result := image.Sample(t3, t4)
 		/*line texture.go:15*/ out[start+x] = result
-	} /*line quern_gen.go:6676:1*/
+	} /*line quern_gen.go:6677:1*/
 }
 
 func quernPlainEdges(r *host2.Run) {
@@ -6721,7 +6722,7 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base int, y i
 			/*line texture.go:24*/ result05 := image.Fetch(t8, y)
 			/*line texture.go:24*/ out[y*result03+x] = result04 - result05
 		}
-	} /*line quern_gen.go:6724:1*/
+	} /*line quern_gen.go:6725:1*/
 }
 
 func quernPlainAddHalves(r *host2.Run) {
@@ -6775,7 +6776,7 @@ func quernRow1AddHalves(r *host2.Run, base int, x []kernel.Float16, y []kernel.F
 			result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
 			/*line types.go:14*/ y[i] = result0
 		}
-	} /*line quern_gen.go:6778:1*/
+	} /*line quern_gen.go:6779:1*/
 }
 
 func quernPlainNorm(r *host2.Run) {
@@ -6839,7 +6840,7 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 			}
 			/*line types.go:27:120000*/ out[i] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum - 0))))
 		}
-	} /*line quern_gen.go:6842:1*/
+	} /*line quern_gen.go:6843:1*/
 }
 
 func quernPlainLimitHalves(r *host2.Run) {
@@ -6913,7 +6914,7 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 				/*line types.go:43*/ x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32()))))
 			}
 		}
-	} /*line quern_gen.go:6916:1*/
+	} /*line quern_gen.go:6917:1*/
 }
 
 func quernPlainScaleAny_float32(r *host2.Run) {
@@ -6965,7 +6966,7 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, w
 			/*line types.go:57*/ result0 := scaled[float32](a, t2)
 			/*line types.go:57*/ x[i] = result0
 		}
-	} /*line quern_gen.go:6968:1*/
+	} /*line quern_gen.go:6969:1*/
 }
 
 func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
@@ -7017,7 +7018,7 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 			/*line types.go:57*/ result0 := scaled[kernel.Float16](a, t2)
 			/*line types.go:57*/ x[i] = result0
 		}
-	} /*line quern_gen.go:7020:1*/
+	} /*line quern_gen.go:7021:1*/
 }
 
 func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
@@ -7069,7 +7070,7 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 			/*line types.go:57*/ result0 := scaled[kernel.BFloat16](a, t2)
 			/*line types.go:57*/ x[i] = result0
 		}
-	} /*line quern_gen.go:7072:1*/
+	} /*line quern_gen.go:7073:1*/
 }
 
 func quernPlainJulia(r *host2.Run) {
@@ -7137,7 +7138,7 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 			t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
 			v = complex(t3+real(c), t4+imag(c))
 		}
-	} /*line quern_gen.go:7140:1*/
+	} /*line quern_gen.go:7141:1*/
 }
 
 func quernPlainImpedance(r *host2.Run) {
@@ -7211,7 +7212,7 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 			t14 := quotient2
 			/*line types.go:79*/ z[i] = complex(float32(real(t14)), float32(imag(t14)))
 		}
-	} /*line quern_gen.go:7214:1*/
+	} /*line quern_gen.go:7215:1*/
 }
 
 func quernPlainPush(r *host2.Run) {
@@ -7265,7 +7266,7 @@ func quernRow1Push(r *host2.Run, base int, position []kernel.Vec4[float32], velo
 			/*line types.go:88*/ result0 := position[i].AddScaled(dt, t2)
 			/*line types.go:88*/ position[i] = result0
 		}
-	} /*line quern_gen.go:7268:1*/
+	} /*line quern_gen.go:7269:1*/
 }
 
 func quernPlainShade(r *host2.Run) {
@@ -7329,7 +7330,7 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 			/*line types.go:99*/ result03 := result02.Dot(light)
 			/*line types.go:99*/ out[i] = max(0, result03)
 		}
-	} /*line quern_gen.go:7332:1*/
+	} /*line quern_gen.go:7333:1*/
 }
 
 func quernPlainWidest(r *host2.Run) {
@@ -7395,7 +7396,7 @@ func quernRow1Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:121*/ best = &rows[i][0]
 		}
 		/*line types.go:123:120000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:7398:1*/
+	} /*line quern_gen.go:7399:1*/
 }
 
 //go:noinline
@@ -7512,7 +7513,7 @@ func quernRow2Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			}
 		}
 		/*line types.go:127:120000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:7515:1*/
+	} /*line quern_gen.go:7516:1*/
 }
 
 //go:noinline
@@ -7563,7 +7564,7 @@ func quernRow3Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			}
 		}
 		/*line types.go:127:120000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:7566:1*/
+	} /*line quern_gen.go:7567:1*/
 }
 
 //go:noinline
@@ -7594,7 +7595,7 @@ func quernRow4Widest(r *host2.Run, bests []*sample, width int, base int, rows []
 			/*line types.go:127*/ out[i] = *best
 			out[i].Counts[2]++
 		}
-	} /*line quern_gen.go:7597:1*/
+	} /*line quern_gen.go:7598:1*/
 }
 
 func quernPlainFilter(r *host2.Run) {
@@ -7647,7 +7648,7 @@ func quernRow1Filter(r *host2.Run, sums []float32, width int, base int, radius i
 			sum = 0
 		}
 		/*line types.go:162*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:7650:1*/
+	} /*line quern_gen.go:7651:1*/
 }
 
 //go:noinline
@@ -7680,7 +7681,7 @@ func quernRow2Filter(r *host2.Run, sums []float32, width int, base int, radius i
 			/*line types.go:155*/ sum += taps[k+2] * in[i+k]
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:7683:1*/
+	} /*line quern_gen.go:7684:1*/
 }
 
 //go:noinline
@@ -7737,7 +7738,7 @@ func quernRow3Filter(r *host2.Run, sums []float32, width int, base int, radius i
 			}
 			/*line types.go:163*/ out[i] = gain * sum
 		}
-	} /*line quern_gen.go:7740:1*/
+	} /*line quern_gen.go:7741:1*/
 }
 
 func quernPlainQuantize(r *host2.Run) {
@@ -7791,7 +7792,7 @@ func quernRow1Quantize(r *host2.Run, base int, x []float32, out []kernel.Float8E
 			/*line types.go:171*/ result0 := kernel.ToFloat8E4M3[float32](t1)
 			/*line types.go:171*/ out[i] = result0
 		}
-	} /*line quern_gen.go:7794:1*/
+	} /*line quern_gen.go:7795:1*/
 }
 
 func quernPlainWarpSums(r *host2.Run) {
@@ -7839,7 +7840,7 @@ func quernHostWarpSums(r *host2.Run) {
 				quernRow3WarpSums(r, t2s, first3, dimX, scanAdds, base, x, all, upTo, count2, same2)
 			}
 		}
-	} /*line quern_gen.go:7842:1*/
+	} /*line quern_gen.go:7843:1*/
 }
 
 //go:noinline
@@ -7868,14 +7869,14 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first int, dimX int, base int
 			v = x[i]
 		}
 		/*line warp.go:18:130000*/ vRow[threadX] = v
-	} /*line quern_gen.go:7871:1*/
+	} /*line quern_gen.go:7872:1*/
 }
 
 //go:noinline
 func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2 int, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
-	/*line warp.go:18*/ copy(t2Row, reduceAddRow) /*line quern_gen.go:7878:1*/
+	/*line warp.go:18*/ copy(t2Row, reduceAddRow) /*line quern_gen.go:7879:1*/
 }
 
 //go:noinline
@@ -7921,7 +7922,7 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3 int, dimX int, scanAd
 			/*line warp.go:20*/ all[i] = t9
 			/*line warp.go:20*/ upTo[i] = t10
 		}
-	} /*line quern_gen.go:7924:1*/
+	} /*line quern_gen.go:7925:1*/
 }
 
 func quernPlainBlockSum(r *host2.Run) {
@@ -8022,14 +8023,14 @@ func quernHostBlockSum(r *host2.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:8025:1*/
+	} /*line quern_gen.go:8026:1*/
 }
 
 //go:noinline
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := (*[256]float32)(ss[first:])
 //line warp.go:30
-	*sRow = [256]float32{} /*line quern_gen.go:8032:1*/
+	*sRow = [256]float32{} /*line quern_gen.go:8033:1*/
 }
 
 //go:noinline
@@ -8058,7 +8059,7 @@ func quernRow2BlockSum(r *host2.Run, ss []float32, first2 int, x []float32, at i
 		/*line warp.go:32*/ s += x[at3+threadX]
 		/*line warp.go:32*/ s += x[at4+threadX]
 		sRow[threadX] = s
-	} /*line quern_gen.go:8061:1*/
+	} /*line quern_gen.go:8062:1*/
 }
 
 //go:noinline
@@ -8087,7 +8088,7 @@ func quernRow3BlockSum(r *host2.Run, ss []float32, first3 int, iFirst2 int, x []
 			s += x[iFirst2+threadX]
 		}
 		/*line warp.go:34:130000*/ sRow[threadX] = s
-	} /*line quern_gen.go:8090:1*/
+	} /*line quern_gen.go:8091:1*/
 }
 
 //go:noinline
@@ -8099,7 +8100,7 @@ func quernRow4BlockSum(r *host2.Run, reduceAdds []float32, first4 int, partial *
 		/*line warp.go:35:130000*/ if threadX&31 == 0 {
 			partial[threadX>>5] = s2
 		}
-	} /*line quern_gen.go:8102:1*/
+	} /*line quern_gen.go:8103:1*/
 }
 
 //go:noinline
@@ -8114,7 +8115,7 @@ func quernRow5BlockSum(r *host2.Run, ps []float32, at5 int, partial *[8]float32,
 			p = partial[lane]
 		}
 		/*line warp.go:44:130000*/ pRow[lane] = p
-	} /*line quern_gen.go:8117:1*/
+	} /*line quern_gen.go:8118:1*/
 }
 
 //go:noinline
@@ -8123,7 +8124,7 @@ func quernRow6BlockSum(r *host2.Run, sum []float32, p2 float32, startX int) {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		/*line warp.go:46*/ kernel.AtomicAdd(&sum[0], p2)
-	} /*line quern_gen.go:8126:1*/
+	} /*line quern_gen.go:8127:1*/
 }
 
 func quernPlainCompact(r *host2.Run) {
@@ -8174,7 +8175,7 @@ func quernHostCompact(r *host2.Run) {
 				quernRow3Compact(r, keeps, first3, dimX, masks, shuffles, c, out, x, base, count3, same2)
 			}
 		}
-	} /*line quern_gen.go:8177:1*/
+	} /*line quern_gen.go:8178:1*/
 }
 
 //go:noinline
@@ -8195,7 +8196,7 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first int, dimX int, base int,
 		i := base + threadX
 		/*line warp.go:57*/ keep := i < len(x) && x[i] >= 0
 		keepRow[threadX] = keep
-	} /*line quern_gen.go:8198:1*/
+	} /*line quern_gen.go:8199:1*/
 }
 
 //go:noinline
@@ -8215,7 +8216,7 @@ func quernRow2Compact(r *host2.Run, ballots []uint32, first2 int, dimX int, mask
 		/*line warp.go:63:130000*/ t3 := base2
 		maskRow[threadX] = mask
 		t3Row[threadX] = t3
-	} /*line quern_gen.go:8218:1*/
+	} /*line quern_gen.go:8219:1*/
 }
 
 //go:noinline
@@ -8252,7 +8253,7 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3 int, dimX int, masks []
 			below := mask & (c<<((threadX+first3)&31) - 1)
 			out[int(base3)+bits.OnesCount32(below)] = x[i]
 		}
-	} /*line quern_gen.go:8255:1*/
+	} /*line quern_gen.go:8256:1*/
 }
 
 func quernPlainShuffles(r *host2.Run) {
@@ -8324,7 +8325,7 @@ func quernHostShuffles(r *host2.Run) {
 				quernRow6Shuffles(r, os, first6, shuffles2)
 			}
 		}
-	} /*line quern_gen.go:8327:1*/
+	} /*line quern_gen.go:8328:1*/
 }
 
 //go:noinline
@@ -8359,7 +8360,7 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s []
 		vRow[threadX] = v
 		oRow[threadX] = o
 		t4Row[threadX] = t4
-	} /*line quern_gen.go:8362:1*/
+	} /*line quern_gen.go:8363:1*/
 }
 
 //go:noinline
@@ -8376,7 +8377,7 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 		/*line warp.go:75*/ o[0] = shuffle
 		t6 := v
 		t6Row[threadX] = t6
-	} /*line quern_gen.go:8379:1*/
+	} /*line quern_gen.go:8380:1*/
 }
 
 //go:noinline
@@ -8393,7 +8394,7 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 		/*line warp.go:76*/ o[1] = shuffleUp
 		t8 := v
 		t8Row[threadX] = t8
-	} /*line quern_gen.go:8396:1*/
+	} /*line quern_gen.go:8397:1*/
 }
 
 //go:noinline
@@ -8410,7 +8411,7 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 		/*line warp.go:77*/ o[2] = shuffleDown
 		t10 := v
 		t10Row[threadX] = t10
-	} /*line quern_gen.go:8413:1*/
+	} /*line quern_gen.go:8414:1*/
 }
 
 //go:noinline
@@ -8431,7 +8432,7 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 		given := t13 & 31
 		t12Row[threadX] = t12
 		givenRow[threadX] = given
-	} /*line quern_gen.go:8434:1*/
+	} /*line quern_gen.go:8435:1*/
 }
 
 //go:noinline
@@ -8443,7 +8444,7 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
 		/*line warp.go:79*/ o[4] = shuffle2
-	} /*line quern_gen.go:8446:1*/
+	} /*line quern_gen.go:8447:1*/
 }
 
 func quernPlainAgreements(r *host2.Run) {
@@ -8535,7 +8536,7 @@ func quernHostAgreements(r *host2.Run) {
 				quernRow7Agreements(r, t8s, at, zero, base, startX)
 			}
 		}
-	} /*line quern_gen.go:8538:1*/
+	} /*line quern_gen.go:8539:1*/
 }
 
 //go:noinline
@@ -8551,7 +8552,7 @@ func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32
 		i := base + threadX
 		/*line warp.go:88*/ given := keys[i]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:8554:1*/
+	} /*line quern_gen.go:8555:1*/
 }
 
 //go:noinline
@@ -8579,7 +8580,7 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 		_ = single[i]
 		/*line warp.go:89*/ given2 := keys[i]
 		givenRow2[threadX] = given2
-	} /*line quern_gen.go:8582:1*/
+	} /*line quern_gen.go:8583:1*/
 }
 
 //go:noinline
@@ -8628,14 +8629,14 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3 []b
 		/*line warp.go:89*/ single[i] = matchAll
 		given3 := keys[i] == 0
 		givenRow3[threadX] = given3
-	} /*line quern_gen.go:8631:1*/
+	} /*line quern_gen.go:8632:1*/
 }
 
 //go:noinline
 func quernRow4Agreements(r *host2.Run, anys []bool, at int, t8s []bool) {
 	anyRow := (*[32]bool)(anys[at:])
 	t8Row := (*[32]bool)(t8s[at:])
-	/*line warp.go:90*/ copy(t8Row[:], anyRow[:]) /*line quern_gen.go:8638:1*/
+	/*line warp.go:90*/ copy(t8Row[:], anyRow[:]) /*line quern_gen.go:8639:1*/
 }
 
 //go:noinline
@@ -8647,7 +8648,7 @@ func quernRow5Agreements(r *host2.Run, givens4 []bool, at int, keys []uint32, ba
 		i := base + threadX
 		/*line warp.go:90*/ given4 := keys[i] == 0
 		givenRow4[lane] = given4
-	} /*line quern_gen.go:8650:1*/
+	} /*line quern_gen.go:8651:1*/
 }
 
 //go:noinline
@@ -8674,7 +8675,7 @@ func quernRow6Agreements(r *host2.Run, t8s []bool, at int, all bool) {
 			t8 := !all
 			t8Row[lane] = t8
 		}
-	} /*line quern_gen.go:8677:1*/
+	} /*line quern_gen.go:8678:1*/
 }
 
 //go:noinline
@@ -8686,7 +8687,7 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at int, zero []bool, base int
 		t8 := t8Row[lane]
 		i := base + threadX
 		/*line warp.go:90*/ zero[i] = t8
-	} /*line quern_gen.go:8689:1*/
+	} /*line quern_gen.go:8690:1*/
 }
 
 func quernPlainBounds(r *host2.Run) {
@@ -8763,7 +8764,7 @@ func quernHostBounds(r *host2.Run) {
 				quernRow7Bounds(r, lows, first7, highs, ands, ors, xors, scanExclusiveAdds, out)
 			}
 		}
-	} /*line quern_gen.go:8766:1*/
+	} /*line quern_gen.go:8767:1*/
 }
 
 //go:noinline
@@ -8778,14 +8779,14 @@ func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 		r.ThreadIdx.X = threadX
 		/*line warp.go:97*/ v := x[threadX]
 		vRow[threadX] = v
-	} /*line quern_gen.go:8781:1*/
+	} /*line quern_gen.go:8782:1*/
 }
 
 //go:noinline
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := (*[32]uint32)(reduceMins[first2:])
 	t2Row := (*[32]uint32)(t2s[first2:])
-	/*line warp.go:98*/ copy(t2Row[:], reduceMinRow[:]) /*line quern_gen.go:8788:1*/
+	/*line warp.go:98*/ copy(t2Row[:], reduceMinRow[:]) /*line quern_gen.go:8789:1*/
 }
 
 //go:noinline
@@ -8835,21 +8836,21 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs []uint32
 			lowRow[threadX] = low
 			highRow[threadX] = high
 		}
-	} /*line quern_gen.go:8838:1*/
+	} /*line quern_gen.go:8839:1*/
 }
 
 //go:noinline
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := (*[32]uint32)(reduceAnds[first4:])
 	t6Row := (*[32]uint32)(t6s[first4:])
-	/*line warp.go:99*/ copy(t6Row[:], reduceAndRow[:]) /*line quern_gen.go:8845:1*/
+	/*line warp.go:99*/ copy(t6Row[:], reduceAndRow[:]) /*line quern_gen.go:8846:1*/
 }
 
 //go:noinline
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := (*[32]uint32)(reduceOrs[first5:])
 	t8Row := (*[32]uint32)(t8s[first5:])
-	/*line warp.go:99*/ copy(t8Row[:], reduceOrRow[:]) /*line quern_gen.go:8852:1*/
+	/*line warp.go:99*/ copy(t8Row[:], reduceOrRow[:]) /*line quern_gen.go:8853:1*/
 }
 
 //go:noinline
@@ -8913,7 +8914,7 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s []uint32, reduc
 			orRow[threadX] = or
 			xorRow[threadX] = xor
 		}
-	} /*line quern_gen.go:8916:1*/
+	} /*line quern_gen.go:8917:1*/
 }
 
 //go:noinline
@@ -8953,7 +8954,7 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs []uint32, an
 			/*line warp.go:102*/ out[4] = t22
 			/*line warp.go:102*/ out[5] = t23
 		}
-	} /*line quern_gen.go:8956:1*/
+	} /*line quern_gen.go:8957:1*/
 }
 
 func quernPlainReversed(r *host2.Run) {
@@ -8993,7 +8994,7 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line warp.go:112*/ tile[threadX] = x[i]
-	} /*line quern_gen.go:8996:1*/
+	} /*line quern_gen.go:8997:1*/
 }
 
 //go:noinline
@@ -9010,7 +9011,7 @@ func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line warp.go:114*/ x[i] = tile[threadX^31]
-	} /*line quern_gen.go:9013:1*/
+	} /*line quern_gen.go:9014:1*/
 }
 
 func quernBlockSummarise(t kernel.Thread, state *summary, in *samples, out *summary, action *kernel.Action) {
@@ -9051,7 +9052,7 @@ func quernHostSummarise(r *host2.Run, state *summary, in *samples, out *summary,
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 			quernRow3Summarise(r, state, sums, out, result0, action)
 		}
-	} /*line quern_gen.go:9054:1*/
+	} /*line quern_gen.go:9055:1*/
 }
 
 //go:noinline
@@ -9061,7 +9062,7 @@ func quernRow1Summarise(r *host2.Run, givens []float32, first int, in *samples) 
 		r.ThreadIdx.X = threadX
 		/*line actor.go:26*/ given := in.Values[threadX]
 		givenRow[threadX] = given
-	} /*line quern_gen.go:9064:1*/
+	} /*line quern_gen.go:9065:1*/
 }
 
 //go:noinline
@@ -9073,7 +9074,7 @@ func quernRow2Summarise(r *host2.Run, reduceAdds []float32, first2 int, sums *[2
 		/*line actor.go:27:140000*/ if threadX&31 == 0 {
 			sums[threadX>>5] = sum
 		}
-	} /*line quern_gen.go:9076:1*/
+	} /*line quern_gen.go:9077:1*/
 }
 
 //go:noinline
@@ -9092,729 +9093,213 @@ func quernRow3Summarise(r *host2.Run, state *summary, sums *[2]float32, out *sum
 //line actor.go:24
 			*action = result0
 		}
-	} /*line quern_gen.go:9095:1*/
+	} /*line quern_gen.go:9096:1*/
 }
 
-func quernHostLongerReduceParts(r *host2.Run) {
+func quernHostLongerReducePartsInTurn(r *host2.Run) {
 	part := host2.Value[int](r, 0)
 	in := host2.Slice[kernel.Vec2[float32]](r, 1)
 	out := host2.Slice[kernel.Vec2[float32]](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	size := 4 * part
-	counts := host2.Scratch[int](r, 0, r.BlockDim.Count())
-	counts2 := host2.Scratch[int](r, 1, r.BlockDim.Count())
-	vs := host2.Scratch[kernel.Vec2[float32]](r, 2, r.BlockDim.Count())
-	group := 32
-	results := host2.Scratch[kernel.Vec2[float32]](r, 3, r.BlockDim.Count())
-	var d int
-	var t23 int
-	t3s := host2.Scratch[kernel.Vec2[float32]](r, 4, r.BlockDim.Count())
-	shuffleDowns := host2.Scratch[kernel.Vec2[float32]](r, 5, r.BlockDim.Count())
-	givens := host2.Scratch[float32](r, 16, r.BlockDim.Count())
-	shuffleDowns2 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
-	givens2 := host2.Scratch[float32](r, 17, r.BlockDim.Count())
-	shuffleDowns3 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
-	vs2 := host2.Scratch[kernel.Vec2[float32]](r, 15, r.BlockDim.Count())
-	partial := host2.Shared[[8]kernel.Vec2[float32]](r, 0)
-	counts3 := host2.Scratch[int](r, 8, r.BlockDim.Count())
-	vs3 := host2.Scratch[kernel.Vec2[float32]](r, 9, r.BlockDim.Count())
-	group2 := 8
-	results2 := host2.Scratch[kernel.Vec2[float32]](r, 10, r.BlockDim.Count())
-	var d2 int
-	var t25 int
-	t3s2 := host2.Scratch[kernel.Vec2[float32]](r, 11, r.BlockDim.Count())
-	shuffleDowns4 := host2.Scratch[kernel.Vec2[float32]](r, 12, r.BlockDim.Count())
-	givens3 := host2.Scratch[float32](r, 18, r.BlockDim.Count())
-	shuffleDowns5 := host2.Scratch[float32](r, 13, r.BlockDim.Count())
-	givens4 := host2.Scratch[float32](r, 19, r.BlockDim.Count())
-	shuffleDowns6 := host2.Scratch[float32](r, 14, r.BlockDim.Count())
-	threads16 := r.BlockDim.Count()
-	for r.Next() {
+	c := int(4)
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
-		first := blockX * part
-		count := min(size, len(in)-4*first)
-		vectors := count / 4
-		base := 4 * vectors
-		base2 := 4 * first
-		base3 := min(vectors, 256)
-		left := count - 4*vectors
-		base4 := 4*first + 4*vectors
-		switch {
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1LongerReducePartsInTurn(r, in, base, out, part, size, c, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1LongerReducePartsInTurn(r *host2.Run, in []kernel.Vec2[float32], base int, out []kernel.Vec2[float32], part int, size int, c int, width int) {
+	count := width
+	if base >= 0 && count <= len(out)-base {
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			first := (base + threadX) * 4 * part
+			/*line operators.go:12*/ in2 := in
+			/*line operators.go:13:150000*/ switch {
+//line operators.go:14:150000
+			default:
+				/*line quern.dev/algo/internal/template/reduce.go:85:160000*/ if base+threadX >= len(out) || first >= len(in2) {
+					break
+				}
+				/*line :88:160000*/ t2 := min(first+size, len(in2))
+				/*line :88:160000*/ in2 = in2[first:t2]
+				vectors := len(in2) / 4
+				active := min(vectors, 256)
+				sums := [256]kernel.Vec2[float32]{}
+				t3 := active
+				/*line :93:160000*/ for i := 0; i < t3; i++ {
+					/*line :93:160000*/ t4 := 4 * i
+					/*line :93:160000*/ v := in2[t4:][:c]
+					t5 := v[0]
+					/*line :94:160000*/ t6 := v[1]
+					/*line :94:160000*/ result0 := longer(t5, t6)
+					t8 := result0
+					/*line :94:160000*/ t9 := v[2]
+					/*line :94:160000*/ t10 := v[3]
+					/*line :94:160000*/ result02 := longer(t9, t10)
+					t12 := result02
+					/*line :94:160000*/ result03 := longer(t8, t12)
+					/*line :94:160000*/ sums[i] = result03
+				}
+				/*line :96:160000*/ for j := 256; j < vectors; j += 256 {
+					/*line :97:160000*/ if r.Halted() {
+						/*line :96:160000*/ r.Halt()
+					}
+					/*line :97:160000*/ t14 := 4 * j
+					t15 := 4 * min(j+256, vectors)
+					/*line :97:160000*/ row := in2[t14:t15]
+					t16 := len(row) / 4
+					/*line :99:160000*/ for i2 := 0; i2 < t16; i2++ {
+						/*line :99:160000*/ t17 := 4 * i2
+						/*line :99:160000*/ v2 := row[t17:][:c]
+						t18 := sums[i2]
+						/*line :100:160000*/ t19 := v2[0]
+						/*line :100:160000*/ t20 := v2[1]
+						/*line :100:160000*/ result04 := longer(t19, t20)
+						t22 := result04
+						/*line :100:160000*/ t23 := v2[2]
+						/*line :100:160000*/ t24 := v2[3]
+						/*line :100:160000*/ result05 := longer(t23, t24)
+						t26 := result05
+						/*line :100:160000*/ result06 := longer(t22, t26)
+						t28 := result06
+						/*line :100:160000*/ result07 := longer(t18, t28)
+						/*line :100:160000*/ sums[i2] = result07
+					}
+				}
+				/*line :103:160000*/ t30 := 4 * vectors
+				/*line :103:160000*/ t31 := in2[t30:]
+				/*line :104:160000*/ for i3 := 0; i3 < len(t31); i3++ {
+					/*line :103:160000*/ v3 := t31[i3]
+					/*line :104:160000*/ if i3 < active {
+						t32 := sums[i3]
+						t33 := v3
+						/*line :105:160000*/ result08 := longer(t32, t33)
+						/*line :105:160000*/ sums[i3] = result08
+//line :106:160000
+					} else {
+						/*line :107:160000*/ sums[i3] = v3
+					}
+				}
+				/*line :110:160000*/ active = max(active, len(in2)-4*vectors)
+				/*line :111:160000*/ for d := 1; d < active; d *= 2 {
+					/*line :112:160000*/ if r.Halted() {
+						/*line :111:160000*/ r.Halt()
+					}
+					/*line :112:160000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+						/*line :113:160000*/ if r.Halted() {
+							/*line :112:160000*/ r.Halt()
+						}
+						/*line :113:160000*/ t35 := sums[i4]
+						/*line :113:160000*/ t36 := sums[i4+d]
+						/*line :113:160000*/ result09 := longer(t35, t36)
+						/*line :113:160000*/ sums[i4] = result09
+					}
+				}
+				/*line :116:160000*/ row2[threadX] = sums[0]
+			}
+		}
+		/*line :119:160000*/ return
+	}
+	/*line :121:160000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		first := (base + threadX) * 4 * part
+		/*line operators.go:12*/ in2 := in
+		/*line operators.go:13:150000*/ switch {
+//line operators.go:14:150000
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:45:150000*/ if count <= 0 {
+			/*line quern.dev/algo/internal/template/reduce.go:85:160000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
 			}
-			/*line :48:150000*/ for threadZ := range 1 {
-				/*line :49:150000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow1LongerReduceParts(r, counts, first2, counts2, vs, vectors, in, first, base, count, base2, base3, left, base4)
+			/*line :88:160000*/ t2 := min(first+size, len(in2))
+			/*line :88:160000*/ in2 = in2[first:t2]
+			vectors := len(in2) / 4
+			active := min(vectors, 256)
+			sums := [256]kernel.Vec2[float32]{}
+			t3 := active
+			/*line :93:160000*/ for i := 0; i < t3; i++ {
+				/*line :93:160000*/ t4 := 4 * i
+				/*line :93:160000*/ v := in2[t4:][:c]
+				t5 := v[0]
+				/*line :94:160000*/ t6 := v[1]
+				/*line :94:160000*/ result0 := longer(t5, t6)
+				t8 := result0
+				/*line :94:160000*/ t9 := v[2]
+				/*line :94:160000*/ t10 := v[3]
+				/*line :94:160000*/ result02 := longer(t9, t10)
+				t12 := result02
+				/*line :94:160000*/ result03 := longer(t8, t12)
+				/*line :94:160000*/ sums[i] = result03
+			}
+			/*line :96:160000*/ for j := 256; j < vectors; j += 256 {
+				/*line :97:160000*/ if r.Halted() {
+					/*line :96:160000*/ r.Halt()
+				}
+				/*line :97:160000*/ t14 := 4 * j
+				t15 := 4 * min(j+256, vectors)
+				/*line :97:160000*/ row := in2[t14:t15]
+				t16 := len(row) / 4
+				/*line :99:160000*/ for i2 := 0; i2 < t16; i2++ {
+					/*line :99:160000*/ t17 := 4 * i2
+					/*line :99:160000*/ v2 := row[t17:][:c]
+					t18 := sums[i2]
+					/*line :100:160000*/ t19 := v2[0]
+					/*line :100:160000*/ t20 := v2[1]
+					/*line :100:160000*/ result04 := longer(t19, t20)
+					t22 := result04
+					/*line :100:160000*/ t23 := v2[2]
+					/*line :100:160000*/ t24 := v2[3]
+					/*line :100:160000*/ result05 := longer(t23, t24)
+					t26 := result05
+					/*line :100:160000*/ result06 := longer(t22, t26)
+					t28 := result06
+					/*line :100:160000*/ result07 := longer(t18, t28)
+					/*line :100:160000*/ sums[i2] = result07
 				}
 			}
-			/*line :55:150000*/ switch {
-//line :56:150000
-			default:
-				/*line :200:150000*/ if group == 1 {
-					/*line :201:150000*/ for threadZ := range 1 {
-						/*line :202:150000*/ for threadY := range 1 {
-							first3 := (threadZ*1 + threadY) * 256
-							quernRow2LongerReduceParts(r, vs, first3, results)
-						}
-					}
-					/*line :207:150000*/ break
-				}
-				/*line :203:150000*/ d = 1
-				/*line :204:150000*/ for ; d < 32; d *= 2 {
-					/*line :205:150000*/ if r.Halted() {
-						/*line :203:150000*/ r.Halt()
-					}
-					/*line :204:150000*/ t23 = d
-					/*line :205:150000*/ for threadZ := range 1 {
-						/*line :206:150000*/ for threadY := range 1 {
-							first4 := (threadZ*1 + threadY) * 256
-							quernRow3LongerReduceParts(r, vs, first4, t3s, shuffleDowns, givens)
-						}
-					}
-					/*line :211:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t23)
-					/*line :212:150000*/ for threadZ := range 1 {
-						/*line :213:150000*/ for threadY := range 1 {
-							first5 := (threadZ*1 + threadY) * 256
-							quernRow4LongerReduceParts(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
-						}
-					}
-					/*line :218:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t23)
-					start := 2*d - 1
-					/*line :220:150000*/ for threadZ := range 1 {
-						/*line :221:150000*/ for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first6 := (threadZ*1 + threadY) * 256
-							quernRow5LongerReduceParts(r, counts2, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
-						}
-					}
-				}
-				/*line :228:150000*/ for threadZ := range 1 {
-					/*line :229:150000*/ for threadY := range 1 {
-						first7 := (threadZ*1 + threadY) * 256
-						quernRow6LongerReduceParts(r, vs, first7, results)
-					}
-				}
-			}
-			/*line :235:150000*/ for threadZ := range 1 {
-				/*line :236:150000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first8 := (threadZ*1 + threadY) * 256
-					quernRow7LongerReduceParts(r, results, first8, vs2, partial)
-				}
-			}
-			/*line :242:150000*/ for first9 := 0; first9 < threads16; first9 += 32 {
-				lanes := min(32, threads16-first9)
-				/*line :190:150000*/ if first9>>5 == 0 {
-//line :191:150000
-					{
-						at, n, startX := first9, lanes, first9
-						_, _, _ = at, n, startX
-						threadY := 0 // no constant, by which Go would not divide
-						_ = threadY
-						threadZ := 0 // no constant, by which Go would not divide
-						_ = threadZ
-						r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-						quernRow8LongerReduceParts(r, counts, at, counts3, vs3, partial, startX)
-					}
-					/*line :201:150000*/ switch {
-//line :202:150000
-					default:
-						/*line :200:150000*/ if group2 == 1 {
-//line :201:150000
-							{
-								at, n, startX := first9, lanes, first9
-								_, _, _ = at, n, startX
-								quernRow9LongerReduceParts(r, vs3, at, results2)
-							}
-							/*line :206:150000*/ break
-						}
-						/*line :203:150000*/ d2 = 1
-						/*line :204:150000*/ for ; d2 < 32; d2 *= 2 {
-							/*line :205:150000*/ if r.Halted() {
-								/*line :203:150000*/ r.Halt()
-							}
-							/*line :204:150000*/ t25 = d2
-//line :205:150000
-							{
-								at, n, startX := first9, lanes, first9
-								_, _, _ = at, n, startX
-								quernRow10LongerReduceParts(r, vs3, at, t3s2, shuffleDowns4, givens3)
-							}
-							/*line :210:150000*/ host2.ShuffleDown(shuffleDowns5[first9:][:lanes], givens3[first9:][:lanes], t25)
-//line :211:150000
-							{
-								at, n, startX := first9, lanes, first9
-								_, _, _ = at, n, startX
-								quernRow11LongerReduceParts(r, t3s2, at, shuffleDowns4, shuffleDowns5, givens4)
-							}
-							/*line :216:150000*/ host2.ShuffleDown(shuffleDowns6[first9:][:lanes], givens4[first9:][:lanes], t25)
-							start2 := 2*d2 - 1
-//line :218:150000
-							{
-								at, n, startX := first9, lanes, first9
-								_, _, _ = at, n, startX
-								threadY := 0 // no constant, by which Go would not divide
-								_ = threadY
-								threadZ := 0 // no constant, by which Go would not divide
-								_ = threadZ
-								r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-								quernRow12LongerReduceParts(r, counts3, at, vs3, shuffleDowns4, shuffleDowns6, d2, group2, start2, startX)
-							}
-						}
-//line :229:150000
-						{
-							at, n, startX := first9, lanes, first9
-							_, _, _ = at, n, startX
-							quernRow13LongerReduceParts(r, vs3, at, results2)
-						}
-					}
-//line :235:150000
-					{
-						at, n, startX := first9, lanes, first9
-						_, _, _ = at, n, startX
-						quernRow14LongerReduceParts(r, results2, at, vs2)
-					}
-				}
-//line :241:150000
-				{
-					at, n, startX := first9, lanes, first9
-					_, _, _ = at, n, startX
-					threadY := 0 // no constant, by which Go would not divide
-					_ = threadY
-					threadZ := 0 // no constant, by which Go would not divide
-					_ = threadZ
-					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
-					quernRow15LongerReduceParts(r, vs2, at, out, blockX, startX)
-				}
-			}
-		}
-	} /*line quern_gen.go:9294:1*/
-}
-
-//go:noinline
-func quernRow1LongerReduceParts(r *host2.Run, counts []int, first2 int, counts2 []int, vs []kernel.Vec2[float32], vectors int, in []kernel.Vec2[float32], first int, base int, count int, base2 int, base3 int, left int, base4 int) {
-	countRow := (*[256]int)(counts[first2:])
-	countRow2 := (*[256]int)(counts2[first2:])
-	vRow := (*[256]kernel.Vec2[float32])(vs[first2:])
-	if base4 >= 0 && 256 <= len(in)-base4 {
-		row := (*[256]kernel.Vec2[float32])(in[base4:])
-		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
-			t2 := first + threadX
-			j2 := base + threadX
-			/*line quern.dev/algo/internal/template/reduce.go:50*/ sum := kernel.Vec2[float32]{}
-			/*line :51:150000*/ if threadX < vectors {
-				/*line :22:150000*/ v_0 := in[t2*4]
-				/*line :22:150000*/ v_1 := in[t2*4+1]
-				/*line :22:150000*/ v_2 := in[t2*4+2]
-				/*line :22:150000*/ v_3 := in[t2*4+3]
-				/*line :24:150000*/ v_02 := v_0
-				v_12 := v_1
-				v_22 := v_2
-				v_32 := v_3
-				/*line :52:150000*/ v_03 := v_02
-				v_13 := v_12
-				v_23 := v_22
-				v_33 := v_32
-				/*line :53:150000*/ t4 := v_03
-				t5 := v_13
-				/*line :53:150000*/ result0 := longer(t4, t5)
-				t7 := result0
-				t8 := v_23
-				t9 := v_33
-				/*line :53:150000*/ result02 := longer(t8, t9)
-				t11 := result02
-				/*line :53:150000*/ result03 := longer(t7, t11)
-				sum = result03
-				/*line :54:150000*/ for j := threadX + 256; j < vectors; j += 256 {
-					/*line :55:150000*/ if r.Halted() {
-						/*line :54:150000*/ r.Halt()
-					}
-					/*line :55:150000*/ t14 := first + j
-					/*line :22:150000*/ v_04 := in[t14*4]
-					/*line :22:150000*/ v_14 := in[t14*4+1]
-					/*line :22:150000*/ v_24 := in[t14*4+2]
-					/*line :22:150000*/ v_34 := in[t14*4+3]
-					/*line :24:150000*/ v_05 := v_04
-					v_15 := v_14
-					v_25 := v_24
-					v_35 := v_34
-					/*line :55:150000*/ v_06 := v_05
-					v_16 := v_15
-					v_26 := v_25
-					v_36 := v_35
-					/*line :56:150000*/ t16 := sum
-					t17 := v_06
-					t18 := v_16
-					/*line :56:150000*/ result04 := longer(t17, t18)
-					t20 := result04
-					t21 := v_26
-					t22 := v_36
-					/*line :56:150000*/ result05 := longer(t21, t22)
-					t24 := result05
-					/*line :56:150000*/ result06 := longer(t20, t24)
-					t26 := result06
-					/*line :56:150000*/ result07 := longer(t16, t26)
-					sum = result07
-				}
-			}
-			/*line :60:150000*/ if j2 < count {
-				v := row[threadX]
-				/*line :62:150000*/ if threadX < vectors {
-					/*line :62:150000*/ t28 := sum
-					t29 := v
-					/*line :62:150000*/ result08 := longer(t28, t29)
-					sum = result08
-//line :64:150000
+			/*line :103:160000*/ t30 := 4 * vectors
+			/*line :103:160000*/ t31 := in2[t30:]
+			/*line :104:160000*/ for i3 := 0; i3 < len(t31); i3++ {
+				/*line :103:160000*/ v3 := t31[i3]
+				/*line :104:160000*/ if i3 < active {
+					t32 := sums[i3]
+					t33 := v3
+					/*line :105:160000*/ result08 := longer(t32, t33)
+					/*line :105:160000*/ sums[i3] = result08
+//line :106:160000
 				} else {
-					/*line :64:150000*/ sum = v
+					/*line :107:160000*/ sums[i3] = v3
 				}
 			}
-			/*line :67:150000*/ active := base3
-			/*line :68:150000*/ if vectors == 0 {
-				active = count
-//line :70:150000
-			} else {
-				/*line :70:150000*/ if left > active {
-					active = left
+			/*line :110:160000*/ active = max(active, len(in2)-4*vectors)
+			/*line :111:160000*/ for d := 1; d < active; d *= 2 {
+				/*line :112:160000*/ if r.Halted() {
+					/*line :111:160000*/ r.Halt()
+				}
+				/*line :112:160000*/ for i4 := 0; i4+d < active; i4 += 2 * d {
+					/*line :113:160000*/ if r.Halted() {
+						/*line :112:160000*/ r.Halt()
+					}
+					/*line :113:160000*/ t35 := sums[i4]
+					/*line :113:160000*/ t36 := sums[i4+d]
+					/*line :113:160000*/ result09 := longer(t35, t36)
+					/*line :113:160000*/ sums[i4] = result09
 				}
 			}
-			/*line :73:150000*/ count2 := active
-			v2 := sum
-			/*line :185:150000*/ count3 := count2 - threadX + threadX&31
-			v3 := v2
-			countRow[threadX] = count2
-			countRow2[threadX] = count3
-			vRow[threadX] = v3
+			/*line :116:160000*/ out[base+threadX] = sums[0]
 		}
-		/*line :191:150000*/ return
-	}
-	/*line :193:150000*/ for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		t2 := first + threadX
-		j2 := base + threadX
-		/*line :50:150000*/ sum := kernel.Vec2[float32]{}
-		/*line :51:150000*/ if threadX < vectors {
-			/*line :22:150000*/ v_0 := in[t2*4]
-			/*line :22:150000*/ v_1 := in[t2*4+1]
-			/*line :22:150000*/ v_2 := in[t2*4+2]
-			/*line :22:150000*/ v_3 := in[t2*4+3]
-			/*line :24:150000*/ v_02 := v_0
-			v_12 := v_1
-			v_22 := v_2
-			v_32 := v_3
-			/*line :52:150000*/ v_03 := v_02
-			v_13 := v_12
-			v_23 := v_22
-			v_33 := v_32
-			/*line :53:150000*/ t4 := v_03
-			t5 := v_13
-			/*line :53:150000*/ result0 := longer(t4, t5)
-			t7 := result0
-			t8 := v_23
-			t9 := v_33
-			/*line :53:150000*/ result02 := longer(t8, t9)
-			t11 := result02
-			/*line :53:150000*/ result03 := longer(t7, t11)
-			sum = result03
-			/*line :54:150000*/ for j := threadX + 256; j < vectors; j += 256 {
-				/*line :55:150000*/ if r.Halted() {
-					/*line :54:150000*/ r.Halt()
-				}
-				/*line :55:150000*/ t14 := first + j
-				/*line :22:150000*/ v_04 := in[t14*4]
-				/*line :22:150000*/ v_14 := in[t14*4+1]
-				/*line :22:150000*/ v_24 := in[t14*4+2]
-				/*line :22:150000*/ v_34 := in[t14*4+3]
-				/*line :24:150000*/ v_05 := v_04
-				v_15 := v_14
-				v_25 := v_24
-				v_35 := v_34
-				/*line :55:150000*/ v_06 := v_05
-				v_16 := v_15
-				v_26 := v_25
-				v_36 := v_35
-				/*line :56:150000*/ t16 := sum
-				t17 := v_06
-				t18 := v_16
-				/*line :56:150000*/ result04 := longer(t17, t18)
-				t20 := result04
-				t21 := v_26
-				t22 := v_36
-				/*line :56:150000*/ result05 := longer(t21, t22)
-				t24 := result05
-				/*line :56:150000*/ result06 := longer(t20, t24)
-				t26 := result06
-				/*line :56:150000*/ result07 := longer(t16, t26)
-				sum = result07
-			}
-		}
-		/*line :60:150000*/ if j2 < count {
-			v := in[base2+j2]
-			/*line :62:150000*/ if threadX < vectors {
-				/*line :62:150000*/ t28 := sum
-				t29 := v
-				/*line :62:150000*/ result08 := longer(t28, t29)
-				sum = result08
-//line :64:150000
-			} else {
-				/*line :64:150000*/ sum = v
-			}
-		}
-		/*line :67:150000*/ active := base3
-		/*line :68:150000*/ if vectors == 0 {
-			active = count
-//line :70:150000
-		} else {
-			/*line :70:150000*/ if left > active {
-				active = left
-			}
-		}
-		/*line :73:150000*/ count2 := active
-		v2 := sum
-		/*line :185:150000*/ count3 := count2 - threadX + threadX&31
-		v3 := v2
-		countRow[threadX] = count2
-		countRow2[threadX] = count3
-		vRow[threadX] = v3
-	} /*line quern_gen.go:9483:1*/
-}
-
-//go:noinline
-func quernRow2LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9490:1*/
-}
-
-//go:noinline
-func quernRow3LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first4 int, t3s []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], givens []float32) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
-	t3Row := (*[256]kernel.Vec2[float32])(t3s[first4:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first4:])
-	givenRow := (*[256]float32)(givens[first4:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		v3 := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t1 := v3
-		t3 := t1
-		shuffleDown := kernel.Vec2[float32]{}
-		given := t3.X
-		t3Row[threadX] = t3
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow[threadX] = given
-		{
-			threadX := threadX + 1
-			v3 := vRow[threadX]
-			t1 := v3
-			t3 := t1
-			shuffleDown := kernel.Vec2[float32]{}
-			given := t3.X
-			t3Row[threadX] = t3
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-		{
-			threadX := threadX + 2
-			v3 := vRow[threadX]
-			t1 := v3
-			t3 := t1
-			shuffleDown := kernel.Vec2[float32]{}
-			given := t3.X
-			t3Row[threadX] = t3
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-		{
-			threadX := threadX + 3
-			v3 := vRow[threadX]
-			t1 := v3
-			t3 := t1
-			shuffleDown := kernel.Vec2[float32]{}
-			given := t3.X
-			t3Row[threadX] = t3
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow[threadX] = given
-		}
-	} /*line quern_gen.go:9541:1*/
-}
-
-//go:noinline
-func quernRow4LongerReduceParts(r *host2.Run, t3s []kernel.Vec2[float32], first5 int, shuffleDowns []kernel.Vec2[float32], shuffleDowns2 []float32, givens2 []float32) {
-	t3Row := (*[256]kernel.Vec2[float32])(t3s[first5:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first5:])
-	shuffleDownRow2 := (*[256]float32)(shuffleDowns2[first5:])
-	givenRow2 := (*[256]float32)(givens2[first5:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		t3 := t3Row[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.X = shuffleDown2
-		given2 := t3.Y
-		shuffleDownRow[threadX] = shuffleDown
-		givenRow2[threadX] = given2
-		{
-			threadX := threadX + 1
-			t3 := t3Row[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.X = shuffleDown2
-			given2 := t3.Y
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-//line :218:150000
-		{
-			threadX := threadX + 2
-			t3 := t3Row[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.X = shuffleDown2
-			given2 := t3.Y
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-//line :228:150000
-		{
-			threadX := threadX + 3
-			t3 := t3Row[threadX]
-			shuffleDown := shuffleDownRow[threadX]
-			shuffleDown2 := shuffleDownRow2[threadX]
-			shuffleDown.X = shuffleDown2
-			given2 := t3.Y
-			shuffleDownRow[threadX] = shuffleDown
-			givenRow2[threadX] = given2
-		}
-	} /*line quern_gen.go:9590:1*/
-}
-
-//go:noinline
-func quernRow5LongerReduceParts(r *host2.Run, counts2 []int, first6 int, vs []kernel.Vec2[float32], shuffleDowns []kernel.Vec2[float32], shuffleDowns3 []float32, d int, group int, start int) {
-	countRow2 := (*[256]int)(counts2[first6:])
-	vRow := (*[256]kernel.Vec2[float32])(vs[first6:])
-	shuffleDownRow := (*[256]kernel.Vec2[float32])(shuffleDowns[first6:])
-	shuffleDownRow3 := (*[256]float32)(shuffleDowns3[first6:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		count3 := countRow2[threadX]
-		v3 := vRow[threadX]
-		shuffleDown := shuffleDownRow[threadX]
-		shuffleDown3 := shuffleDownRow3[threadX]
-		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Y = shuffleDown3
-		other := shuffleDown
-		/*line :205:150000*/ if d < group && lane+d < count3 && lane&start == 0 {
-			t6 := v3
-			t72 := other
-			/*line :206:150000*/ result09 := longer(t6, t72)
-			v3 = result09
-		}
-		/*line :209:150000*/ vRow[threadX] = v3
-		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:9616:1*/
-}
-
-//go:noinline
-func quernRow6LongerReduceParts(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
-	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
-	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9623:1*/
-}
-
-//go:noinline
-func quernRow7LongerReduceParts(r *host2.Run, results []kernel.Vec2[float32], first8 int, vs2 []kernel.Vec2[float32], partial *[8]kernel.Vec2[float32]) {
-	resultRow := (*[256]kernel.Vec2[float32])(results[first8:])
-	vRow2 := (*[256]kernel.Vec2[float32])(vs2[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		result := resultRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:185*/ v4 := result
-		/*line :186:150000*/ if threadX&31 == 0 {
-			partial[threadX/32] = v4
-		}
-		/*line :189:150000*/ vRow2[threadX] = v4
-	} /*line quern_gen.go:9638:1*/
-}
-
-//go:noinline
-func quernRow8LongerReduceParts(r *host2.Run, counts []int, at int, counts3 []int, vs3 []kernel.Vec2[float32], partial *[8]kernel.Vec2[float32], startX int) {
-	countRow := (*[32]int)(counts[at:])
-	countRow3 := (*[32]int)(counts3[at:])
-	vRow3 := (*[32]kernel.Vec2[float32])(vs3[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count2 := countRow[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:191*/ count5 := (count2 + 32 - 1) / 32
-		/*line :191:150000*/ v5 := partial[lane2%8]
-		countRow3[lane2] = count5
-		vRow3[lane2] = v5
-	} /*line quern_gen.go:9654:1*/
-}
-
-//go:noinline
-func quernRow9LongerReduceParts(r *host2.Run, vs3 []kernel.Vec2[float32], at int, results2 []kernel.Vec2[float32]) {
-	vRow3 := (*[32]kernel.Vec2[float32])(vs3[at:])
-	resultRow2 := (*[32]kernel.Vec2[float32])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:9661:1*/
-}
-
-//go:noinline
-func quernRow10LongerReduceParts(r *host2.Run, vs3 []kernel.Vec2[float32], at int, t3s2 []kernel.Vec2[float32], shuffleDowns4 []kernel.Vec2[float32], givens3 []float32) {
-	vRow3 := (*[32]kernel.Vec2[float32])(vs3[at:])
-	t3Row2 := (*[32]kernel.Vec2[float32])(t3s2[at:])
-	shuffleDownRow4 := (*[32]kernel.Vec2[float32])(shuffleDowns4[at:])
-	givenRow3 := (*[32]float32)(givens3[at:])
-	for lane2 := 0; lane2 < 32; lane2 += 4 {
-		v5 := vRow3[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v5
-		t32 := t12
-		shuffleDown4 := kernel.Vec2[float32]{}
-		given3 := t32.X
-		t3Row2[lane2] = t32
-		shuffleDownRow4[lane2] = shuffleDown4
-		givenRow3[lane2] = given3
-		{
-			lane2 := lane2 + 1
-			v5 := vRow3[lane2]
-			t12 := v5
-			t32 := t12
-			shuffleDown4 := kernel.Vec2[float32]{}
-			given3 := t32.X
-			t3Row2[lane2] = t32
-			shuffleDownRow4[lane2] = shuffleDown4
-			givenRow3[lane2] = given3
-		}
-		{
-			lane2 := lane2 + 2
-			v5 := vRow3[lane2]
-			t12 := v5
-			t32 := t12
-			shuffleDown4 := kernel.Vec2[float32]{}
-			given3 := t32.X
-			t3Row2[lane2] = t32
-			shuffleDownRow4[lane2] = shuffleDown4
-			givenRow3[lane2] = given3
-		}
-		{
-			lane2 := lane2 + 3
-			v5 := vRow3[lane2]
-			t12 := v5
-			t32 := t12
-			shuffleDown4 := kernel.Vec2[float32]{}
-			given3 := t32.X
-			t3Row2[lane2] = t32
-			shuffleDownRow4[lane2] = shuffleDown4
-			givenRow3[lane2] = given3
-		}
-	} /*line quern_gen.go:9712:1*/
-}
-
-//go:noinline
-func quernRow11LongerReduceParts(r *host2.Run, t3s2 []kernel.Vec2[float32], at int, shuffleDowns4 []kernel.Vec2[float32], shuffleDowns5 []float32, givens4 []float32) {
-	t3Row2 := (*[32]kernel.Vec2[float32])(t3s2[at:])
-	shuffleDownRow4 := (*[32]kernel.Vec2[float32])(shuffleDowns4[at:])
-	shuffleDownRow5 := (*[32]float32)(shuffleDowns5[at:])
-	givenRow4 := (*[32]float32)(givens4[at:])
-	for lane2 := 0; lane2 < 32; lane2 += 4 {
-		t32 := t3Row2[lane2]
-		shuffleDown4 := shuffleDownRow4[lane2]
-		shuffleDown5 := shuffleDownRow5[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.X = shuffleDown5
-		given4 := t32.Y
-		shuffleDownRow4[lane2] = shuffleDown4
-		givenRow4[lane2] = given4
-		{
-			lane2 := lane2 + 1
-			t32 := t3Row2[lane2]
-			shuffleDown4 := shuffleDownRow4[lane2]
-			shuffleDown5 := shuffleDownRow5[lane2]
-			shuffleDown4.X = shuffleDown5
-			given4 := t32.Y
-			shuffleDownRow4[lane2] = shuffleDown4
-			givenRow4[lane2] = given4
-		}
-//line :218:150000
-		{
-			lane2 := lane2 + 2
-			t32 := t3Row2[lane2]
-			shuffleDown4 := shuffleDownRow4[lane2]
-			shuffleDown5 := shuffleDownRow5[lane2]
-			shuffleDown4.X = shuffleDown5
-			given4 := t32.Y
-			shuffleDownRow4[lane2] = shuffleDown4
-			givenRow4[lane2] = given4
-		}
-//line :228:150000
-		{
-			lane2 := lane2 + 3
-			t32 := t3Row2[lane2]
-			shuffleDown4 := shuffleDownRow4[lane2]
-			shuffleDown5 := shuffleDownRow5[lane2]
-			shuffleDown4.X = shuffleDown5
-			given4 := t32.Y
-			shuffleDownRow4[lane2] = shuffleDown4
-			givenRow4[lane2] = given4
-		}
-	} /*line quern_gen.go:9761:1*/
-}
-
-//go:noinline
-func quernRow12LongerReduceParts(r *host2.Run, counts3 []int, at int, vs3 []kernel.Vec2[float32], shuffleDowns4 []kernel.Vec2[float32], shuffleDowns6 []float32, d2 int, group2 int, start2 int, startX int) {
-	countRow3 := (*[32]int)(counts3[at:])
-	vRow3 := (*[32]kernel.Vec2[float32])(vs3[at:])
-	shuffleDownRow4 := (*[32]kernel.Vec2[float32])(shuffleDowns4[at:])
-	shuffleDownRow6 := (*[32]float32)(shuffleDowns6[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		count5 := countRow3[lane2]
-		v5 := vRow3[lane2]
-		shuffleDown4 := shuffleDownRow4[lane2]
-		shuffleDown6 := shuffleDownRow6[lane2]
-		lane3 := lane2 & (group2 - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown4.Y = shuffleDown6
-		other2 := shuffleDown4
-		/*line :205:150000*/ if d2 < group2 && lane3+d2 < count5 && lane3&start2 == 0 {
-			t62 := v5
-			t73 := other2
-			/*line :206:150000*/ result010 := longer(t62, t73)
-			v5 = result010
-		}
-		/*line :209:150000*/ vRow3[lane2] = v5
-		shuffleDownRow4[lane2] = shuffleDown4
-	} /*line quern_gen.go:9788:1*/
-}
-
-//go:noinline
-func quernRow13LongerReduceParts(r *host2.Run, vs3 []kernel.Vec2[float32], at int, results2 []kernel.Vec2[float32]) {
-	vRow3 := (*[32]kernel.Vec2[float32])(vs3[at:])
-	resultRow2 := (*[32]kernel.Vec2[float32])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:9795:1*/
-}
-
-//go:noinline
-func quernRow14LongerReduceParts(r *host2.Run, results2 []kernel.Vec2[float32], at int, vs2 []kernel.Vec2[float32]) {
-	resultRow2 := (*[32]kernel.Vec2[float32])(results2[at:])
-	vRow2 := (*[32]kernel.Vec2[float32])(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:191*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:9802:1*/
-}
-
-//go:noinline
-func quernRow15LongerReduceParts(r *host2.Run, vs2 []kernel.Vec2[float32], at int, out []kernel.Vec2[float32], blockX int, startX int) {
-	vRow2 := (*[32]kernel.Vec2[float32])(vs2[at:])
-	for lane2 := range 32 {
-		threadX := startX + lane2
-		r.ThreadIdx.X = threadX
-		v4 := vRow2[lane2]
-		/*line quern.dev/algo/internal/template/reduce.go:193*/ result2 := v4
-		/*line :73:150000*/ sum2 := result2
-		/*line :74:150000*/ if threadX == 0 {
-			out[blockX] = sum2
-		}
-	} /*line quern_gen.go:9817:1*/
+	} /*line quern_gen.go:9302:1*/
 }
 
 func quernHostLongerReduceRows(r *host2.Run) {
@@ -9852,70 +9337,70 @@ func quernHostLongerReduceRows(r *host2.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line quern.dev/algo/internal/template/reduce.go:87*/ width = c << group
-		/*line :88:150000*/ for threadZ := range 1 {
-			/*line :89:150000*/ for threadY := range 1 {
+		/*line quern.dev/algo/internal/template/reduce.go:127*/ width = c << group
+		/*line :128:160000*/ for threadZ := range 1 {
+			/*line :129:160000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 256
 				quernRow2LongerReduceRows(r, tos, first2, counts, vs, parts, part, n, out, width, size, size2, size3, in)
 			}
 		}
-		/*line :95:150000*/ switch {
-//line :96:150000
+		/*line :135:160000*/ switch {
+//line :136:160000
 		default:
-			/*line :200:150000*/ if width == 1 {
-				/*line :201:150000*/ for threadZ := range 1 {
-					/*line :202:150000*/ for threadY := range 1 {
+			/*line :240:160000*/ if width == 1 {
+				/*line :241:160000*/ for threadZ := range 1 {
+					/*line :242:160000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3LongerReduceRows(r, vs, first4, results)
 					}
 				}
-				/*line :207:150000*/ break
+				/*line :247:160000*/ break
 			}
-			/*line :203:150000*/ d = 1
-			/*line :204:150000*/ for ; d < 32; d *= 2 {
-				/*line :205:150000*/ if r.Halted() {
-					/*line :203:150000*/ r.Halt()
+			/*line :243:160000*/ d = 1
+			/*line :244:160000*/ for ; d < 32; d *= 2 {
+				/*line :245:160000*/ if r.Halted() {
+					/*line :243:160000*/ r.Halt()
 				}
-				/*line :204:150000*/ t22 = d
-				/*line :205:150000*/ for threadZ := range 1 {
-					/*line :206:150000*/ for threadY := range 1 {
+				/*line :244:160000*/ t22 = d
+				/*line :245:160000*/ for threadZ := range 1 {
+					/*line :246:160000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4LongerReduceRows(r, vs, first5, t3s, shuffleDowns, givens)
 					}
 				}
-				/*line :211:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
-				/*line :212:150000*/ for threadZ := range 1 {
-					/*line :213:150000*/ for threadY := range 1 {
+				/*line :251:160000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
+				/*line :252:160000*/ for threadZ := range 1 {
+					/*line :253:160000*/ for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5LongerReduceRows(r, t3s, first6, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :218:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
+				/*line :258:160000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
 				start := 2*d - 1
-				/*line :220:150000*/ for threadZ := range 1 {
-					/*line :221:150000*/ for threadY := range 1 {
+				/*line :260:160000*/ for threadZ := range 1 {
+					/*line :261:160000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first7 := (threadZ*1 + threadY) * 256
 						quernRow6LongerReduceRows(r, counts, first7, vs, shuffleDowns, shuffleDowns3, d, width, start)
 					}
 				}
 			}
-			/*line :228:150000*/ for threadZ := range 1 {
-				/*line :229:150000*/ for threadY := range 1 {
+			/*line :268:160000*/ for threadZ := range 1 {
+				/*line :269:160000*/ for threadY := range 1 {
 					first8 := (threadZ*1 + threadY) * 256
 					quernRow7LongerReduceRows(r, vs, first8, results)
 				}
 			}
 		}
-		/*line :235:150000*/ for threadZ := range 1 {
-			/*line :236:150000*/ for threadY := range 1 {
+		/*line :275:160000*/ for threadZ := range 1 {
+			/*line :276:160000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first9 := (threadZ*1 + threadY) * 256
 				quernRow8LongerReduceRows(r, tos, first9, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:9918:1*/
+	} /*line quern_gen.go:9403:1*/
 }
 
 //go:noinline
@@ -9923,9 +9408,9 @@ func quernRow1LongerReduceRows(r *host2.Run, tos []int, first int, base int, gro
 	toRow := (*[256]int)(tos[first:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		/*line quern.dev/algo/internal/template/reduce.go:86*/ to := (base + threadX) >> group
+		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:9928:1*/
+	} /*line quern_gen.go:9413:1*/
 }
 
 //go:noinline
@@ -9937,107 +9422,107 @@ func quernRow2LongerReduceRows(r *host2.Run, tos []int, first2 int, counts []int
 		r.ThreadIdx.X = threadX
 		to := toRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:89*/ t1 := to
+		/*line quern.dev/algo/internal/template/reduce.go:129*/ t1 := to
 		row := t1
 		first3 := 0
-		/*line :90:150000*/ if parts > 1 {
+		/*line :130:160000*/ if parts > 1 {
 			row = host2.Div(to, parts)
 			first3 = (to - row*parts) * part
 		}
-		/*line :94:150000*/ count := min(part, n-first3)
-		/*line :95:150000*/ if to >= len(out) {
+		/*line :134:160000*/ count := min(part, n-first3)
+		/*line :135:160000*/ if to >= len(out) {
 			count = 0
 		}
-		/*line :98:150000*/ sum := kernel.Vec2[float32]{}
+		/*line :138:160000*/ sum := kernel.Vec2[float32]{}
 		active := min(count, width)
-		/*line :100:150000*/ if size == 0 && size2 == 0 {
+		/*line :140:160000*/ if size == 0 && size2 == 0 {
 			t2 := row*size3 + first3/4
 			t3 := count / 4
 			at := t2
 			vectors := t3
-			/*line :102:150000*/ active = min(vectors, width)
-			/*line :103:150000*/ if lane < vectors {
+			/*line :142:160000*/ active = min(vectors, width)
+			/*line :143:160000*/ if lane < vectors {
 				t5 := at + lane
-				/*line :22:150000*/ v_0 := in[t5*4]
-				/*line :22:150000*/ v_1 := in[t5*4+1]
-				/*line :22:150000*/ v_2 := in[t5*4+2]
-				/*line :22:150000*/ v_3 := in[t5*4+3]
-				/*line :24:150000*/ v_02 := v_0
+				/*line :22:160000*/ v_0 := in[t5*4]
+				/*line :22:160000*/ v_1 := in[t5*4+1]
+				/*line :22:160000*/ v_2 := in[t5*4+2]
+				/*line :22:160000*/ v_3 := in[t5*4+3]
+				/*line :24:160000*/ v_02 := v_0
 				v_12 := v_1
 				v_22 := v_2
 				v_32 := v_3
-				/*line :104:150000*/ v_03 := v_02
+				/*line :144:160000*/ v_03 := v_02
 				v_13 := v_12
 				v_23 := v_22
 				v_33 := v_32
-				/*line :105:150000*/ t7 := v_03
+				/*line :145:160000*/ t7 := v_03
 				t8 := v_13
-				/*line :105:150000*/ result0 := longer(t7, t8)
+				/*line :145:160000*/ result0 := longer(t7, t8)
 				t10 := result0
 				t11 := v_23
 				t12 := v_33
-				/*line :105:150000*/ result02 := longer(t11, t12)
+				/*line :145:160000*/ result02 := longer(t11, t12)
 				t14 := result02
-				/*line :105:150000*/ result03 := longer(t10, t14)
+				/*line :145:160000*/ result03 := longer(t10, t14)
 				sum = result03
-				/*line :107:150000*/ for j := lane + width; j < vectors; j += width {
-					/*line :108:150000*/ if r.Halted() {
-						/*line :107:150000*/ r.Halt()
+				/*line :147:160000*/ for j := lane + width; j < vectors; j += width {
+					/*line :148:160000*/ if r.Halted() {
+						/*line :147:160000*/ r.Halt()
 					}
-					/*line :108:150000*/ t17 := at + j
-					/*line :22:150000*/ v_04 := in[t17*4]
-					/*line :22:150000*/ v_14 := in[t17*4+1]
-					/*line :22:150000*/ v_24 := in[t17*4+2]
-					/*line :22:150000*/ v_34 := in[t17*4+3]
-					/*line :24:150000*/ v_05 := v_04
+					/*line :148:160000*/ t17 := at + j
+					/*line :22:160000*/ v_04 := in[t17*4]
+					/*line :22:160000*/ v_14 := in[t17*4+1]
+					/*line :22:160000*/ v_24 := in[t17*4+2]
+					/*line :22:160000*/ v_34 := in[t17*4+3]
+					/*line :24:160000*/ v_05 := v_04
 					v_15 := v_14
 					v_25 := v_24
 					v_35 := v_34
-					/*line :108:150000*/ v_06 := v_05
+					/*line :148:160000*/ v_06 := v_05
 					v_16 := v_15
 					v_26 := v_25
 					v_36 := v_35
-					/*line :109:150000*/ t19 := sum
+					/*line :149:160000*/ t19 := sum
 					t20 := v_06
 					t21 := v_16
-					/*line :109:150000*/ result04 := longer(t20, t21)
+					/*line :149:160000*/ result04 := longer(t20, t21)
 					t23 := result04
 					t24 := v_26
 					t25 := v_36
-					/*line :109:150000*/ result05 := longer(t24, t25)
+					/*line :149:160000*/ result05 := longer(t24, t25)
 					t27 := result05
-					/*line :109:150000*/ result06 := longer(t23, t27)
+					/*line :149:160000*/ result06 := longer(t23, t27)
 					t29 := result06
-					/*line :109:150000*/ result07 := longer(t19, t29)
+					/*line :149:160000*/ result07 := longer(t19, t29)
 					sum = result07
 				}
 			}
-//line :112:150000
+//line :152:160000
 		} else if lane < count {
-			/*line :113:150000*/ at2 := row*n + first3
+			/*line :153:160000*/ at2 := row*n + first3
 			sum = in[at2+lane]
-			/*line :115:150000*/ for j2 := lane + width; j2 < count; j2 += width {
-				/*line :116:150000*/ if r.Halted() {
-					/*line :115:150000*/ r.Halt()
+			/*line :155:160000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :156:160000*/ if r.Halted() {
+					/*line :155:160000*/ r.Halt()
 				}
-				/*line :116:150000*/ t31 := sum
-				/*line :116:150000*/ t32 := in[at2+j2]
-				/*line :116:150000*/ result08 := longer(t31, t32)
+				/*line :156:160000*/ t31 := sum
+				/*line :156:160000*/ t32 := in[at2+j2]
+				/*line :156:160000*/ result08 := longer(t31, t32)
 				sum = result08
 			}
 		}
-		/*line :119:150000*/ count2 := active
+		/*line :159:160000*/ count2 := active
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:10033:1*/
+	} /*line quern_gen.go:9518:1*/
 }
 
 //go:noinline
 func quernRow3LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first4 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first4:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10040:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9525:1*/
 }
 
 //go:noinline
@@ -10048,7 +9533,7 @@ func quernRow4LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first5 i
 	givenRow := (*[256]float32)(givens[first5:])
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t13 := v
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t13 := v
 		t33 := t13
 		shuffleDown := kernel.Vec2[float32]{}
 		given := t33.X
@@ -10088,7 +9573,7 @@ func quernRow4LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first5 i
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:10091:1*/
+	} /*line quern_gen.go:9576:1*/
 }
 
 //go:noinline
@@ -10101,7 +9586,7 @@ func quernRow5LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first6 
 		t33 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.X = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.X = shuffleDown2
 		given2 := t33.Y
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -10115,7 +9600,6 @@ func quernRow5LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first6 
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-//line :218:150000
 		{
 			threadX := threadX + 2
 			t33 := t3Row[threadX]
@@ -10126,7 +9610,6 @@ func quernRow5LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first6 
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-//line :228:150000
 		{
 			threadX := threadX + 3
 			t33 := t3Row[threadX]
@@ -10137,7 +9620,7 @@ func quernRow5LongerReduceRows(r *host2.Run, t3s []kernel.Vec2[float32], first6 
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:10140:1*/
+	} /*line quern_gen.go:9623:1*/
 }
 
 //go:noinline
@@ -10153,24 +9636,24 @@ func quernRow6LongerReduceRows(r *host2.Run, counts []int, first7 int, vs []kern
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Y = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Y = shuffleDown3
 		other := shuffleDown
-		/*line :205:150000*/ if d < width && lane2+d < count2 && lane2&start == 0 {
+		/*line :245:160000*/ if d < width && lane2+d < count2 && lane2&start == 0 {
 			t6 := v
 			t72 := other
-			/*line :206:150000*/ result09 := longer(t6, t72)
+			/*line :246:160000*/ result09 := longer(t6, t72)
 			v = result09
 		}
-		/*line :209:150000*/ vRow[threadX] = v
+		/*line :249:160000*/ vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:10166:1*/
+	} /*line quern_gen.go:9649:1*/
 }
 
 //go:noinline
 func quernRow7LongerReduceRows(r *host2.Run, vs []kernel.Vec2[float32], first8 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first8:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10173:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9656:1*/
 }
 
 //go:noinline
@@ -10182,11 +9665,11 @@ func quernRow8LongerReduceRows(r *host2.Run, tos []int, first9 int, results []ke
 		to := toRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (width - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:119*/ sum2 := result
-		/*line :120:150000*/ if to < len(out) && lane == 0 {
+		/*line quern.dev/algo/internal/template/reduce.go:159*/ sum2 := result
+		if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:10189:1*/
+	} /*line quern_gen.go:9672:1*/
 }
 
 func quernHostLongerReduceColumns(r *host2.Run) {
@@ -10223,29 +9706,29 @@ func quernRow1LongerReduceColumns(r *host2.Run, base int, width int, blockZ int,
 		t1 := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:134:150000*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:160000*/ if t1 >= width {
 				break
 			}
-			/*line :139:150000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
-				/*line :140:150000*/ if r.Halted() {
-					/*line :139:150000*/ r.Halt()
+			/*line :179:160000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
+				/*line :180:160000*/ if r.Halted() {
+					/*line :179:160000*/ r.Halt()
 				}
-				/*line :140:150000*/ t2 := (z*n+first)*width + t1
-				/*line :140:150000*/ column := in[t2:]
+				/*line :180:160000*/ t2 := (z*n+first)*width + t1
+				/*line :180:160000*/ column := in[t2:]
 				sum := column[0]
-				/*line :143:150000*/ for y := 1; y < last-first; y++ {
-					/*line :144:150000*/ if r.Halted() {
-						/*line :143:150000*/ r.Halt()
+				/*line :183:160000*/ for y := 1; y < last-first; y++ {
+					/*line :184:160000*/ if r.Halted() {
+						/*line :183:160000*/ r.Halt()
 					}
-					/*line :144:150000*/ t3 := sum
-					/*line :144:150000*/ t4 := column[y*width]
-					/*line :144:150000*/ result0 := longer(t3, t4)
+					/*line :184:160000*/ t3 := sum
+					/*line :184:160000*/ t4 := column[y*width]
+					/*line :184:160000*/ result0 := longer(t3, t4)
 					sum = result0
 				}
-				/*line :146:150000*/ out[(z*gridY+blockY)*width+t1] = sum
+				/*line :186:160000*/ out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:10248:1*/
+	} /*line quern_gen.go:9731:1*/
 }
 
 func quernHostLongerReduceSegments(r *host2.Run) {
@@ -10280,59 +9763,59 @@ func quernHostLongerReduceSegments(r *host2.Run) {
 		}
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:200*/ if group == 1 {
+			/*line quern.dev/algo/internal/template/reduce.go:240*/ if group == 1 {
 				for threadZ := range 1 {
-					/*line :202:150000*/ for threadY := range 1 {
+					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 256
 						quernRow2LongerReduceSegments(r, vs, first3, results)
 					}
 				}
-				/*line :207:150000*/ break
+				break
 			}
-			/*line :203:150000*/ d = 1
-			/*line :204:150000*/ for ; d < 32; d *= 2 {
-				/*line :205:150000*/ if r.Halted() {
-					/*line :203:150000*/ r.Halt()
+			/*line :243:160000*/ d = 1
+			/*line :244:160000*/ for ; d < 32; d *= 2 {
+				/*line :245:160000*/ if r.Halted() {
+					/*line :243:160000*/ r.Halt()
 				}
-				/*line :204:150000*/ t22 = d
-				/*line :205:150000*/ for threadZ := range 1 {
-					/*line :206:150000*/ for threadY := range 1 {
+				/*line :244:160000*/ t22 = d
+				/*line :245:160000*/ for threadZ := range 1 {
+					/*line :246:160000*/ for threadY := range 1 {
 						first4 := (threadZ*1 + threadY) * 256
 						quernRow3LongerReduceSegments(r, vs, first4, t3s, shuffleDowns, givens)
 					}
 				}
-				/*line :211:150000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
-				/*line :212:150000*/ for threadZ := range 1 {
-					/*line :213:150000*/ for threadY := range 1 {
+				/*line :251:160000*/ host2.ShuffleDown(shuffleDowns2, givens, t22)
+				/*line :252:160000*/ for threadZ := range 1 {
+					/*line :253:160000*/ for threadY := range 1 {
 						first5 := (threadZ*1 + threadY) * 256
 						quernRow4LongerReduceSegments(r, t3s, first5, shuffleDowns, shuffleDowns2, givens2)
 					}
 				}
-				/*line :218:150000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
+				/*line :258:160000*/ host2.ShuffleDown(shuffleDowns3, givens2, t22)
 				start := 2*d - 1
-				/*line :220:150000*/ for threadZ := range 1 {
-					/*line :221:150000*/ for threadY := range 1 {
+				/*line :260:160000*/ for threadZ := range 1 {
+					/*line :261:160000*/ for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*1 + threadY) * 256
 						quernRow5LongerReduceSegments(r, counts, first6, vs, shuffleDowns, shuffleDowns3, d, group, start)
 					}
 				}
 			}
-			/*line :228:150000*/ for threadZ := range 1 {
-				/*line :229:150000*/ for threadY := range 1 {
+			/*line :268:160000*/ for threadZ := range 1 {
+				/*line :269:160000*/ for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 256
 					quernRow6LongerReduceSegments(r, vs, first7, results)
 				}
 			}
 		}
-		/*line :235:150000*/ for threadZ := range 1 {
-			/*line :236:150000*/ for threadY := range 1 {
+		/*line :275:160000*/ for threadZ := range 1 {
+			/*line :276:160000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first8 := (threadZ*1 + threadY) * 256
 				quernRow7LongerReduceSegments(r, segments, first8, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:10335:1*/
+	} /*line quern_gen.go:9818:1*/
 }
 
 //go:noinline
@@ -10345,43 +9828,43 @@ func quernRow1LongerReduceSegments(r *host2.Run, segments []int, first int, firs
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:157*/ segment := host2.Div(base+threadX, group)
-		/*line :159:150000*/ first2 := 0
+		/*line quern.dev/algo/internal/template/reduce.go:197*/ segment := host2.Div(base+threadX, group)
+		/*line :199:160000*/ first2 := 0
 		last := 0
-		/*line :160:150000*/ if segment < len(out) {
+		/*line :200:160000*/ if segment < len(out) {
 			t1 := int(ends[segment])
-			/*line :161:150000*/ t2 := int(ends[segment+1])
+			/*line :201:160000*/ t2 := int(ends[segment+1])
 			first2 = t1
 			last = t2
 		}
-		/*line :163:150000*/ sum := kernel.Vec2[float32]{}
-		/*line :164:150000*/ if first2+lane < last {
+		/*line :203:160000*/ sum := kernel.Vec2[float32]{}
+		/*line :204:160000*/ if first2+lane < last {
 			sum = in[first2+lane]
-			/*line :166:150000*/ for j := first2 + lane + group; j < last; j += group {
-				/*line :167:150000*/ if r.Halted() {
-					/*line :166:150000*/ r.Halt()
+			/*line :206:160000*/ for j := first2 + lane + group; j < last; j += group {
+				/*line :207:160000*/ if r.Halted() {
+					/*line :206:160000*/ r.Halt()
 				}
-				/*line :167:150000*/ t3 := sum
-				/*line :167:150000*/ t4 := in[j]
-				/*line :167:150000*/ result0 := longer(t3, t4)
+				/*line :207:160000*/ t3 := sum
+				/*line :207:160000*/ t4 := in[j]
+				/*line :207:160000*/ result0 := longer(t3, t4)
 				sum = result0
 			}
 		}
-		/*line :170:150000*/ count := min(last-first2, group)
+		/*line :210:160000*/ count := min(last-first2, group)
 		v := sum
 		segmentRow[threadX] = segment
 		firstRow[threadX] = first2
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:10377:1*/
+	} /*line quern_gen.go:9860:1*/
 }
 
 //go:noinline
 func quernRow2LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first3 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first3:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:201*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10384:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9867:1*/
 }
 
 //go:noinline
@@ -10392,7 +9875,7 @@ func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], firs
 	givenRow := (*[256]float32)(givens[first4:])
 	for threadX := 0; threadX < 256; threadX += 4 {
 		v := vRow[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ t12 := v
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ t12 := v
 		t32 := t12
 		shuffleDown := kernel.Vec2[float32]{}
 		given := t32.X
@@ -10432,7 +9915,7 @@ func quernRow3LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], firs
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:10435:1*/
+	} /*line quern_gen.go:9918:1*/
 }
 
 //go:noinline
@@ -10445,7 +9928,7 @@ func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], fir
 		t32 := t3Row[threadX]
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.X = shuffleDown2
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.X = shuffleDown2
 		given2 := t32.Y
 		shuffleDownRow[threadX] = shuffleDown
 		givenRow2[threadX] = given2
@@ -10459,7 +9942,6 @@ func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], fir
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-//line :218:150000
 		{
 			threadX := threadX + 2
 			t32 := t3Row[threadX]
@@ -10470,7 +9952,6 @@ func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], fir
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-//line :228:150000
 		{
 			threadX := threadX + 3
 			t32 := t3Row[threadX]
@@ -10481,7 +9962,7 @@ func quernRow4LongerReduceSegments(r *host2.Run, t3s []kernel.Vec2[float32], fir
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:10484:1*/
+	} /*line quern_gen.go:9965:1*/
 }
 
 //go:noinline
@@ -10497,24 +9978,24 @@ func quernRow5LongerReduceSegments(r *host2.Run, counts []int, first6 int, vs []
 		shuffleDown := shuffleDownRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
 		lane2 := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:204*/ shuffleDown.Y = shuffleDown3
+		/*line quern.dev/algo/internal/template/reduce.go:244*/ shuffleDown.Y = shuffleDown3
 		other := shuffleDown
-		/*line :205:150000*/ if d < group && lane2+d < count && lane2&start == 0 {
+		/*line :245:160000*/ if d < group && lane2+d < count && lane2&start == 0 {
 			t6 := v
 			t7 := other
-			/*line :206:150000*/ result02 := longer(t6, t7)
+			/*line :246:160000*/ result02 := longer(t6, t7)
 			v = result02
 		}
-		/*line :209:150000*/ vRow[threadX] = v
+		/*line :249:160000*/ vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:10510:1*/
+	} /*line quern_gen.go:9991:1*/
 }
 
 //go:noinline
 func quernRow6LongerReduceSegments(r *host2.Run, vs []kernel.Vec2[float32], first7 int, results []kernel.Vec2[float32]) {
 	vRow := (*[256]kernel.Vec2[float32])(vs[first7:])
 	resultRow := (*[256]kernel.Vec2[float32])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:209*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10517:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9998:1*/
 }
 
 //go:noinline
@@ -10530,14 +10011,14 @@ func quernRow7LongerReduceSegments(r *host2.Run, segments []int, first8 int, fir
 		last := lastRow[threadX]
 		result := resultRow[threadX]
 		lane := threadX & 31 & (group - 1)
-		/*line quern.dev/algo/internal/template/reduce.go:170*/ sum2 := result
+		/*line quern.dev/algo/internal/template/reduce.go:210*/ sum2 := result
 		if segment < len(out) && lane == 0 {
-			/*line :172:150000*/ if first2 >= last {
+			if first2 >= last {
 				sum2 = empty
 			}
-			/*line :175:150000*/ out[segment] = sum2
+			out[segment] = sum2
 		}
-	} /*line quern_gen.go:10540:1*/
+	} /*line quern_gen.go:10021:1*/
 }
 
 func quernHostLongerRunScanParts(r *host2.Run) {
@@ -10595,95 +10076,95 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 							V kernel.Vec2[float32]
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:160000*/ _ = counts[t2]
+						/*line :377:170000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:160000*/ _ = sums[t4]
+						/*line :377:170000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:160000*/ counts[t2] = t5
-						/*line :377:160000*/ sums[t4] = t6
+						/*line :377:170000*/ counts[t2] = t5
+						/*line :377:170000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:160000*/ if b.N == 0 {
+						/*line :295:170000*/ if b.N == 0 {
 							t1 := a.V
 							t22 := b.V
-							/*line :296:160000*/ result0 := longer(t1, t22)
+							/*line :296:170000*/ result0 := longer(t1, t22)
 							b.V = result0
 						}
-						/*line :298:160000*/ b.N += a.N
+						/*line :298:170000*/ b.N += a.N
 						result := b
-						/*line :378:160000*/ all = result
+						/*line :378:170000*/ all = result
 					}
-					/*line :380:160000*/ break
+					/*line :380:170000*/ break
 				}
-				/*line :382:160000*/ at := p * part
-				/*line :383:160000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:170000*/ at := p * part
+				/*line :383:170000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:160000
+//line :386:170000
 				var so struct {
 					N uint32
 					V kernel.Vec2[float32]
 				}
-				/*line :390:160000*/ if launch == 2 {
-					/*line :391:160000*/ so = struct {
+				/*line :390:170000*/ if launch == 2 {
+					/*line :391:170000*/ so = struct {
 						N uint32
 						V kernel.Vec2[float32]
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:160000
+//line :395:170000
 				} else {
-					/*line :396:160000*/ so = struct {
+					/*line :396:170000*/ so = struct {
 						N uint32
 						V kernel.Vec2[float32]
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:160000*/ at++
+					/*line :400:170000*/ at++
 				}
-				/*line :394:160000*/ for ; at < last; at += 4096 {
-					/*line :395:160000*/ if r.Halted() {
-						/*line :394:160000*/ r.Halt()
+				/*line :394:170000*/ for ; at < last; at += 4096 {
+					/*line :395:170000*/ if r.Halted() {
+						/*line :394:170000*/ r.Halt()
 					}
-					/*line :395:160000*/ t7 := min(last-at, 4096)
-					/*line :396:160000*/ for k := 0; k < t7; k++ {
-						/*line :396:160000*/ i2 := at + k
+					/*line :395:170000*/ t7 := min(last-at, 4096)
+					/*line :396:170000*/ for k := 0; k < t7; k++ {
+						/*line :396:170000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:160000*/ b2 := struct {
+						/*line :399:170000*/ b2 := struct {
 							N uint32
 							V kernel.Vec2[float32]
 						}{N: h, V: in[i2]}
-						/*line :295:160000*/ if b2.N == 0 {
+						/*line :295:170000*/ if b2.N == 0 {
 							t12 := a2.V
 							t23 := b2.V
-							/*line :296:160000*/ result02 := longer(t12, t23)
+							/*line :296:170000*/ result02 := longer(t12, t23)
 							b2.V = result02
 						}
-						/*line :298:160000*/ b2.N += a2.N
+						/*line :298:170000*/ b2.N += a2.N
 						result2 := b2
-						/*line :399:160000*/ so = result2
-						/*line :401:160000*/ if value {
-							/*line :402:160000*/ if reduce {
-								/*line :403:160000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:170000*/ so = result2
+						/*line :401:170000*/ if value {
+							/*line :402:170000*/ if reduce {
+								/*line :403:170000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:160000
+//line :406:170000
 							} else if !exclusive {
-								/*line :407:160000*/ out[i2] = so.V
-//line :408:160000
+								/*line :407:170000*/ out[i2] = so.V
+//line :408:170000
 							} else if h != 0 {
-								/*line :409:160000*/ out[i2] = first
-//line :410:160000
+								/*line :409:170000*/ out[i2] = first
+//line :410:170000
 							} else {
-								/*line :411:160000*/ t9 := prior
-								/*line :411:160000*/ result03 := longer(first, t9)
-								/*line :411:160000*/ out[i2] = result03
+								/*line :411:170000*/ t9 := prior
+								/*line :411:170000*/ result03 := longer(first, t9)
+								/*line :411:170000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line :415:160000*/ if launch == 0 {
+				/*line :415:170000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:160000*/ _ = row2[threadX]
+					/*line :416:170000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -10691,126 +10172,126 @@ func quernRow1LongerRunScanParts(r *host2.Run, launch int, same bool, base int, 
 				}
 			}
 		}
-		/*line :424:160000*/ return
+		/*line :424:170000*/ return
 	}
-	/*line :426:160000*/ for threadX := range width {
+	/*line :426:170000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:160000*/ switch {
-//line :431:160000
+		/*line :430:170000*/ switch {
+//line :431:170000
 		default:
-			/*line :369:160000*/ if launch == 1 {
-				/*line :370:160000*/ if same || p > 0 {
+			/*line :369:170000*/ if launch == 1 {
+				/*line :370:170000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:160000*/ all := struct {
+				/*line :373:170000*/ all := struct {
 					N uint32
 					V kernel.Vec2[float32]
 				}{N: counts[0], V: sums[0]}
-				/*line :377:160000*/ counts[0] = 0
-				/*line :378:160000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:160000*/ own := struct {
+				/*line :377:170000*/ counts[0] = 0
+				/*line :378:170000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:170000*/ own := struct {
 						N uint32
 						V kernel.Vec2[float32]
 					}{N: counts[i], V: sums[i]}
-					/*line :383:160000*/ t2 := i
-					/*line :377:160000*/ _ = counts[t2]
+					/*line :383:170000*/ t2 := i
+					/*line :377:170000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:160000*/ _ = sums[t4]
+					/*line :377:170000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:160000*/ counts[t2] = t5
-					/*line :377:160000*/ sums[t4] = t6
+					/*line :377:170000*/ counts[t2] = t5
+					/*line :377:170000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:160000*/ if b.N == 0 {
+					/*line :295:170000*/ if b.N == 0 {
 						t1 := a.V
 						t22 := b.V
-						/*line :296:160000*/ result0 := longer(t1, t22)
+						/*line :296:170000*/ result0 := longer(t1, t22)
 						b.V = result0
 					}
-					/*line :298:160000*/ b.N += a.N
+					/*line :298:170000*/ b.N += a.N
 					result := b
-					/*line :378:160000*/ all = result
+					/*line :378:170000*/ all = result
 				}
-				/*line :380:160000*/ break
+				/*line :380:170000*/ break
 			}
-			/*line :382:160000*/ at := p * part
-			/*line :383:160000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:170000*/ at := p * part
+			/*line :383:170000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:160000
+//line :386:170000
 			var so struct {
 				N uint32
 				V kernel.Vec2[float32]
 			}
-			/*line :390:160000*/ if launch == 2 {
-				/*line :391:160000*/ so = struct {
+			/*line :390:170000*/ if launch == 2 {
+				/*line :391:170000*/ so = struct {
 					N uint32
 					V kernel.Vec2[float32]
 				}{N: counts[p], V: sums[p]}
-//line :395:160000
+//line :395:170000
 			} else {
-				/*line :396:160000*/ so = struct {
+				/*line :396:170000*/ so = struct {
 					N uint32
 					V kernel.Vec2[float32]
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:160000*/ at++
+				/*line :400:170000*/ at++
 			}
-			/*line :394:160000*/ for ; at < last; at += 4096 {
-				/*line :395:160000*/ if r.Halted() {
-					/*line :394:160000*/ r.Halt()
+			/*line :394:170000*/ for ; at < last; at += 4096 {
+				/*line :395:170000*/ if r.Halted() {
+					/*line :394:170000*/ r.Halt()
 				}
-				/*line :395:160000*/ t7 := min(last-at, 4096)
-				/*line :396:160000*/ for k := 0; k < t7; k++ {
-					/*line :396:160000*/ i2 := at + k
+				/*line :395:170000*/ t7 := min(last-at, 4096)
+				/*line :396:170000*/ for k := 0; k < t7; k++ {
+					/*line :396:170000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:160000*/ b2 := struct {
+					/*line :399:170000*/ b2 := struct {
 						N uint32
 						V kernel.Vec2[float32]
 					}{N: h, V: in[i2]}
-					/*line :295:160000*/ if b2.N == 0 {
+					/*line :295:170000*/ if b2.N == 0 {
 						t12 := a2.V
 						t23 := b2.V
-						/*line :296:160000*/ result02 := longer(t12, t23)
+						/*line :296:170000*/ result02 := longer(t12, t23)
 						b2.V = result02
 					}
-					/*line :298:160000*/ b2.N += a2.N
+					/*line :298:170000*/ b2.N += a2.N
 					result2 := b2
-					/*line :399:160000*/ so = result2
-					/*line :401:160000*/ if value {
-						/*line :402:160000*/ if reduce {
-							/*line :403:160000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:170000*/ so = result2
+					/*line :401:170000*/ if value {
+						/*line :402:170000*/ if reduce {
+							/*line :403:170000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:160000
+//line :406:170000
 						} else if !exclusive {
-							/*line :407:160000*/ out[i2] = so.V
-//line :408:160000
+							/*line :407:170000*/ out[i2] = so.V
+//line :408:170000
 						} else if h != 0 {
-							/*line :409:160000*/ out[i2] = first
-//line :410:160000
+							/*line :409:170000*/ out[i2] = first
+//line :410:170000
 						} else {
-							/*line :411:160000*/ t9 := prior
-							/*line :411:160000*/ result03 := longer(first, t9)
-							/*line :411:160000*/ out[i2] = result03
+							/*line :411:170000*/ t9 := prior
+							/*line :411:170000*/ result03 := longer(first, t9)
+							/*line :411:170000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:160000*/ if launch == 0 {
+			/*line :415:170000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:160000*/ _ = sums[p]
+				/*line :416:170000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:160000*/ counts[p] = t15
-				/*line :416:160000*/ sums[p] = t16
+				/*line :416:170000*/ counts[p] = t15
+				/*line :416:170000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:10813:1*/
+	} /*line quern_gen.go:10294:1*/
 }
 
 func quernHostLongerTotalParts(r *host2.Run) {
@@ -10850,84 +10331,84 @@ func quernRow1LongerTotalParts(r *host2.Run, base int, part int, size int, in []
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:180000*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :270:170000*/ t6 := in[t4:t5]
+				/*line :270:180000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:170000*/ t9 := in[t7:t8]
+				/*line :270:180000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:170000*/ t12 := in[t10:t11]
+				/*line :270:180000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :271:170000*/ t13 := a[0]
-				/*line :271:170000*/ t14 := b[0]
-				/*line :271:170000*/ t15 := c[0]
-				/*line :271:170000*/ t16 := d[0]
+				/*line :271:180000*/ t13 := a[0]
+				/*line :271:180000*/ t14 := b[0]
+				/*line :271:180000*/ t15 := c[0]
+				/*line :271:180000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line :272:170000*/ for i := 1; i < part; i++ {
+				/*line :272:180000*/ for i := 1; i < part; i++ {
 					t17 := sa
-					/*line :273:170000*/ t18 := a[i]
-					/*line :273:170000*/ result0 := longer(t17, t18)
+					/*line :273:180000*/ t18 := a[i]
+					/*line :273:180000*/ result0 := longer(t17, t18)
 					t20 := result0
 					t21 := sb
-					/*line :273:170000*/ t22 := b[i]
-					/*line :273:170000*/ result02 := longer(t21, t22)
+					/*line :273:180000*/ t22 := b[i]
+					/*line :273:180000*/ result02 := longer(t21, t22)
 					t24 := result02
 					t25 := sc
-					/*line :273:170000*/ t26 := c[i]
-					/*line :273:170000*/ result03 := longer(t25, t26)
+					/*line :273:180000*/ t26 := c[i]
+					/*line :273:180000*/ result03 := longer(t25, t26)
 					t28 := result03
 					t29 := sd
-					/*line :273:170000*/ t30 := d[i]
-					/*line :273:170000*/ result04 := longer(t29, t30)
+					/*line :273:180000*/ t30 := d[i]
+					/*line :273:180000*/ result04 := longer(t29, t30)
 					t32 := result04
 					sa = t20
 					sb = t24
 					sc = t28
 					sd = t32
 				}
-				/*line :275:170000*/ _ = before[t34]
-				/*line :275:170000*/ _ = before[t36]
-				/*line :275:170000*/ _ = before[t38]
-				/*line :275:170000*/ _ = before[t40]
+				/*line :275:180000*/ _ = before[t34]
+				/*line :275:180000*/ _ = before[t36]
+				/*line :275:180000*/ _ = before[t38]
+				/*line :275:180000*/ _ = before[t40]
 				t41 := sa
 				t42 := sb
 				t43 := sc
 				t44 := sd
-				/*line :275:170000*/ before[t34] = t41
-				/*line :275:170000*/ before[t36] = t42
-				/*line :275:170000*/ before[t38] = t43
-				/*line :275:170000*/ before[t40] = t44
+				/*line :275:180000*/ before[t34] = t41
+				/*line :275:180000*/ before[t36] = t42
+				/*line :275:180000*/ before[t38] = t43
+				/*line :275:180000*/ before[t40] = t44
 				break
 			}
-			/*line :278:170000*/ for k := 0; k < 4; k++ {
-				/*line :279:170000*/ if r.Halted() {
-					/*line :278:170000*/ r.Halt()
+			/*line :278:180000*/ for k := 0; k < 4; k++ {
+				/*line :279:180000*/ if r.Halted() {
+					/*line :278:180000*/ r.Halt()
 				}
-				/*line :279:170000*/ at2 := (p + k) * part
-				/*line :280:170000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:180000*/ at2 := (p + k) * part
+				/*line :280:180000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:170000*/ last := min(at2+part, len(in))
+				/*line :283:180000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:170000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:180000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t45 := sum
-					/*line :286:170000*/ t46 := in[i2]
-					/*line :286:170000*/ result05 := longer(t45, t46)
+					/*line :286:180000*/ t46 := in[i2]
+					/*line :286:180000*/ result05 := longer(t45, t46)
 					sum = result05
 				}
-				/*line :288:170000*/ before[p+k+1] = sum
+				/*line :288:180000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:10930:1*/
+	} /*line quern_gen.go:10411:1*/
 }
 
 func quernHostLongerPrefixParts(r *host2.Run) {
@@ -10962,19 +10443,19 @@ func quernRow1LongerPrefixParts(r *host2.Run, base int, before []kernel.Vec2[flo
 			if start {
 				before[0] = first
 				t2 := sum
-				/*line :303:170000*/ result0 := longer(first, t2)
+				/*line :303:180000*/ result0 := longer(first, t2)
 				sum = result0
-				/*line :304:170000*/ before[1] = sum
+				/*line :304:180000*/ before[1] = sum
 			}
-			/*line :306:170000*/ for i := 2; i < len(before); i++ {
+			/*line :306:180000*/ for i := 2; i < len(before); i++ {
 				t4 := sum
-				/*line :307:170000*/ t5 := before[i]
-				/*line :307:170000*/ result02 := longer(t4, t5)
+				/*line :307:180000*/ t5 := before[i]
+				/*line :307:180000*/ result02 := longer(t4, t5)
 				sum = result02
-				/*line :308:170000*/ before[i] = sum
+				/*line :308:180000*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:10977:1*/
+	} /*line quern_gen.go:10458:1*/
 }
 
 func quernHostLongerScanParts(r *host2.Run) {
@@ -11018,166 +10499,166 @@ func quernRow1LongerScanParts(r *host2.Run, base int, part int, size int, in []k
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :318:170000*/ t6 := in[t4:t5]
+				/*line :318:180000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:170000*/ t9 := in[t7:t8]
+				/*line :318:180000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:170000*/ t12 := in[t10:t11]
+				/*line :318:180000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :319:170000*/ t15 := out[at:t14]
+				/*line :319:180000*/ t15 := out[at:t14]
 				t17 := at + size2
-				/*line :319:170000*/ t18 := out[t16:t17]
+				/*line :319:180000*/ t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:170000*/ t21 := out[t19:t20]
+				/*line :319:180000*/ t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:170000*/ t24 := out[t22:t23]
+				/*line :319:180000*/ t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-				/*line :320:170000*/ t25 := before[p]
-				/*line :320:170000*/ t26 := before[p+1]
-				/*line :320:170000*/ t27 := before[p+2]
-				/*line :320:170000*/ t28 := before[p+3]
+				/*line :320:180000*/ t25 := before[p]
+				/*line :320:180000*/ t26 := before[p+1]
+				/*line :320:180000*/ t27 := before[p+2]
+				/*line :320:180000*/ t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-				/*line :321:170000*/ if exclusive {
-					/*line :322:170000*/ for i := 0; i < part; i++ {
+				/*line :321:180000*/ if exclusive {
+					/*line :322:180000*/ for i := 0; i < part; i++ {
 						t30 := a[i]
-						/*line :323:170000*/ t31 := b[i]
-						/*line :323:170000*/ t32 := c[i]
-						/*line :323:170000*/ t33 := d[i]
+						/*line :323:180000*/ t31 := b[i]
+						/*line :323:180000*/ t32 := c[i]
+						/*line :323:180000*/ t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-						/*line :324:170000*/ t34 := u
+						/*line :324:180000*/ t34 := u
 						t35 := i
-						/*line :324:170000*/ _ = t34[t35]
+						/*line :324:180000*/ _ = t34[t35]
 						t36 := v
 						t37 := i
-						/*line :324:170000*/ _ = t36[t37]
+						/*line :324:180000*/ _ = t36[t37]
 						t38 := w
 						t39 := i
-						/*line :324:170000*/ _ = t38[t39]
+						/*line :324:180000*/ _ = t38[t39]
 						t40 := x
 						t41 := i
-						/*line :324:170000*/ _ = t40[t41]
+						/*line :324:180000*/ _ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-						/*line :324:170000*/ t34[t35] = t42
-						/*line :324:170000*/ t36[t37] = t43
-						/*line :324:170000*/ t38[t39] = t44
-						/*line :324:170000*/ t40[t41] = t45
+						/*line :324:180000*/ t34[t35] = t42
+						/*line :324:180000*/ t36[t37] = t43
+						/*line :324:180000*/ t38[t39] = t44
+						/*line :324:180000*/ t40[t41] = t45
 						t46 := sa
 						t47 := ea
-						/*line :325:170000*/ result0 := longer(t46, t47)
+						/*line :325:180000*/ result0 := longer(t46, t47)
 						t49 := result0
 						t50 := sb
 						t51 := eb
-						/*line :325:170000*/ result02 := longer(t50, t51)
+						/*line :325:180000*/ result02 := longer(t50, t51)
 						t53 := result02
 						t54 := sc
 						t55 := ec
-						/*line :325:170000*/ result03 := longer(t54, t55)
+						/*line :325:180000*/ result03 := longer(t54, t55)
 						t57 := result03
 						t58 := sd
 						t59 := ed
-						/*line :325:170000*/ result04 := longer(t58, t59)
+						/*line :325:180000*/ result04 := longer(t58, t59)
 						t61 := result04
 						sa = t49
 						sb = t53
 						sc = t57
 						sd = t61
 					}
-					/*line :332:170000*/ break
+					/*line :332:180000*/ break
 				}
-				/*line :329:170000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:180000*/ for i2 := 0; i2 < part; i2++ {
 					t63 := sa
-					/*line :330:170000*/ t64 := a[i2]
-					/*line :330:170000*/ result05 := longer(t63, t64)
+					/*line :330:180000*/ t64 := a[i2]
+					/*line :330:180000*/ result05 := longer(t63, t64)
 					t66 := result05
 					t67 := sb
-					/*line :330:170000*/ t68 := b[i2]
-					/*line :330:170000*/ result06 := longer(t67, t68)
+					/*line :330:180000*/ t68 := b[i2]
+					/*line :330:180000*/ result06 := longer(t67, t68)
 					t70 := result06
 					t71 := sc
-					/*line :330:170000*/ t72 := c[i2]
-					/*line :330:170000*/ result07 := longer(t71, t72)
+					/*line :330:180000*/ t72 := c[i2]
+					/*line :330:180000*/ result07 := longer(t71, t72)
 					t74 := result07
 					t75 := sd
-					/*line :330:170000*/ t76 := d[i2]
-					/*line :330:170000*/ result08 := longer(t75, t76)
+					/*line :330:180000*/ t76 := d[i2]
+					/*line :330:180000*/ result08 := longer(t75, t76)
 					t78 := result08
 					sa = t66
 					sb = t70
 					sc = t74
 					sd = t78
-					/*line :331:170000*/ t79 := u
+					/*line :331:180000*/ t79 := u
 					t80 := i2
-					/*line :331:170000*/ _ = t79[t80]
+					/*line :331:180000*/ _ = t79[t80]
 					t81 := v
 					t82 := i2
-					/*line :331:170000*/ _ = t81[t82]
+					/*line :331:180000*/ _ = t81[t82]
 					t83 := w
 					t84 := i2
-					/*line :331:170000*/ _ = t83[t84]
+					/*line :331:180000*/ _ = t83[t84]
 					t85 := x
 					t86 := i2
-					/*line :331:170000*/ _ = t85[t86]
+					/*line :331:180000*/ _ = t85[t86]
 					t87 := sa
 					t88 := sb
 					t89 := sc
 					t90 := sd
-					/*line :331:170000*/ t79[t80] = t87
-					/*line :331:170000*/ t81[t82] = t88
-					/*line :331:170000*/ t83[t84] = t89
-					/*line :331:170000*/ t85[t86] = t90
+					/*line :331:180000*/ t79[t80] = t87
+					/*line :331:180000*/ t81[t82] = t88
+					/*line :331:180000*/ t83[t84] = t89
+					/*line :331:180000*/ t85[t86] = t90
 				}
-				/*line :333:170000*/ break
+				/*line :333:180000*/ break
 			}
-			/*line :335:170000*/ for k := 0; k < 4; k++ {
-				/*line :336:170000*/ if r.Halted() {
-					/*line :335:170000*/ r.Halt()
+			/*line :335:180000*/ for k := 0; k < 4; k++ {
+				/*line :336:180000*/ if r.Halted() {
+					/*line :335:180000*/ r.Halt()
 				}
-				/*line :336:170000*/ i3 := (p + k) * part
-				/*line :337:170000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:180000*/ i3 := (p + k) * part
+				/*line :337:180000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:170000*/ last := min(i3+part, len(in))
+				/*line :340:180000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:170000*/ if p+k == 0 && !start {
+				/*line :342:180000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:170000*/ for ; i3 < last; i3++ {
+				/*line :347:180000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:170000*/ if exclusive {
+					/*line :349:180000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:170000*/ t91 := sum
+					/*line :352:180000*/ t91 := sum
 					t92 := v2
-					/*line :352:170000*/ result09 := longer(t91, t92)
+					/*line :352:180000*/ result09 := longer(t91, t92)
 					sum = result09
-					/*line :353:170000*/ if !exclusive {
+					/*line :353:180000*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:11180:1*/
+	} /*line quern_gen.go:10661:1*/
 }
 
 func quernHostLongerScanLines(r *host2.Run) {
@@ -11212,36 +10693,36 @@ func quernRow1LongerScanLines(r *host2.Run, base int, inner int, n int, in []ker
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host2.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:170000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:180000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:170000*/ sum := first
+			/*line :402:180000*/ sum := first
 			i := 0
-			/*line :404:170000*/ if !start {
+			/*line :404:180000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:170000*/ for ; i < n; i++ {
-				/*line :411:170000*/ if r.Halted() {
-					/*line :410:170000*/ r.Halt()
+			/*line :410:180000*/ for ; i < n; i++ {
+				/*line :411:180000*/ if r.Halted() {
+					/*line :410:180000*/ r.Halt()
 				}
-				/*line :411:170000*/ v := in[at]
-				/*line :412:170000*/ if exclusive {
+				/*line :411:180000*/ v := in[at]
+				/*line :412:180000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:170000*/ t1 := sum
+				/*line :415:180000*/ t1 := sum
 				t2 := v
-				/*line :415:170000*/ result0 := longer(t1, t2)
+				/*line :415:180000*/ result0 := longer(t1, t2)
 				sum = result0
-				/*line :416:170000*/ if !exclusive {
+				/*line :416:180000*/ if !exclusive {
 					out[at] = sum
 				}
-				/*line :419:170000*/ at += inner
+				/*line :419:180000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:11244:1*/
+	} /*line quern_gen.go:10725:1*/
 }
 
-//line :424:170000
+//line :424:180000

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "14e0d651605be1823c16c18fb3f90046cee812d0d54989dbe1bee31caf6910b8",
+	Sum:     "cd56fa9cb55a759258416a444eaaa5207106ffbcbf3ea9e2490e84423954cdca",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -70,6 +70,8 @@ type (
 	quern_gen_is_stale__run_go_generate__squares_float64 func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []Squares)
 	quern_gen_is_stale__run_go_generate__norm_float32    func(t kernel.Thread, n int, partial []Squares, out []float32)
 	quern_gen_is_stale__run_go_generate__norm_float64    func(t kernel.Thread, n int, partial []Squares, out []float64)
+	quern_gen_is_stale__run_go_generate__normCPU_float32 func(t kernel.Thread, n int, partial []Squares, out []float32)
+	quern_gen_is_stale__run_go_generate__normCPU_float64 func(t kernel.Thread, n int, partial []Squares, out []float64)
 	quern_gen_is_stale__run_go_generate__largest_float32 func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Largest[float32])
 	quern_gen_is_stale__run_go_generate__Largest_float32 struct {
 		Magnitude float32
@@ -86,6 +88,8 @@ type (
 	quern_gen_is_stale__run_go_generate__dotCPU_float64                                   func(t kernel.Thread, n int, chunk int, incX int, incY int, x []float64, y []float64, partial []float64)
 	quern_gen_is_stale__run_go_generate__asumCPU_float32                                  func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []float32)
 	quern_gen_is_stale__run_go_generate__asumCPU_float64                                  func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []float64)
+	quern_gen_is_stale__run_go_generate__largestOfCPU_float32                             func(t kernel.Thread, n int, partial []Largest[float32], out []int)
+	quern_gen_is_stale__run_go_generate__largestOfCPU_float64                             func(t kernel.Thread, n int, partial []Largest[float64], out []int)
 	quern_gen_is_stale__run_go_generate__squaresCPU_float32                               func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Squares)
 	quern_gen_is_stale__run_go_generate__squaresCPU_float64                               func(t kernel.Thread, n int, chunk int, inc int, x []float64, partial []Squares)
 	quern_gen_is_stale__run_go_generate__largestCPU_float32                               func(t kernel.Thread, n int, chunk int, inc int, x []float32, partial []Largest[float32])
@@ -177,6 +181,8 @@ var (
 	quern_squares_float64                                                                          quern_gen_is_stale__run_go_generate__squares_float64                                                                          = squares[float64]
 	quern_norm_float32                                                                             quern_gen_is_stale__run_go_generate__norm_float32                                                                             = norm[float32]
 	quern_norm_float64                                                                             quern_gen_is_stale__run_go_generate__norm_float64                                                                             = norm[float64]
+	quern_normCPU_float32                                                                          quern_gen_is_stale__run_go_generate__normCPU_float32                                                                          = normCPU[float32]
+	quern_normCPU_float64                                                                          quern_gen_is_stale__run_go_generate__normCPU_float64                                                                          = normCPU[float64]
 	quern_largest_float32                                                                          quern_gen_is_stale__run_go_generate__largest_float32                                                                          = largest[float32]
 	_                                                                                                                                                                                                                            = (*quern_gen_is_stale__run_go_generate__Largest_float32)((*Largest[float32])(nil))
 	quern_largest_float64                                                                          quern_gen_is_stale__run_go_generate__largest_float64                                                                          = largest[float64]
@@ -187,6 +193,8 @@ var (
 	quern_dotCPU_float64                                                                           quern_gen_is_stale__run_go_generate__dotCPU_float64                                                                           = dotCPU[float64]
 	quern_asumCPU_float32                                                                          quern_gen_is_stale__run_go_generate__asumCPU_float32                                                                          = asumCPU[float32]
 	quern_asumCPU_float64                                                                          quern_gen_is_stale__run_go_generate__asumCPU_float64                                                                          = asumCPU[float64]
+	quern_largestOfCPU_float32                                                                     quern_gen_is_stale__run_go_generate__largestOfCPU_float32                                                                     = largestOfCPU[float32]
+	quern_largestOfCPU_float64                                                                     quern_gen_is_stale__run_go_generate__largestOfCPU_float64                                                                     = largestOfCPU[float64]
 	quern_squaresCPU_float32                                                                       quern_gen_is_stale__run_go_generate__squaresCPU_float32                                                                       = squaresCPU[float32]
 	quern_squaresCPU_float64                                                                       quern_gen_is_stale__run_go_generate__squaresCPU_float64                                                                       = squaresCPU[float64]
 	quern_largestCPU_float32                                                                       quern_gen_is_stale__run_go_generate__largestCPU_float32                                                                       = largestCPU[float32]
@@ -923,8 +931,8 @@ func LaunchSquares[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 	return l.End()
 }
 
-var quernNorm_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "norm[float32]", Code: &quernPTX, Host: quernHostNorm[float32], Plain: quernPlainNorm[float32]}}
-var quernNorm_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "norm[float64]", Code: &quernPTX, Host: quernHostNorm[float64], Plain: quernPlainNorm[float64]}}
+var quernNorm_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "norm[float32]", Code: &quernPTX}}
+var quernNorm_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "norm[float64]", Code: &quernPTX}}
 
 // LaunchNorm runs norm on the grid g.
 //
@@ -936,6 +944,30 @@ func LaunchNorm[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, partial *
 		k = quernNorm_float32
 	case *float64:
 		k = quernNorm_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.SliceArg(l, partial)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernNormCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "normCPU[float32]", Code: &quernPTX, Host: quernHostNormCPU[float32], Plain: quernPlainNormCPU[float32]}}
+var quernNormCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "normCPU[float64]", Code: &quernPTX, Host: quernHostNormCPU[float64], Plain: quernPlainNormCPU[float64]}}
+
+// LaunchNormCPU runs normCPU on the grid g.
+//
+// normCPU is norm for the CPU device.
+func LaunchNormCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, partial *gpu.Buffer[Squares], out *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernNormCPU_float32
+	case *float64:
+		k = quernNormCPU_float64
 	}
 	l, err := k.Begin(s, g)
 	if err != nil {
@@ -973,8 +1005,8 @@ func LaunchLargest[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 	return l.End()
 }
 
-var quernLargestOf_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOf[float32]", Code: &quernPTX, Host: quernHostLargestOf[float32], Plain: quernPlainLargestOf[float32]}}
-var quernLargestOf_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOf[float64]", Code: &quernPTX, Host: quernHostLargestOf[float64], Plain: quernPlainLargestOf[float64]}}
+var quernLargestOf_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOf[float32]", Code: &quernPTX}}
+var quernLargestOf_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOf[float64]", Code: &quernPTX}}
 
 // LaunchLargestOf runs largestOf on the grid g.
 //
@@ -1048,6 +1080,30 @@ func LaunchAsumCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n, chunk, inc
 	gpu.Arg(l, inc)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, partial)
+	return l.End()
+}
+
+var quernLargestOfCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOfCPU[float32]", Code: &quernPTX, Host: quernHostLargestOfCPU[float32], Plain: quernPlainLargestOfCPU[float32]}}
+var quernLargestOfCPU_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "largestOfCPU[float64]", Code: &quernPTX, Host: quernHostLargestOfCPU[float64], Plain: quernPlainLargestOfCPU[float64]}}
+
+// LaunchLargestOfCPU runs largestOfCPU on the grid g.
+//
+// largestOfCPU is largestOf for the CPU device.
+func LaunchLargestOfCPU[T float32 | float64](s *gpu.Stream, g gpu.Grid, n int, partial *gpu.Buffer[Largest[T]], out *gpu.Buffer[int]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernLargestOfCPU_float32
+	case *float64:
+		k = quernLargestOfCPU_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.SliceArg(l, partial)
+	gpu.SliceArg(l, out)
 	return l.End()
 }
 
@@ -1966,7 +2022,7 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 				/*line gemm.go:309*/ c[at3] = result03
 			}
 		}
-	} /*line quern_gen.go:1969:1*/
+	} /*line quern_gen.go:2025:1*/
 }
 
 func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
@@ -2282,7 +2338,7 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, t2
 				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	} /*line quern_gen.go:2285:1*/
+	} /*line quern_gen.go:2341:1*/
 }
 
 func quernPlainSumVectors[T float32 | float64](r *host.Run) {
@@ -2335,7 +2391,7 @@ func quernHostSumVectors[T float32 | float64](r *host.Run) {
 				/*line gemv.go:110:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta)
 			}
 		}
-	} /*line quern_gen.go:2338:1*/
+	} /*line quern_gen.go:2394:1*/
 }
 
 //go:noinline
@@ -2357,7 +2413,7 @@ func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			total = 0
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2360:1*/
+	} /*line quern_gen.go:2416:1*/
 }
 
 //go:noinline
@@ -2396,7 +2452,7 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start4+i]
 		}
 		/*line gemv.go:107:10000*/ totalRow[threadX] = total
-	} /*line quern_gen.go:2399:1*/
+	} /*line quern_gen.go:2455:1*/
 }
 
 //go:noinline
@@ -2426,7 +2482,7 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start9+i]
 		}
 		/*line gemv.go:107:10000*/ totalRow[threadX] = total
-	} /*line quern_gen.go:2429:1*/
+	} /*line quern_gen.go:2485:1*/
 }
 
 //go:noinline
@@ -2459,7 +2515,7 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			t10 := total
 			/*line gemv.go:107*/ put[T](y, t7, alpha, beta, t10)
 		}
-	} /*line quern_gen.go:2462:1*/
+	} /*line quern_gen.go:2518:1*/
 }
 
 func quernPlainGer[T float32 | float64](r *host.Run) {
@@ -2503,7 +2559,7 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:2506:1*/
+	} /*line quern_gen.go:2562:1*/
 }
 
 //go:noinline
@@ -2533,7 +2589,7 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:119*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:2536:1*/
+	} /*line quern_gen.go:2592:1*/
 }
 
 //go:noinline
@@ -2564,7 +2620,7 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:121*/ result02 := place(i, rows, incX)
 			/*line gemv.go:121*/ a[start+j] += v * x[result02]
 		}
-	} /*line quern_gen.go:2567:1*/
+	} /*line quern_gen.go:2623:1*/
 }
 
 func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
@@ -2648,7 +2704,7 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles in
 			t47 := result05
 			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, t47)
 		}
-	} /*line quern_gen.go:2651:1*/
+	} /*line quern_gen.go:2707:1*/
 }
 
 func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
@@ -2753,7 +2809,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 			/*line gemv.go:178*/ t55 := sums[j2]
 			/*line gemv.go:178*/ put[T](to, t52, alpha, beta, t55)
 		}
-	} /*line quern_gen.go:2756:1*/
+	} /*line quern_gen.go:2812:1*/
 }
 
 func quernPlainRoundRows(r *host.Run) {
@@ -2824,7 +2880,7 @@ func quernRow1RoundRows(r *host.Run, base int, size int, columns int, from []flo
 			bits = (bits + 4096) &^ 8191
 		}
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
-	} /*line quern_gen.go:2827:1*/
+	} /*line quern_gen.go:2883:1*/
 }
 
 func quernPlainSum[T float32 | float64](r *host.Run) {
@@ -2947,14 +3003,14 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 				quernRow6Sum[T](r, out, total3)
 			}
 		}
-	} /*line quern_gen.go:2950:1*/
+	} /*line quern_gen.go:3006:1*/
 }
 
 //go:noinline
 func quernRow1Sum[T float32 | float64](r *host.Run, sums []T, first int) {
 	sumRow := (*[256]T)(sums[first:])
 //line reduce.go:81
-	*sumRow = [256]T{} /*line quern_gen.go:2957:1*/
+	*sumRow = [256]T{} /*line quern_gen.go:3013:1*/
 }
 
 //go:noinline
@@ -2983,7 +3039,7 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T,
 		/*line reduce.go:83*/ sum += x[at3+threadX]
 		/*line reduce.go:83*/ sum += x[at4+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2986:1*/
+	} /*line quern_gen.go:3042:1*/
 }
 
 //go:noinline
@@ -3012,7 +3068,7 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, first3 int, iFirst
 			sum += x[iFirst2+threadX]
 		}
 		/*line reduce.go:85:30000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:3015:1*/
+	} /*line quern_gen.go:3071:1*/
 }
 
 //go:noinline
@@ -3047,7 +3103,7 @@ func quernRow4Sum[T float32 | float64](r *host.Run, sums []T, first4 int, vs []T
 			v := t2
 			vRow[threadX] = v
 		}
-	} /*line quern_gen.go:3050:1*/
+	} /*line quern_gen.go:3106:1*/
 }
 
 //go:noinline
@@ -3060,7 +3116,7 @@ func quernRow5Sum[T float32 | float64](r *host.Run, reduceAdds []T, first5 int, 
 		if threadX&31 == 0 {
 			warps[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:3063:1*/
+	} /*line quern_gen.go:3119:1*/
 }
 
 //go:noinline
@@ -3081,581 +3137,42 @@ func quernRow6Sum[T float32 | float64](r *host.Run, out []T, total3 T) {
 		/*line reduce.go:86*/ if threadX == 0 {
 			out[0] = total3
 		}
-	} /*line quern_gen.go:3084:1*/
+	} /*line quern_gen.go:3140:1*/
 }
 
-func quernPlainNorm[T float32 | float64](r *host.Run) {
+func quernPlainNormCPU[T float32 | float64](r *host.Run) {
 	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Squares](r, 1), host.Slice[T](r, 2)
-	host.Plain(r, func(t kernel.Thread) { norm[T](t, v0, v1, v2) })
+	host.Plain(r, func(t kernel.Thread) { normCPU[T](t, v0, v1, v2) })
 }
 
-func quernHostNorm[T float32 | float64](r *host.Run) {
+func quernHostNormCPU[T float32 | float64](r *host.Run) {
 	n := host.Value[int](r, 0)
 	partial := host.Slice[Squares](r, 1)
 	out := host.Slice[T](r, 2)
-	var iFirst int
-	sums := host.Scratch[Squares](r, 0, r.BlockDim.Count())
-	vs := host.Scratch[Squares](r, 1, r.BlockDim.Count())
-	totals := host.Scratch[Squares](r, 2, r.BlockDim.Count())
-	givens := host.Scratch[float64](r, 6, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	givens2 := host.Scratch[float64](r, 7, r.BlockDim.Count())
-	reduceAdds2 := host.Scratch[float64](r, 4, r.BlockDim.Count())
-	givens3 := host.Scratch[float64](r, 8, r.BlockDim.Count())
-	reduceAdds3 := host.Scratch[float64](r, 5, r.BlockDim.Count())
-	warps := host.Shared[[8]Squares](r, 0)
 	for r.Next() {
-		/*line reduce.go:194*/ iFirst = 0
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 256
-				quernRow1Norm[T](r, sums, first)
-			}
-		}
-		for ; iFirst < n; iFirst += 256 {
-			if r.Halted() {
-				/*line reduce.go:194*/ r.Halt()
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2Norm[T](r, sums, first2, iFirst, n, partial)
-				}
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first3 := (threadZ*1 + threadY) * 256
-				quernRow3Norm[T](r, sums, first3, vs, totals, givens)
-			}
-		}
-		host.ReduceAdd(reduceAdds, givens)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4Norm[T](r, vs, first4, givens2)
-			}
-		}
-		host.ReduceAdd(reduceAdds2, givens2)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first5 := (threadZ*1 + threadY) * 256
-				quernRow5Norm[T](r, vs, first5, givens3)
-			}
-		}
-		host.ReduceAdd(reduceAdds3, givens3)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first6 := (threadZ*1 + threadY) * 256
-				quernRow6Norm[T](r, reduceAdds, first6, reduceAdds2, reduceAdds3, warps)
+				quernRow1NormCPU[T](r, partial, n, out)
 			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow7Norm[T](r, totals, first7, warps, out)
-			}
-		}
-	} /*line quern_gen.go:3162:1*/
-}
-
-//go:noinline
-func quernRow1Norm[T float32 | float64](r *host.Run, sums []Squares, first int) {
-	sumRow := (*[256]Squares)(sums[first:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		sum := &sumRow[threadX]
-//line reduce.go:193
-		*sum = Squares{}
-		{
-			threadX := threadX + 1
-			sum := &sumRow[threadX]
-			*sum = Squares{}
-		}
-		{
-			threadX := threadX + 2
-			sum := &sumRow[threadX]
-			*sum = Squares{}
-		}
-		{
-			threadX := threadX + 3
-			sum := &sumRow[threadX]
-			*sum = Squares{}
-		}
-	} /*line quern_gen.go:3187:1*/
-}
-
-//go:noinline
-func quernRow2Norm[T float32 | float64](r *host.Run, sums []Squares, first2 int, iFirst int, n int, partial []Squares) {
-	sumRow := (*[256]Squares)(sums[first2:])
-	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-iFirst, 256)
-		if count <= 0 {
-			return
-		}
-		if iFirst >= 0 && count <= len(partial)-iFirst {
-			row := partial[iFirst:][:count]
-			sumRow2 := sumRow[:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				sum := &sumRow2[threadX]
-				/*line reduce.go:195*/ t1 := row[threadX]
-				/*line reduce.go:195*/ sum.merge(t1)
-			}
-			return
 		}
 	}
-	for threadX := range 256 {
+}
+
+//go:noinline
+func quernRow1NormCPU[T float32 | float64](r *host.Run, partial []Squares, n int, out []T) {
+	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		sum := &sumRow[threadX]
-		/*line reduce.go:194*/ if iFirst+threadX < n {
-			t1 := partial[iFirst+threadX]
-			/*line reduce.go:195*/ sum.merge(t1)
+		/*line reduce.go:207*/ sum := Squares{}
+		t2 := partial[:n]
+		for i := 0; i < len(t2); i++ {
+			/*line reduce.go:208*/ s := t2[i]
+			t3 := s
+			/*line reduce.go:209*/ sum.merge(t3)
 		}
-	} /*line quern_gen.go:3217:1*/
-}
-
-//go:noinline
-func quernRow3Norm[T float32 | float64](r *host.Run, sums []Squares, first3 int, vs []Squares, totals []Squares, givens []float64) {
-	sumRow := (*[256]Squares)(sums[first3:])
-	vRow := (*[256]Squares)(vs[first3:])
-	totalRow := (*[256]Squares)(totals[first3:])
-	givenRow := (*[256]float64)(givens[first3:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		sum := &sumRow[threadX]
-		total := &totalRow[threadX]
-		/*line reduce.go:197*/ t3 := *sum
-		v := t3
-//line reduce.go:209
-		*total = Squares{}
-		given := v.Large
-		vRow[threadX] = v
-		givenRow[threadX] = given
-		{
-			threadX := threadX + 1
-			sum := &sumRow[threadX]
-			total := &totalRow[threadX]
-			t3 := *sum
-			v := t3
-			*total = Squares{}
-			given := v.Large
-			vRow[threadX] = v
-			givenRow[threadX] = given
-		}
-		{
-			threadX := threadX + 2
-			sum := &sumRow[threadX]
-			total := &totalRow[threadX]
-			t3 := *sum
-			v := t3
-			*total = Squares{}
-			given := v.Large
-			vRow[threadX] = v
-			givenRow[threadX] = given
-		}
-		{
-			threadX := threadX + 3
-			sum := &sumRow[threadX]
-			total := &totalRow[threadX]
-			t3 := *sum
-			v := t3
-			*total = Squares{}
-			given := v.Large
-			vRow[threadX] = v
-			givenRow[threadX] = given
-		}
-	} /*line quern_gen.go:3269:1*/
-}
-
-//go:noinline
-func quernRow4Norm[T float32 | float64](r *host.Run, vs []Squares, first4 int, givens2 []float64) {
-	vRow := (*[256]Squares)(vs[first4:])
-	givenRow2 := (*[256]float64)(givens2[first4:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		v := vRow[threadX]
-		/*line reduce.go:210*/ given2 := v.Medium
-		givenRow2[threadX] = given2
-		{
-			threadX := threadX + 1
-			v := vRow[threadX]
-			given2 := v.Medium
-			givenRow2[threadX] = given2
-		}
-		{
-			threadX := threadX + 2
-			v := vRow[threadX]
-			given2 := v.Medium
-			givenRow2[threadX] = given2
-		}
-		{
-			threadX := threadX + 3
-			v := vRow[threadX]
-			given2 := v.Medium
-			givenRow2[threadX] = given2
-		}
-	} /*line quern_gen.go:3298:1*/
-}
-
-//go:noinline
-func quernRow5Norm[T float32 | float64](r *host.Run, vs []Squares, first5 int, givens3 []float64) {
-	vRow := (*[256]Squares)(vs[first5:])
-	givenRow3 := (*[256]float64)(givens3[first5:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		v := vRow[threadX]
-		/*line reduce.go:210*/ given3 := v.Small
-		givenRow3[threadX] = given3
-		{
-			threadX := threadX + 1
-			v := vRow[threadX]
-			given3 := v.Small
-			givenRow3[threadX] = given3
-		}
-		{
-			threadX := threadX + 2
-			v := vRow[threadX]
-			given3 := v.Small
-			givenRow3[threadX] = given3
-		}
-		{
-			threadX := threadX + 3
-			v := vRow[threadX]
-			given3 := v.Small
-			givenRow3[threadX] = given3
-		}
-	} /*line quern_gen.go:3327:1*/
-}
-
-//go:noinline
-func quernRow6Norm[T float32 | float64](r *host.Run, reduceAdds []float64, first6 int, reduceAdds2 []float64, reduceAdds3 []float64, warps *[8]Squares) {
-	reduceAddRow := (*[256]float64)(reduceAdds[first6:])
-	reduceAddRow2 := (*[256]float64)(reduceAdds2[first6:])
-	reduceAddRow3 := (*[256]float64)(reduceAdds3[first6:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-		reduceAdd2 := reduceAddRow2[threadX]
-		reduceAdd3 := reduceAddRow3[threadX]
-		/*line reduce.go:210*/ v2 := Squares{Large: reduceAdd, Medium: reduceAdd2, Small: reduceAdd3}
-		if threadX&31 == 0 {
-			warps[threadX>>5] = v2
-		}
-	} /*line quern_gen.go:3344:1*/
-}
-
-//go:noinline
-func quernRow7Norm[T float32 | float64](r *host.Run, totals []Squares, first7 int, warps *[8]Squares, out []T) {
-	totalRow := (*[256]Squares)(totals[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		total := &totalRow[threadX]
-		/*line reduce.go:215*/ for i := 0; i < 8; i++ {
-			/*line reduce.go:215*/ w := warps[i]
-			t4 := w
-			/*line reduce.go:216*/ total.merge(t4)
-		}
-		total2 := *total
-		/*line reduce.go:197*/ total3 := total2
-		if threadX == 0 {
-			result0 := total3.root()
-			/*line reduce.go:199*/ out[0] = T(result0)
-		}
-	} /*line quern_gen.go:3364:1*/
-}
-
-func quernPlainLargestOf[T float32 | float64](r *host.Run) {
-	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Largest[T]](r, 1), host.Slice[int](r, 2)
-	host.Plain(r, func(t kernel.Thread) { largestOf[T](t, v0, v1, v2) })
-}
-
-func quernHostLargestOf[T float32 | float64](r *host.Run) {
-	n := host.Value[int](r, 0)
-	partial := host.Slice[Largest[T]](r, 1)
-	out := host.Slice[int](r, 2)
-	var iFirst int
-	bests := host.Scratch[Largest[T]](r, 0, r.BlockDim.Count())
-	var offset int
-	vs := host.Scratch[Largest[T]](r, 1, r.BlockDim.Count())
-	var t2 int
-	t1s := host.Scratch[T](r, 2, r.BlockDim.Count())
-	shuffleXors := host.Scratch[T](r, 3, r.BlockDim.Count())
-	var t5 int
-	t4s := host.Scratch[int](r, 4, r.BlockDim.Count())
-	shuffleXors2 := host.Scratch[int](r, 5, r.BlockDim.Count())
-	warps := host.Shared[[8]Largest[T]](r, 0)
-	for r.Next() {
-		/*line reduce.go:264*/ iFirst = 0
-		/*line reduce.go:265:30000*/ for threadZ := range 1 {
-			/*line reduce.go:266*/ for threadY := range 1 {
-				first := (threadZ*1 + threadY) * 256
-				quernRow1LargestOf[T](r, bests, first)
-			}
-		}
-		for ; iFirst < n; iFirst += 256 {
-			/*line reduce.go:272:30000*/ if r.Halted() {
-				/*line reduce.go:264*/ r.Halt()
-			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*1 + threadY) * 256
-					quernRow2LargestOf[T](r, bests, first2, iFirst, n, partial)
-				}
-			}
-		}
-		offset = 16
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first3 := (threadZ*1 + threadY) * 256
-				quernRow3LargestOf[T](r, bests, first3, vs)
-			}
-		}
-		/*line reduce.go:281:30000*/ for ; offset > 0; offset /= 2 {
-			/*line reduce.go:282:30000*/ if r.Halted() {
-				/*line reduce.go:274*/ r.Halt()
-			}
-			/*line reduce.go:275*/ t2 = offset
-			for threadZ := range 1 {
-				/*line reduce.go:277:30000*/ for threadY := range 1 {
-					first4 := (threadZ*1 + threadY) * 256
-					quernRow4LargestOf[T](r, vs, first4, t1s)
-				}
-			}
-			/*line reduce.go:282:30000*/ host.ShuffleXor(shuffleXors, t1s, t2)
-			t5 = offset
-			/*line reduce.go:284*/ for threadZ := range 1 {
-				for threadY := range 1 {
-					first5 := (threadZ*1 + threadY) * 256
-					quernRow5LargestOf[T](r, vs, first5, t4s)
-				}
-			}
-			host.ShuffleXor(shuffleXors2, t4s, t5)
-			for threadZ := range 1 {
-				/*line reduce.go:292:30000*/ for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first6 := (threadZ*1 + threadY) * 256
-					quernRow6LargestOf[T](r, vs, first6, shuffleXors, shuffleXors2)
-				}
-			}
-		}
-		/*line reduce.go:299*/ for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*1 + threadY) * 256
-				quernRow7LargestOf[T](r, vs, first7, warps)
-			}
-		}
-		/*line reduce.go:306:30000*/ for threadZ := range 1 {
-			/*line reduce.go:307*/ for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first8 := (threadZ*1 + threadY) * 256
-				quernRow8LargestOf[T](r, bests, first8, vs, warps, out)
-			}
-		}
-	} /*line quern_gen.go:3456:1*/
-}
-
-//go:noinline
-func quernRow1LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], first int) {
-	bestRow := (*[256]Largest[T])(bests[first:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		best := &bestRow[threadX]
-//line reduce.go:263
-		*best = Largest[T]{Index: -1}
-		{
-			threadX := threadX + 1
-			best := &bestRow[threadX]
-			*best = Largest[T]{Index: -1}
-		}
-		{
-			threadX := threadX + 2
-			best := &bestRow[threadX]
-			*best = Largest[T]{Index: -1}
-		}
-		{
-			threadX := threadX + 3
-			best := &bestRow[threadX]
-			*best = Largest[T]{Index: -1}
-		}
-	} /*line quern_gen.go:3481:1*/
-}
-
-//go:noinline
-func quernRow2LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], first2 int, iFirst int, n int, partial []Largest[T]) {
-	bestRow := (*[256]Largest[T])(bests[first2:])
-	if iFirst >= -1<<61 && iFirst <= 1<<61 && n >= -1<<61 && n <= 1<<61 {
-		count := min(n-iFirst, 256)
-		if count <= 0 {
-			return
-		}
-		if iFirst >= 0 && count <= len(partial)-iFirst {
-			row := partial[iFirst:][:count]
-			bestRow2 := bestRow[:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				best := &bestRow2[threadX]
-				/*line reduce.go:265*/ t1 := row[threadX]
-				/*line reduce.go:265*/ best.take(t1)
-			}
-			return
-		}
-	}
-	/*line reduce.go:270:30000*/ for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		best := &bestRow[threadX]
-		/*line reduce.go:264*/ if iFirst+threadX < n {
-			t1 := partial[iFirst+threadX]
-			/*line reduce.go:265*/ best.take(t1)
-		}
-	} /*line quern_gen.go:3511:1*/
-}
-
-//go:noinline
-func quernRow3LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], first3 int, vs []Largest[T]) {
-	bestRow := (*[256]Largest[T])(bests[first3:])
-	vRow := (*[256]Largest[T])(vs[first3:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		best := &bestRow[threadX]
-		v := &vRow[threadX]
-		/*line reduce.go:267*/ t3 := *best
-		*v = t3
-		{
-			threadX := threadX + 1
-			best := &bestRow[threadX]
-			v := &vRow[threadX]
-			t3 := *best
-			*v = t3
-		}
-		{
-			threadX := threadX + 2
-			best := &bestRow[threadX]
-			v := &vRow[threadX]
-			t3 := *best
-			*v = t3
-		}
-//line reduce.go:283:30000
-		{
-			threadX := threadX + 3
-			best := &bestRow[threadX]
-			v := &vRow[threadX]
-			t3 := *best
-			*v = t3
-		}
-	} /*line quern_gen.go:3545:1*/
-}
-
-//go:noinline
-func quernRow4LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first4 int, t1s []T) {
-	vRow := (*[256]Largest[T])(vs[first4:])
-	t1Row := (*[256]T)(t1s[first4:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		v := &vRow[threadX]
-		/*line reduce.go:275*/ t12 := v.Magnitude
-		t1Row[threadX] = t12
-//line reduce.go:277:30000
-		{
-			threadX := threadX + 1
-			v := &vRow[threadX]
-			t12 := v.Magnitude
-			t1Row[threadX] = t12
-		}
-//line reduce.go:283:30000
-		{
-			threadX := threadX + 2
-			v := &vRow[threadX]
-			t12 := v.Magnitude
-			t1Row[threadX] = t12
-		}
-//line reduce.go:289
-		{
-			threadX := threadX + 3
-			v := &vRow[threadX]
-			t12 := v.Magnitude
-			t1Row[threadX] = t12
-		}
-	} /*line quern_gen.go:3577:1*/
-}
-
-//go:noinline
-func quernRow5LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first5 int, t4s []int) {
-	vRow := (*[256]Largest[T])(vs[first5:])
-	t4Row := (*[256]int)(t4s[first5:])
-	for threadX := 0; threadX < 256; threadX += 4 {
-		v := &vRow[threadX]
-		/*line reduce.go:275*/ t4 := v.Index
-		t4Row[threadX] = t4
-//line reduce.go:277:30000
-		{
-			threadX := threadX + 1
-			v := &vRow[threadX]
-			t4 := v.Index
-			t4Row[threadX] = t4
-		}
-//line reduce.go:283:30000
-		{
-			threadX := threadX + 2
-			v := &vRow[threadX]
-			t4 := v.Index
-			t4Row[threadX] = t4
-		}
-//line reduce.go:289
-		{
-			threadX := threadX + 3
-			v := &vRow[threadX]
-			t4 := v.Index
-			t4Row[threadX] = t4
-		}
-	} /*line quern_gen.go:3609:1*/
-}
-
-//go:noinline
-func quernRow6LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first6 int, shuffleXors []T, shuffleXors2 []int) {
-	vRow := (*[256]Largest[T])(vs[first6:])
-	shuffleXorRow := (*[256]T)(shuffleXors[first6:])
-	shuffleXorRow2 := (*[256]int)(shuffleXors2[first6:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		v := &vRow[threadX]
-		shuffleXor := shuffleXorRow[threadX]
-		shuffleXor2 := shuffleXorRow2[threadX]
-		/*line reduce.go:275*/ t7 := Largest[T]{Magnitude: shuffleXor, Index: shuffleXor2}
-		/*line reduce.go:275*/ v.take(t7)
-	} /*line quern_gen.go:3624:1*/
-}
-
-//go:noinline
-func quernRow7LargestOf[T float32 | float64](r *host.Run, vs []Largest[T], first7 int, warps *[8]Largest[T]) {
-	vRow := (*[256]Largest[T])(vs[first7:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		v := &vRow[threadX]
-		/*line reduce.go:277:30000*/ if threadX&31 == 0 {
-			warps[threadX>>5] = *v
-		}
-	} /*line quern_gen.go:3636:1*/
-}
-
-//go:noinline
-func quernRow8LargestOf[T float32 | float64](r *host.Run, bests []Largest[T], first8 int, vs []Largest[T], warps *[8]Largest[T], out []int) {
-	bestRow := (*[256]Largest[T])(bests[first8:])
-	vRow := (*[256]Largest[T])(vs[first8:])
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-		best := &bestRow[threadX]
-		v := &vRow[threadX]
-		/*line reduce.go:281:30000*/ for i := 0; i < 8; i++ {
-			/*line reduce.go:281*/ w := warps[i]
-			t8 := w
-			/*line reduce.go:282*/ v.take(t8)
-		}
-		result0 := *v
-//line reduce.go:267
-		*best = result0
-		if threadX == 0 {
-			out[0] = best.Index
-		}
-	} /*line quern_gen.go:3658:1*/
+		result0 := sum.root()
+		/*line reduce.go:211*/ out[0] = T(result0)
+	} /*line quern_gen.go:3175:1*/
 }
 
 func quernPlainDotCPU[T float32 | float64](r *host.Run) {
@@ -3688,26 +3205,26 @@ func quernHostDotCPU[T float32 | float64](r *host.Run) {
 func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T, from int, to int, y []T, partial []T, blockX int, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:295*/ if incX == 1 && incY == 1 {
+		/*line reduce.go:306:30000*/ if incX == 1 && incY == 1 {
 			t7 := x[from:to]
-			/*line reduce.go:296*/ t10 := y[from:to]
-			/*line reduce.go:296*/ result0 := dotOf[T](t7, t10)
-			/*line reduce.go:296*/ partial[blockX] = result0
+			/*line reduce.go:307*/ t10 := y[from:to]
+			/*line reduce.go:307*/ result0 := dotOf[T](t7, t10)
+			/*line reduce.go:307*/ partial[blockX] = result0
 			continue
 		}
 		var sum T
 		for i := from; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:300*/ r.Halt()
+				/*line reduce.go:311*/ r.Halt()
 			}
-			/*line reduce.go:301*/ t12 := i
-			/*line reduce.go:301*/ result02 := place(t12, n, incX)
+			/*line reduce.go:312*/ t12 := i
+			/*line reduce.go:312*/ result02 := place(t12, n, incX)
 			t16 := i
-			/*line reduce.go:301*/ result03 := place(t16, n, incY)
-			/*line reduce.go:301*/ sum += x[result02] * y[result03]
+			/*line reduce.go:312*/ result03 := place(t16, n, incY)
+			/*line reduce.go:312*/ sum += x[result02] * y[result03]
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3710:1*/
+	} /*line quern_gen.go:3227:1*/
 }
 
 func quernPlainAsumCPU_float32(r *host.Run) {
@@ -3738,39 +3255,39 @@ func quernHostAsumCPU_float32(r *host.Run) {
 func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x []float32, partial []float32, blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:332
+//line reduce.go:343
 		var s0 float32
 		var s1 float32
 		var s2 float32
 		var s3 float32
-		/*line reduce.go:333*/ i := from
+		/*line reduce.go:344*/ i := from
 		for ; i+4 <= to; i += 4 {
 			if r.Halted() {
-				/*line reduce.go:334*/ r.Halt()
+				/*line reduce.go:345*/ r.Halt()
 			}
-			/*line reduce.go:335*/ t5 := i
-			/*line reduce.go:335*/ result0 := place(t5, n, inc)
-			/*line reduce.go:335*/ s0 += float32(math.Abs(float64(x[result0])))
+			/*line reduce.go:346*/ t5 := i
+			/*line reduce.go:346*/ result0 := place(t5, n, inc)
+			/*line reduce.go:346*/ s0 += float32(math.Abs(float64(x[result0])))
 			t9 := i + 1
-			/*line reduce.go:336*/ result02 := place(t9, n, inc)
-			/*line reduce.go:336*/ s1 += float32(math.Abs(float64(x[result02])))
+			/*line reduce.go:347*/ result02 := place(t9, n, inc)
+			/*line reduce.go:347*/ s1 += float32(math.Abs(float64(x[result02])))
 			t13 := i + 2
-			/*line reduce.go:337*/ result03 := place(t13, n, inc)
-			/*line reduce.go:337*/ s2 += float32(math.Abs(float64(x[result03])))
+			/*line reduce.go:348*/ result03 := place(t13, n, inc)
+			/*line reduce.go:348*/ s2 += float32(math.Abs(float64(x[result03])))
 			t17 := i + 3
-			/*line reduce.go:338*/ result04 := place(t17, n, inc)
-			/*line reduce.go:338*/ s3 += float32(math.Abs(float64(x[result04])))
+			/*line reduce.go:349*/ result04 := place(t17, n, inc)
+			/*line reduce.go:349*/ s3 += float32(math.Abs(float64(x[result04])))
 		}
 		for ; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:340*/ r.Halt()
+				/*line reduce.go:351*/ r.Halt()
 			}
-			/*line reduce.go:341*/ t21 := i
-			/*line reduce.go:341*/ result05 := place(t21, n, inc)
-			/*line reduce.go:341*/ s0 += float32(math.Abs(float64(x[result05])))
+			/*line reduce.go:352*/ t21 := i
+			/*line reduce.go:352*/ result05 := place(t21, n, inc)
+			/*line reduce.go:352*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3773:1*/
+	} /*line quern_gen.go:3290:1*/
 }
 
 func quernPlainAsumCPU_float64(r *host.Run) {
@@ -3801,39 +3318,73 @@ func quernHostAsumCPU_float64(r *host.Run) {
 func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x []float64, partial []float64, blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:332
+//line reduce.go:343
 		var s0 float64
 		var s1 float64
 		var s2 float64
 		var s3 float64
-		/*line reduce.go:333*/ i := from
+		/*line reduce.go:344*/ i := from
 		for ; i+4 <= to; i += 4 {
 			if r.Halted() {
-				/*line reduce.go:334*/ r.Halt()
+				/*line reduce.go:345*/ r.Halt()
 			}
-			/*line reduce.go:335*/ t5 := i
-			/*line reduce.go:335*/ result0 := place(t5, n, inc)
-			/*line reduce.go:335*/ s0 += math.Abs(x[result0])
+			/*line reduce.go:346*/ t5 := i
+			/*line reduce.go:346*/ result0 := place(t5, n, inc)
+			/*line reduce.go:346*/ s0 += math.Abs(x[result0])
 			t9 := i + 1
-			/*line reduce.go:336*/ result02 := place(t9, n, inc)
-			/*line reduce.go:336*/ s1 += math.Abs(x[result02])
+			/*line reduce.go:347*/ result02 := place(t9, n, inc)
+			/*line reduce.go:347*/ s1 += math.Abs(x[result02])
 			t13 := i + 2
-			/*line reduce.go:337*/ result03 := place(t13, n, inc)
-			/*line reduce.go:337*/ s2 += math.Abs(x[result03])
+			/*line reduce.go:348*/ result03 := place(t13, n, inc)
+			/*line reduce.go:348*/ s2 += math.Abs(x[result03])
 			t17 := i + 3
-			/*line reduce.go:338*/ result04 := place(t17, n, inc)
-			/*line reduce.go:338*/ s3 += math.Abs(x[result04])
+			/*line reduce.go:349*/ result04 := place(t17, n, inc)
+			/*line reduce.go:349*/ s3 += math.Abs(x[result04])
 		}
 		for ; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:340*/ r.Halt()
+				/*line reduce.go:351*/ r.Halt()
 			}
-			/*line reduce.go:341*/ t21 := i
-			/*line reduce.go:341*/ result05 := place(t21, n, inc)
-			/*line reduce.go:341*/ s0 += math.Abs(x[result05])
+			/*line reduce.go:352*/ t21 := i
+			/*line reduce.go:352*/ result05 := place(t21, n, inc)
+			/*line reduce.go:352*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3836:1*/
+	} /*line quern_gen.go:3353:1*/
+}
+
+func quernPlainLargestOfCPU[T float32 | float64](r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[Largest[T]](r, 1), host.Slice[int](r, 2)
+	host.Plain(r, func(t kernel.Thread) { largestOfCPU[T](t, v0, v1, v2) })
+}
+
+func quernHostLargestOfCPU[T float32 | float64](r *host.Run) {
+	n := host.Value[int](r, 0)
+	partial := host.Slice[Largest[T]](r, 1)
+	out := host.Slice[int](r, 2)
+	for r.Next() {
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1LargestOfCPU[T](r, partial, n, out)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1LargestOfCPU[T float32 | float64](r *host.Run, partial []Largest[T], n int, out []int) {
+	for threadX := range 1 {
+		r.ThreadIdx.X = threadX
+		/*line reduce.go:361*/ best := Largest[T]{Index: -1}
+		t2 := partial[:n]
+		for i := 0; i < len(t2); i++ {
+			/*line reduce.go:362*/ l := t2[i]
+			t3 := l
+			/*line reduce.go:363*/ best.take(t3)
+		}
+		out[0] = best.Index
+	} /*line quern_gen.go:3387:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -3864,27 +3415,27 @@ func quernHostSquaresCPU[T float32 | float64](r *host.Run) {
 func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from int, to int, partial []Squares, blockX int, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:351*/ if inc == 1 {
-			/*line reduce.go:353*/ t7 := x[from:to]
-			/*line reduce.go:353*/ result0 := sumOfSquares[T](t7)
+		/*line reduce.go:373*/ if inc == 1 {
+			/*line reduce.go:375*/ t7 := x[from:to]
+			/*line reduce.go:375*/ result0 := sumOfSquares[T](t7)
 			s := result0
 			if s > 1.1830521861667747e-271 && s < 1.0715086071862673e+301 {
-				/*line reduce.go:354*/ partial[blockX] = Squares{Medium: s}
+				/*line reduce.go:376*/ partial[blockX] = Squares{Medium: s}
 				continue
 			}
 		}
 		sum := Squares{}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:359*/ r.Halt()
+				/*line reduce.go:381*/ r.Halt()
 			}
-			/*line reduce.go:360*/ t9 := i
-			/*line reduce.go:360*/ result02 := place(t9, n, inc)
-			/*line reduce.go:360*/ t13 := float64(x[result02])
-			/*line reduce.go:360*/ sum.add(t13)
+			/*line reduce.go:382*/ t9 := i
+			/*line reduce.go:382*/ result02 := place(t9, n, inc)
+			/*line reduce.go:382*/ t13 := float64(x[result02])
+			/*line reduce.go:382*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3887:1*/
+	} /*line quern_gen.go:3438:1*/
 }
 
 func quernPlainLargestCPU_float32(r *host.Run) {
@@ -3915,21 +3466,21 @@ func quernHostLargestCPU_float32(r *host.Run) {
 func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, x []float32, partial []Largest[float32], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:388*/ best := Largest[float32]{Index: -1}
+		/*line reduce.go:410*/ best := Largest[float32]{Index: -1}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:389*/ r.Halt()
+				/*line reduce.go:411*/ r.Halt()
 			}
-			/*line reduce.go:390*/ t5 := i
-			/*line reduce.go:390*/ result0 := place(t5, n, inc)
-			/*line reduce.go:390*/ a := float32(math.Abs(float64(x[result0])))
+			/*line reduce.go:412*/ t5 := i
+			/*line reduce.go:412*/ result0 := place(t5, n, inc)
+			/*line reduce.go:412*/ a := float32(math.Abs(float64(x[result0])))
 			if !(a <= best.Magnitude) || best.Index < 0 {
-				/*line reduce.go:391*/ t9 := Largest[float32]{Magnitude: a, Index: i}
-				/*line reduce.go:391*/ best.take(t9)
+				/*line reduce.go:413*/ t9 := Largest[float32]{Magnitude: a, Index: i}
+				/*line reduce.go:413*/ best.take(t9)
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3932:1*/
+	} /*line quern_gen.go:3483:1*/
 }
 
 func quernPlainLargestCPU_float64(r *host.Run) {
@@ -3960,21 +3511,21 @@ func quernHostLargestCPU_float64(r *host.Run) {
 func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, x []float64, partial []Largest[float64], blockX int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:388*/ best := Largest[float64]{Index: -1}
+		/*line reduce.go:410*/ best := Largest[float64]{Index: -1}
 		for i := from; i < to; i++ {
 			if r.Halted() {
-				/*line reduce.go:389*/ r.Halt()
+				/*line reduce.go:411*/ r.Halt()
 			}
-			/*line reduce.go:390*/ t5 := i
-			/*line reduce.go:390*/ result0 := place(t5, n, inc)
-			/*line reduce.go:390*/ a := math.Abs(x[result0])
+			/*line reduce.go:412*/ t5 := i
+			/*line reduce.go:412*/ result0 := place(t5, n, inc)
+			/*line reduce.go:412*/ a := math.Abs(x[result0])
 			if !(a <= best.Magnitude) || best.Index < 0 {
-				/*line reduce.go:391*/ t9 := Largest[float64]{Magnitude: a, Index: i}
-				/*line reduce.go:391*/ best.take(t9)
+				/*line reduce.go:413*/ t9 := Largest[float64]{Magnitude: a, Index: i}
+				/*line reduce.go:413*/ best.take(t9)
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3977:1*/
+	} /*line quern_gen.go:3528:1*/
 }
 
 func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
@@ -4037,7 +3588,7 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 		row := t1
 		column := t2
 		/*line tensor.go:368*/ to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
-	} /*line quern_gen.go:4040:1*/
+	} /*line quern_gen.go:3591:1*/
 }
 
 func quernPlainWiden_kernel_Float16(r *host.Run) {
@@ -4110,7 +3661,7 @@ func quernRow1Widen_kernel_Float16(r *host.Run, base int, size int, rows int, st
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:4113:1*/
+	} /*line quern_gen.go:3664:1*/
 }
 
 func quernPlainWiden_kernel_BFloat16(r *host.Run) {
@@ -4183,7 +3734,7 @@ func quernRow1Widen_kernel_BFloat16(r *host.Run, base int, size int, rows int, s
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:4186:1*/
+	} /*line quern_gen.go:3737:1*/
 }
 
 func quernPlainWiden_kernel_Float8E4M3(r *host.Run) {
@@ -4258,7 +3809,7 @@ func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:4261:1*/
+	} /*line quern_gen.go:3812:1*/
 }
 
 func quernPlainWiden_kernel_Float8E5M2(r *host.Run) {
@@ -4333,7 +3884,7 @@ func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:4336:1*/
+	} /*line quern_gen.go:3887:1*/
 }
 
 func quernPlainIntegerCPU[T int8 | uint8](r *host.Run) {
@@ -4454,7 +4005,7 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int,
 			}
 			out[j] = sum
 		}
-	} /*line quern_gen.go:4457:1*/
+	} /*line quern_gen.go:4008:1*/
 }
 
 func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4506,7 +4057,7 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		/*line transpose.go:35:50000*/ for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2Transpose[T](r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile)
 		}
-	} /*line quern_gen.go:4509:1*/
+	} /*line quern_gen.go:4060:1*/
 }
 
 //go:noinline
@@ -4547,7 +4098,7 @@ func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst 
 				}
 			}
 		}
-	} /*line quern_gen.go:4550:1*/
+	} /*line quern_gen.go:4101:1*/
 }
 
 //go:noinline
@@ -4590,7 +4141,7 @@ func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst2
 				}
 			}
 		}
-	} /*line quern_gen.go:4593:1*/
+	} /*line quern_gen.go:4144:1*/
 }
 
 func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4638,7 +4189,7 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower)
 		}
-	} /*line quern_gen.go:4641:1*/
+	} /*line quern_gen.go:4192:1*/
 }
 
 //go:noinline
@@ -4711,7 +4262,7 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4714:1*/
+	} /*line quern_gen.go:4265:1*/
 }
 
 //go:noinline
@@ -4791,7 +4342,7 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4794:1*/
+	} /*line quern_gen.go:4345:1*/
 }
 
 func quernPlainTrsm[T float32 | float64](r *host.Run) {
@@ -4832,7 +4383,7 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 				quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m)
 			}
 		}
-	} /*line quern_gen.go:4835:1*/
+	} /*line quern_gen.go:4386:1*/
 }
 
 //go:noinline
@@ -4873,7 +4424,7 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int
 			}
 			/*line trsm.go:28:60000*/ m[t1][t2] = v
 		}
-	} /*line quern_gen.go:4876:1*/
+	} /*line quern_gen.go:4427:1*/
 }
 
 //go:noinline
@@ -4939,7 +4490,7 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 				b[at+i3*rowB] = x[i3]
 			}
 		}
-	} /*line quern_gen.go:4942:1*/
+	} /*line quern_gen.go:4493:1*/
 }
 
 func quernPlainAxpy[T float32 | float64](r *host.Run) {
@@ -4993,7 +4544,7 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, 
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4996:1*/
+	} /*line quern_gen.go:4547:1*/
 }
 
 func quernHostAxpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -5042,7 +4593,7 @@ func quernRow1Axpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base 
 			/*line vector.go:21*/ result02 := place(i, n, incX2)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:5045:1*/
+	} /*line quern_gen.go:4596:1*/
 }
 
 func quernPlainScal[T float32 | float64](r *host.Run) {
@@ -5102,7 +4653,7 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:5105:1*/
+	} /*line quern_gen.go:4656:1*/
 }
 
 func quernHostScal_float32_incX_1[T float32 | float64](r *host.Run) {
@@ -5157,7 +4708,7 @@ func quernRow1Scal_float32_incX_1[T float32 | float64](r *host.Run, base int, n 
 			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:5160:1*/
+	} /*line quern_gen.go:4711:1*/
 }
 
 func quernPlainCopyVector[T float32 | float64](r *host.Run) {
@@ -5210,7 +4761,7 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:5213:1*/
+	} /*line quern_gen.go:4764:1*/
 }
 
 func quernHostCopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -5258,7 +4809,7 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 			/*line vector.go:43*/ result02 := place(i, n, incX2)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:5261:1*/
+	} /*line quern_gen.go:4812:1*/
 }
 
 func quernPlainSwap[T float32 | float64](r *host.Run) {
@@ -5333,7 +4884,7 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:53*/ x[t12] = t15
 			/*line vector.go:53*/ y[t14] = t16
 		}
-	} /*line quern_gen.go:5336:1*/
+	} /*line quern_gen.go:4887:1*/
 }
 
 func quernPlainRot[T float32 | float64](r *host.Run) {
@@ -5418,7 +4969,7 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 			/*line vector.go:64*/ x[t14] = t17
 			/*line vector.go:64*/ y[t16] = t18
 		}
-	} /*line quern_gen.go:5421:1*/
+	} /*line quern_gen.go:4972:1*/
 }
 
 func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
@@ -5451,7 +5002,7 @@ func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from int, to int,
 		/*line vector.go:77*/ t3 := y[from:to]
 		/*line vector.go:77*/ t6 := x[from:to]
 		/*line vector.go:77*/ addMultiple[T](t3, t6, alpha)
-	} /*line quern_gen.go:5454:1*/
+	} /*line quern_gen.go:5005:1*/
 }
 
 //line vector.go:80:70000
