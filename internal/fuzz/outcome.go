@@ -40,7 +40,7 @@ type reference struct {
 
 // maxSteps is more than any generated program needs. A minimized candidate that needs more
 // is rejected.
-const maxSteps = 50000
+const maxSteps = 1_000_000
 
 // refer interprets the program.
 func (c *Case) refer(k *ir.Kernel) (*reference, error) {

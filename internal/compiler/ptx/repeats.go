@@ -426,6 +426,7 @@ func (r *repeats) repeated(i int) bool {
 func (r *repeats) key(l *line) []byte {
 	text := l.text[bytes.IndexByte(l.text, ',')+1:]
 	b := append(append(r.text[:0], l.opcode...), ' ')
+	b = append(strconv.AppendInt(b, int64(r.operand(l.result).class), 10), ' ') // a move of bits has results of two classes
 	if bytes.HasPrefix(l.opcode, []byte("setp")) {
 		b = strconv.AppendInt(b, int64(r.block), 10) // there are few predicate registers
 	}
