@@ -3,6 +3,7 @@ package compiler
 import (
 	"context"
 	"fmt"
+	"go/token"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,7 +171,7 @@ const (
 	maxLoops = 1 << 12 // the same for loops; each loop repeats the analysis of values
 )
 
-// checkSize returns an error if a kernel is too large for Text.
+// checkSize returns Diagnostics if a kernel is too large for Text.
 func checkSize(k *ir.Kernel) error {
 	nodes, loops := 0, 0
 	counted := map[*ir.Func]bool{}
@@ -196,14 +197,28 @@ func checkSize(k *ir.Kernel) error {
 		v.Body(f.Body)
 	}
 	count(k.Func)
+	tables := 0
+	for _, t := range k.Tables {
+		tables += len(t.Data)
+	}
 	forms := 1 + len(k.Choices())
+	var what string
 	switch {
 	case nodes*forms > maxNodes:
-		return fmt.Errorf("%s: kernel %s is too large: it has %d statements and expressions in %d forms; the limit is %d in all", k.Func.Pos, k.Name, nodes, forms, maxNodes)
+		what = fmt.Sprintf("it has %d statements and expressions in %d forms; the limit is %d in all", nodes, forms, maxNodes)
 	case loops*forms > maxLoops:
-		return fmt.Errorf("%s: kernel %s is too large: it has %d loops in %d forms; the limit is %d in all", k.Func.Pos, k.Name, loops, forms, maxLoops)
+		what = fmt.Sprintf("it has %d loops in %d forms; the limit is %d in all", loops, forms, maxLoops)
+	case tables*forms > frontend.MaxTableBytes:
+		what = fmt.Sprintf("it reads package-level variables and constant strings of %d bytes in %d forms; the limit is %d in all", tables, forms, frontend.MaxTableBytes)
+	default:
+		return nil
 	}
-	return nil
+	pos := k.Func.Pos
+	return frontend.Diagnostics{{
+		Pos:    token.Position{Filename: pos.File, Line: pos.Line, Column: pos.Col},
+		Kernel: k.Name,
+		Msg:    "the kernel is too large: " + what,
+	}}
 }
 
 // Modules returns the modules of the kernel and its special forms.

@@ -355,14 +355,15 @@ type function struct {
 	handler  bool                      // a literal that calls an actor's handler
 	// The source is marked //quern:unchecked, or is a literal in such source.
 	unchecked bool
-	inlined   *inlined       // set if the body is lowered into the caller
-	returned  []*closure     // function results of the last lowered call
-	body      *ast.BlockStmt // of the declared function
-	out       []ir.Stmt      // statements of the list being built
-	gotos     []target       // labels further down
-	targets   []target       // enclosing statements that break and continue can refer to
-	loops     int            // enclosing loops
-	guards    int            // enclosing conditions
+	inlined   *inlined              // set if the body is lowered into the caller
+	returned  []*closure            // function results of the last lowered call
+	body      *ast.BlockStmt        // of the declared function
+	addressed map[types.Object]bool // variables whose address body takes; nil until requested
+	out       []ir.Stmt             // statements of the list being built
+	gotos     []target              // labels further down
+	targets   []target              // enclosing statements that break and continue can refer to
+	loops     int                   // enclosing loops
+	guards    int                   // enclosing conditions
 	temps     int
 	calling   token.Pos // of the call being lowered
 }

@@ -174,7 +174,7 @@ func (w *World) checkSizes(f *ast.File) error {
 
 func (m *measurer) fail(n ast.Node, format string, args ...any) {
 	if m.err == nil {
-		m.err = fmt.Errorf("%s: %s", m.fset.Position(n.Pos()), fmt.Sprintf(format, args...))
+		m.err = Diagnostics{{Pos: m.fset.Position(n.Pos()), Msg: fmt.Sprintf(format, args...)}}
 	}
 }
 

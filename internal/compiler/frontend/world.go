@@ -68,6 +68,8 @@ type Package struct {
 	hints     map[ast.Stmt]directive  // of loops, once collected
 	hinting   map[token.Pos]bool      // comments that are hints
 	standard  bool
+	text      bool                     // from Text
+	written   map[types.Object]bool    // see changed
 	funcs     map[string]*ast.FuncDecl // by "Name" or "Recv.Name"
 	errors    []types.Error
 }
@@ -376,7 +378,9 @@ func Text(name, src string) (*Package, error) {
 	if err := w.checkSizes(f); err != nil {
 		return nil, err
 	}
-	return w.check("main", []*ast.File{f}), nil
+	p := w.check("main", []*ast.File{f})
+	p.text = true
+	return p, nil
 }
 
 type importerFunc func(path string) (*types.Package, error)
