@@ -54,7 +54,8 @@ type Variant struct {
 // *frontend.Fault or the cause of ctx's cancellation.
 func Compile(ctx context.Context, k *ir.Kernel) (_ *Kernel, err error) {
 	defer frontend.Catch(&err, k.Func.Go.Package, k.Name)
-	variants, err := opt.Config{Context: ctx}.PTX(k)
+	k.Func.Context = ctx
+	variants, err := opt.PTX(k)
 	if err != nil {
 		return nil, err
 	}
@@ -117,26 +118,20 @@ func replacement(k *ir.Kernel, m *ptx.Module) (*ptx.Module, error) {
 // generic kernel includes its type arguments, as in scale[float32]; the kernel's
 // directive need not list them. An empty name means the only kernel of the file.
 //
-// Cancelling ctx stops the work soon. Type checking and each pass run to completion,
-// but size limits keep them short; exceeding a limit is an error.
+// When ctx ends, Text soon returns its cause. Exceeding a size limit is an error.
 func Text(ctx context.Context, file, src, name string) (_ *Kernel, err error) {
 	defer frontend.Catch(&err, file, "")
 	if len(src) > maxText {
 		return nil, fmt.Errorf("%s has %d bytes; the limit is %d", file, len(src), maxText)
 	}
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-	p, err := frontend.Text(file, src)
+	p, err := frontend.Text(ctx, file, src)
 	if err != nil {
 		return nil, err
 	}
+	defer p.Close()
 	var wanted []string
 	if name != "" {
 		wanted = []string{name}
-	}
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
 	}
 	prog, err := p.Lower(wanted...)
 	if err != nil {

@@ -146,7 +146,7 @@ func (w *World) withActors(path string, files []*ast.File) ([]*ast.File, []Actor
 			return constants{}
 		}
 		if known == nil {
-			known = w.check(path, files).Types
+			known = w.check(&Package{Path: path, Files: files}, w.api).Types
 		}
 		return constants{w.Fset, known, fd.Pos()}
 	}

@@ -36,8 +36,10 @@ type lowering struct {
 // instance listed in its directive or in names, such as scale[float32]; with names, a
 // directive need not list any. The error is Diagnostics or a *Fault.
 func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
-	p.world.mu.Lock()
-	defer p.world.mu.Unlock()
+	if !p.isText() {
+		p.world.mu.Lock()
+		defer p.world.mu.Unlock()
+	}
 	l := &lowering{pkg: p, world: p.world, wanted: names, types: map[types.Type]*ir.Type{}, tables: map[string]*ir.Table{}}
 	defer l.catch(&err)
 	prog := &ir.Program{Package: p.Path, Name: p.Name}
@@ -116,7 +118,7 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 // generator will declare. It returns whether there were errors: expressions may then
 // lack types, and nothing is lowered.
 func (l *lowering) typeErrors(generated map[string]bool) bool {
-	found := false
+	found := l.pkg.unchecked
 	lacking := map[ast.Node]bool{} // files and functions that lack names of generated code
 	for _, e := range l.pkg.errors {
 		if l.generatedLater(e, generated) {
@@ -336,8 +338,8 @@ func parameterEnd(end int64, t *ir.Type) int64 {
 func (l *lowering) pos(p token.Pos) ir.Pos {
 	q := l.world.position(p)
 	name := filepath.Base(q.Filename)
-	if pkg := l.world.paths[filepath.Dir(q.Filename)]; pkg != "" && pkg != l.pkg.Path {
-		name = pkg + "/" + name
+	if pkg, ok := l.world.paths.Load(filepath.Dir(q.Filename)); ok && pkg != l.pkg.Path {
+		name = pkg.(string) + "/" + name
 	}
 	return ir.Pos{File: name, Line: q.Line, Col: q.Column}
 }

@@ -92,6 +92,7 @@ type declared struct {
 // measurer computes bounds on the sizes of types and of constant strings from the
 // syntax of a file.
 type measurer struct {
+	poll    func()
 	fset    *token.FileSet
 	imports map[string]*types.Package // by the name in the file; nil if not known
 	top     map[string]*declared      // package-level names
@@ -108,9 +109,10 @@ type measurer struct {
 }
 
 // checkSizes returns an error if the type checker would need much memory or time for
-// the constant strings or types of a file.
-func (w *World) checkSizes(f *ast.File) error {
-	m := &measurer{fset: w.Fset, imports: map[string]*types.Package{}, top: map[string]*declared{}, local: map[string][]*declared{}, members: map[string]size{}}
+// the constant strings or types of a text.
+func (p *Package) checkSizes() error {
+	w, f := p.world, p.Files[0]
+	m := &measurer{poll: p.poll, fset: w.Fset, imports: map[string]*types.Package{}, top: map[string]*declared{}, local: map[string][]*declared{}, members: map[string]size{}}
 	for _, spec := range f.Imports {
 		path, _ := strconv.Unquote(spec.Path.Value)
 		pkg, err := w.api(path)
@@ -409,6 +411,7 @@ func (m *measurer) operand(e ast.Expr) size {
 	if e == nil || m.err != nil {
 		return size{}
 	}
+	m.poll()
 	if m.nodes++; m.nodes > maxNodes {
 		m.fail(e, "the text has more than %d expressions, counting the values of a constant declaration for each name that repeats them; use shorter expressions", maxNodes)
 	}

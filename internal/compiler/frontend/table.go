@@ -84,7 +84,7 @@ const (
 // reports an error.
 func (fn *function) hasRoom(size int64, pos token.Pos) bool {
 	l := fn.l
-	if !l.pkg.text {
+	if !l.pkg.isText() {
 		return true
 	}
 	for _, t := range l.tables {

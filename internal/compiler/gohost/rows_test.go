@@ -33,7 +33,7 @@ func TestWorkThatARowHasInCommonIsDoneOnce(t *testing.T) {
 			"sum += x[i]", "quernRow3K"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := frontend.Text("k.go", `package main
+			p, err := frontend.Text(t.Context(), "k.go", `package main
 
 import "quern.dev/kernel"
 
