@@ -140,15 +140,15 @@ func actorDirective(fd *ast.FuncDecl) (directive, bool) {
 func (w *World) withActors(path string, files []*ast.File) ([]*ast.File, []Actor, error) {
 	var actors []Actor
 	all := files
-	var known *types.Package // without the kernels; for constants in directives
+	var known *Package // without the kernels; for constants in directives
 	scope := func(fd *ast.FuncDecl, dir directive) constants {
 		if !slices.ContainsFunc(dir.args, isSymbolic) {
 			return constants{}
 		}
 		if known == nil {
-			known = w.check(&Package{Path: path, Files: files}, w.api).Types
+			known = w.check(&Package{Path: path, Files: files}, w.api)
 		}
-		return constants{w.Fset, known, fd.Pos()}
+		return constants{known, fd.Pos()}
 	}
 	for _, f := range files {
 		for _, d := range f.Decls {

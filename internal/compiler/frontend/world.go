@@ -73,6 +73,7 @@ type Package struct {
 	hinting   map[token.Pos]bool      // comments that are hints
 	standard  bool
 	ctx       context.Context          // cancels the compilation of a text; nil for other packages
+	measurer  *measurer                // of a text
 	unchecked bool                     // type checking ended early, at too many errors
 	written   map[types.Object]bool    // see changed
 	funcs     map[string]*ast.FuncDecl // by "Name" or "Recv.Name"
@@ -264,7 +265,8 @@ func (w *World) source(path string) (*Package, error) {
 }
 
 // check type-checks a package of which only the path and files are known. Errors are
-// kept in the package. Imports are resolved with api or load.
+// kept in the package. Imports are resolved with api or load. For a text, check may end
+// the goroutine: at too many errors, or when the context ends.
 func (w *World) check(p *Package, load func(path string) (*types.Package, error)) *Package {
 	p.world = w
 	p.Info = &types.Info{
@@ -283,7 +285,7 @@ func (w *World) check(p *Package, load func(path string) (*types.Package, error)
 		Sizes:       polledSizes{sizes, p},
 		FakeImportC: true,
 		Error: func(err error) {
-			p.poll()
+			p.exitIfEnded()
 			var te types.Error
 			if !errors.As(err, &te) {
 				return
@@ -291,26 +293,14 @@ func (w *World) check(p *Package, load func(path string) (*types.Package, error)
 			if len(p.errors) < maxErrors {
 				p.errors = append(p.errors, te)
 			} else if p.isText() {
-				panic(tooManyErrors{})
+				p.unchecked = true
+				runtime.Goexit()
 			}
 		},
 	}
 	p.Types = types.NewPackage(p.Path, p.Name)
-	p.run(types.NewChecker(&conf, w.Fset, p.Types, p.Info))
+	_ = types.NewChecker(&conf, w.Fset, p.Types, p.Info).Files(p.Files) // errors are in p.errors
 	return p
-}
-
-// tooManyErrors is the panic that ends type checking.
-type tooManyErrors struct{}
-
-func (p *Package) run(c *types.Checker) {
-	defer func() {
-		v := recover()
-		if _, p.unchecked = v.(tooManyErrors); v != nil && !p.unchecked {
-			panic(v)
-		}
-	}()
-	_ = c.Files(p.Files) // errors are in p.errors
 }
 
 // polledSizes makes the type checker poll: it asks for sizes as it checks constants.
@@ -320,7 +310,7 @@ type polledSizes struct {
 }
 
 func (s polledSizes) Sizeof(t types.Type) int64 {
-	s.p.poll()
+	s.p.exitIfEnded()
 	return s.Sizes.Sizeof(t)
 }
 
@@ -329,6 +319,15 @@ func (p *Package) isText() bool { return p.ctx != nil }
 
 // poll calls [ir.Poll] for a text.
 func (p *Package) poll() { ir.Poll(p.ctx) }
+
+// exitIfEnded ends the goroutine, which the type checker has for itself, if the context
+// of a text has ended. The type checker cannot be stopped otherwise: it prints what a
+// panic passes through.
+func (p *Package) exitIfEnded() {
+	if p.ctx != nil && p.ctx.Err() != nil {
+		runtime.Goexit()
+	}
+}
 
 // files parses the sources of a package.
 func (w *World) files(path string) (files []*ast.File, standard bool, err error) {
@@ -439,7 +438,18 @@ func Text(ctx context.Context, name, src string) (_ *Package, err error) {
 	if err := p.checkSizes(); err != nil {
 		return nil, err
 	}
-	return w.check(p, w.api), nil
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer Catch(&err, name, "")
+		w.check(p, w.api)
+	}()
+	<-done
+	if err != nil {
+		return nil, err
+	}
+	p.poll()
+	return p, nil
 }
 
 // Close removes the positions of a text, which are otherwise kept for ever. The package

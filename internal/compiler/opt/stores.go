@@ -62,6 +62,7 @@ func (s *storing) list(list []ir.Stmt) []ir.Stmt {
 
 // assign follows an assignment, which is statement i, and returns what is known after it.
 func (s *storing) assign(a *ir.Assign, i int, known []*stored, out [][]ir.Stmt) []*stored {
+	s.kernel.Func.Poll()
 	s.read(known, out, func(v *ir.Visitor) {
 		v.Value(a.Src)
 		v.Target(a.Dst)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"quern.dev/internal/compiler/ir"
 )
 
 // An instruction that computes what another register holds already is removed. ptxas would
@@ -50,6 +52,7 @@ type line struct {
 
 // repeats finds repeated instructions.
 type repeats struct {
+	f           *ir.Func
 	lines       []line
 	outside     bool            // the lines that follow are outside of the body
 	counts      [numClasses]int // first register of each class
@@ -79,7 +82,7 @@ type change struct{ line, register int }
 
 // removeRepeats removes repeated instructions from the body.
 func (g *generator) removeRepeats() {
-	r := &repeats{firstJump: map[int]int{}, lastJump: map[int]int{}, place: map[int]int{}, holds: map[string]int{}, pending: map[int]int{}}
+	r := &repeats{f: g.kernel.Func, firstJump: map[int]int{}, lastJump: map[int]int{}, place: map[int]int{}, holds: map[string]int{}, pending: map[int]int{}}
 	n := 1
 	for c := range r.counts {
 		r.counts[c] = n
@@ -102,6 +105,7 @@ func (g *generator) removeRepeats() {
 	text := make([]byte, 0, len(g.text))
 	reached := true
 	for i := body; i < cold; i++ {
+		g.kernel.Func.Poll()
 		l := &r.lines[i]
 		if l.label >= 0 {
 			r.arrive(i, reached, r.lastJump[l.label] >= cold)
@@ -310,6 +314,7 @@ func (r *repeats) findUses(body, end int) {
 		}
 	}
 	for _, loop := range r.loops {
+		r.f.Poll()
 		for n, last := range r.lastUse {
 			if first[n] <= loop.from && loop.from <= last && last < loop.to {
 				r.lastUse[n] = loop.to
