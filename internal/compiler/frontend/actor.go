@@ -408,7 +408,7 @@ func (l *lowering) checkHandler(fd *ast.FuncDecl, dir directive) {
 	report := func(pos token.Pos, format string, args ...any) {
 		d := l.diagnostic(pos, name, fmt.Sprintf(format, args...))
 		d.Handler = true
-		l.diags.add(d)
+		l.add(d)
 	}
 	if wrong := wrongHandler(fd); wrong != "" {
 		report(fd.Name.Pos(), "%s", wrong)

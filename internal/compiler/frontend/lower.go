@@ -193,7 +193,16 @@ func missing(e types.Error) (name string, qualified bool) {
 func isLauncher(name string) bool { return strings.HasPrefix(name, "Launch") && name != "Launch" }
 
 func (l *lowering) errorAt(pos token.Pos, kernel, format string, args ...any) {
-	l.diags.add(l.diagnostic(pos, kernel, fmt.Sprintf(format, args...)))
+	l.add(l.diagnostic(pos, kernel, fmt.Sprintf(format, args...)))
+}
+
+// add adds an error. It gives a text with too many errors up.
+func (l *lowering) add(d Diagnostic) {
+	l.pkg.poll()
+	l.diags.add(d)
+	if len(l.diags) >= maxErrors && l.pkg.isText() {
+		panic(ir.Ended{Cause: l.diags.sorted()})
+	}
 }
 
 // diagnostic returns an error at a position in a kernel or handler, "" for neither.
@@ -397,7 +406,7 @@ func (fn *function) errorf(pos token.Pos, format string, args ...any) {
 			if !l.isGenerated(l.stack[i].calling) {
 				d.Called, d.At = fn.name, l.world.position(pos)
 			}
-			l.diags.add(d)
+			l.add(d)
 			return
 		}
 	}

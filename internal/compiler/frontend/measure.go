@@ -122,12 +122,12 @@ type measurer struct {
 
 // checkSizes returns an error if the type checker would need much memory or time for
 // the constant strings or types of a text.
-func (p *Package) checkSizes() error {
-	w, f := p.world, p.Files[0]
-	m := &measurer{poll: p.poll, fset: w.Fset, imports: map[string]*types.Package{}, top: map[string]*declared{}, local: map[string][]*declared{}, members: map[string]size{}}
+func (p *Package) checkSizes(api func(path string) (*types.Package, error)) error {
+	f := p.Files[0]
+	m := &measurer{poll: p.poll, fset: p.world.Fset, imports: map[string]*types.Package{}, top: map[string]*declared{}, local: map[string][]*declared{}, members: map[string]size{}}
 	for _, spec := range f.Imports {
 		path, _ := strconv.Unquote(spec.Path.Value)
-		pkg, err := w.api(path)
+		pkg, err := api(path)
 		if err != nil {
 			continue // the type checker reports it
 		}

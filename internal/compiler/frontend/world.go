@@ -162,11 +162,12 @@ func (w *World) portable() *build.Context {
 func (w *World) api(path string) (*types.Package, error) {
 	w.importing.Lock()
 	defer w.importing.Unlock()
-	return w.load(path)
+	return w.load(path, func() {})
 }
 
-// load is api for a caller that holds w.importing.
-func (w *World) load(path string) (*types.Package, error) {
+// load is api for a caller that holds w.importing. It calls poll for each package that
+// it loads, which may end the goroutine.
+func (w *World) load(path string, poll func()) (*types.Package, error) {
 	if path == "unsafe" {
 		return types.Unsafe, nil
 	}
@@ -189,13 +190,19 @@ func (w *World) load(path string) (*types.Package, error) {
 			return nil, err
 		}
 	}
+	poll()
 	files, _, err := w.files(path)
 	if err != nil {
 		return nil, err
 	}
 	w.types[path] = nil
+	defer func() {
+		if w.types[path] == nil {
+			delete(w.types, path)
+		}
+	}()
 	conf := types.Config{
-		Importer:         w.importerFor(path, w.load),
+		Importer:         w.importerFor(path, func(dep string) (*types.Package, error) { return w.load(dep, poll) }),
 		Sizes:            sizes,
 		IgnoreFuncBodies: true,
 		FakeImportC:      true,
@@ -255,7 +262,7 @@ func (w *World) source(path string) (*Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := w.check(&Package{Path: path, Files: files, standard: standard}, w.load)
+	p := w.check(&Package{Path: path, Files: files, standard: standard}, func(dep string) (*types.Package, error) { return w.load(dep, func() {}) })
 	// Several texts may use it at a time: nothing is left to be filled in.
 	p.index()
 	p.loopHints()
@@ -320,8 +327,8 @@ func (p *Package) isText() bool { return p.ctx != nil }
 // poll calls [ir.Poll] for a text.
 func (p *Package) poll() { ir.Poll(p.ctx) }
 
-// exitIfEnded ends the goroutine, which the type checker has for itself, if the context
-// of a text has ended. The type checker cannot be stopped otherwise: it prints what a
+// exitIfEnded ends the goroutine, which is that of parse, if the context of a text has
+// ended. The type checker cannot be stopped otherwise: it prints what a
 // panic passes through.
 func (p *Package) exitIfEnded() {
 	if p.ctx != nil && p.ctx.Err() != nil {
@@ -419,37 +426,48 @@ var texts = sync.OnceValue(newWorld)
 // library. The name is used in positions. When ctx ends, Text and Lower of the package
 // soon return its cause. Close releases the package. Packages may be used concurrently.
 func Text(ctx context.Context, name, src string) (_ *Package, err error) {
-	w := texts()
-	p := &Package{Path: "main", ctx: ctx, world: w}
-	defer func() {
-		if err != nil {
-			p.Close()
-		}
-	}()
-	defer Catch(&err, name, "")
-	f, err := parser.ParseFile(w.Fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
-	p.Files = []*ast.File{f}
-	if err != nil {
-		return nil, err
-	}
-	if err := checkText(w.Fset, f); err != nil {
-		return nil, err
-	}
-	if err := p.checkSizes(); err != nil {
-		return nil, err
-	}
+	p := &Package{Path: "main", ctx: ctx, world: texts()}
+	ended := true
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer Catch(&err, name, "")
-		w.check(p, w.api)
+		err = p.parse(name, src)
+		ended = false
 	}()
 	<-done
+	if err == nil && ended && !p.unchecked {
+		err = context.Cause(ctx)
+	}
 	if err != nil {
+		p.Close()
 		return nil, err
 	}
-	p.poll()
 	return p, nil
+}
+
+// parse parses and type-checks a text, in a goroutine that it may end, see check.
+func (p *Package) parse(name, src string) error {
+	w := p.world
+	p.exitIfEnded()
+	f, err := parser.ParseFile(w.Fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	p.Files = []*ast.File{f}
+	if err != nil {
+		return err
+	}
+	if err := checkText(w.Fset, f); err != nil {
+		return err
+	}
+	api := func(path string) (*types.Package, error) {
+		w.importing.Lock()
+		defer w.importing.Unlock()
+		return w.load(path, p.exitIfEnded)
+	}
+	if err := p.checkSizes(api); err != nil {
+		return err
+	}
+	w.check(p, api)
+	return nil
 }
 
 // Close removes the positions of a text, which are otherwise kept for ever. The package
