@@ -19,6 +19,7 @@ const (
 	maxType    = 64 << 10 // bytes of one type, written out with the types of its fields
 	maxTypes   = 64 << 20 // bytes of the types of all expressions that the type checker compares or hashes
 	maxMethods = 4096     // of all types, which are compared with each other
+	maxCases   = 1000     // types of a type switch, which are compared with each other
 	maxForward = 1000     // length of a chain of declarations that each use the next one
 )
 
@@ -807,6 +808,12 @@ func (m *measurer) stmt(s ast.Stmt) {
 	case *ast.TypeSwitchStmt:
 		m.scope(func() {
 			m.stmt(s.Init)
+			types := 0
+			for _, c := range s.Body.List {
+				if types += len(c.(*ast.CaseClause).List); types > maxCases {
+					m.fail(c, "the type switch has more than %d types", maxCases)
+				}
+			}
 			if a, ok := s.Assign.(*ast.AssignStmt); ok && len(a.Lhs) == 1 && len(a.Rhs) == 1 {
 				id, _ := a.Lhs[0].(*ast.Ident)
 				m.clauses(s.Body, id, m.expr(a.Rhs[0]))
