@@ -51,6 +51,7 @@ func TestTextsThatWouldTakeLongAreErrors(t *testing.T) {
 		{"constant strings in an option", strings.Replace("const s = \""+strings.Repeat("x", 1<<16)+"\"\n"+body("x[0]++")[len(head):],
 			"//quern:kernel", "//quern:kernel block=len(s"+strings.Repeat("+s", 500)+")", 1), "constant strings"},
 		{"fractions", "const a = 1." + strings.Repeat("7", 1100) + "\n" + double(20000, "const b%[1]d = a*a/a*a/a*a/a*a*a/a*a\n", body("x[0]++")[len(head):]), "use numbers with fewer digits"},
+		{"imported fractions", "import \"math\"\n" + double(12000, "const b%[1]d = -math.Pi*-math.Pi/math.E*math.Pi/math.E*math.Pi/math.E\n", body("x[0]++")[len(head):]), "use numbers with fewer digits"},
 		{"exponents", double(20000, "const b%[1]d = 1e300%[1]d\n", body("x[0]++")[len(head):]), "use numbers with fewer digits"},
 		{"cases of a type switch", body("switch any(x[0]).(type) {\n" + double(1500, "case [%[1]d]int:\n", "") + "}"), "more than 1000 types"},
 		{"methods", "type number int\n" + double(5000, "func (n number) m%[1]d() {}\n", body("x[0]++")[len(head):]), "kernel.go:4100:1: the text declares more than 4096 methods"},

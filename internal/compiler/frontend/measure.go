@@ -469,7 +469,10 @@ func (m *measurer) operand(e ast.Expr) size {
 	case *ast.StarExpr:
 		return m.expr(e.X).plus(sized(1))
 	case *ast.UnaryExpr:
-		return m.expr(e.X).plus(sized(1))
+		x := m.expr(e.X)
+		out := x.plus(sized(1))
+		out.digits = x.digits
+		return out
 	case *ast.BinaryExpr:
 		return m.binary(e)
 	case *ast.SelectorExpr:
@@ -554,7 +557,11 @@ func (m *measurer) number(e *ast.BasicLit) float64 {
 	if e.Kind != token.FLOAT && e.Kind != token.IMAG {
 		return n
 	}
-	if i := strings.IndexAny(e.Value, "eEpP"); i >= 0 {
+	mark := "eE"
+	if strings.HasPrefix(strings.ToLower(e.Value), "0x") {
+		mark = "pP"
+	}
+	if i := strings.IndexAny(e.Value, mark); i >= 0 {
 		exponent, err := strconv.Atoi(strings.Trim(e.Value[i+1:], "+-i"))
 		if n += float64(exponent); err != nil || n > maxDigits {
 			n = maxDigits
@@ -600,7 +607,7 @@ func (m *measurer) selector(e *ast.SelectorExpr) size {
 	x := m.expr(e.X)
 	if m.imported(e) {
 		out := sized(64)
-		out.text = 8 // if it is a constant string
+		out.text, out.digits = 8, 330 // if it is a constant; package math has the longest
 		return out
 	}
 	if s, ok := m.members[e.Sel.Name]; ok {
@@ -687,6 +694,7 @@ func (m *measurer) call(e *ast.CallExpr) size {
 	if id, ok := base.(*ast.Ident); len(e.Args) > 0 && !(ok && m.predeclared(id) && id.Name != "string" && id.Name != "min" && id.Name != "max") {
 		out.text = max(args.text, 4) // of a constant that is converted
 	}
+	out.digits = args.digits
 	return out
 }
 
