@@ -24,8 +24,8 @@ import (
 // compiled at run time, which is slow. Functions of package math that are not single
 // instructions need the source of the standard library, that is, a Go installation.
 //
-// The text may have up to 1 MiB. A kernel that is so large that it would take long to
-// compile is an error. When ctx ends, Compile returns its cause at once.
+// The text may have up to 1 MiB. A text that would take long to compile is an error:
+// docs/launch.md lists the limits. When ctx ends, Compile returns its cause at once.
 //
 // Compile may be called from several goroutines.
 func (d *Device) Compile(ctx context.Context, src, name string) (*Kernel, error) {
@@ -40,7 +40,7 @@ func (d *Device) Compile(ctx context.Context, src, name string) (*Kernel, error)
 }
 
 // compileText returns when the text is compiled or ctx has ended. In the second case
-// the compiler continues for a short time: it checks ctx between its steps.
+// the compiler continues for a fraction of a second, until it polls ctx.
 func compileText(ctx context.Context, src, name string) (*compiler.Kernel, error) {
 	if ctx.Done() == nil {
 		return compiler.Text(ctx, "kernel.go", src, name)

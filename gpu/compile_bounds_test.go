@@ -43,6 +43,18 @@ func TestTextsThatWouldTakeLongAreErrors(t *testing.T) {
 		{"function values that double", double(30, "func f%d(g func(int) int, x int) int { return f%[2]d(g, x) + f%[2]d(func(y int) int { return g(y)+1 }, x) }\n",
 			"func f30(g func(int) int, x int) int { return g(x) }\n"+body("x[0] = f0(func(y int) int { return y }, x[1])")[len(head):]), "4096 calls"},
 		{"a large table", "var table = [1<<24]int32{1}\n" + body("x[0] = int(table[x[1]])")[len(head):], "at most 1048576"},
+		{"many tables", double(257, "var a%[1]d = [1]int{1}\n", body(double(257, "x[0] += a%[1]d[x[1]]\n", ""))[len(head):]), "kernel.go:518:9: kernel k: the kernels of the text read more than 256"},
+		{"many strings", "const s = \"xxxx\"\n" + body(double(257, "x[0] += int((s + \"%[1]d\")[x[1]])\n", ""))[len(head):], "kernel.go:262:13: kernel k: the kernels of the text read more than 256"},
+		{"large tables", double(5, "var a%[1]d = [1<<17]int{1}\n", body(double(5, "x[0] += a%[1]d[x[1]]\n", ""))[len(head):]), "kernel.go:14:9: kernel k: the package-level variables and constant strings that the kernels of the text read have more than 4194304 bytes"},
+		{"a large table in many forms", strings.Replace("var a = [1<<17]int{1}\n"+body("x[n] = a[x[1]]")[len(head):],
+			"//quern:kernel\nfunc k(t kernel.Thread,", "//quern:kernel specialise=n:1,2,3,4\nfunc k(t kernel.Thread, n int,", 1), "kernel.go:5:1: kernel k: the kernel is too large: it reads package-level variables and constant strings of 1048576 bytes in 5 forms"},
+		{"constant strings in an option", strings.Replace("const s = \""+strings.Repeat("x", 1<<16)+"\"\n"+body("x[0]++")[len(head):],
+			"//quern:kernel", "//quern:kernel block=len(s"+strings.Repeat("+s", 500)+")", 1), "constant strings"},
+		{"fractions", "const a = 1." + strings.Repeat("7", 1100) + "\n" + double(20000, "const b%[1]d = a*a/a*a/a*a/a*a*a/a*a\n", body("x[0]++")[len(head):]), "use numbers with fewer digits"},
+		{"imported fractions", "import \"math\"\n" + double(12000, "const b%[1]d = -math.Pi*-math.Pi/math.E*math.Pi/math.E*math.Pi/math.E\n", body("x[0]++")[len(head):]), "use numbers with fewer digits"},
+		{"exponents", double(20000, "const b%[1]d = 1e300%[1]d\n", body("x[0]++")[len(head):]), "use numbers with fewer digits"},
+		{"cases of a type switch", body("switch any(x[0]).(type) {\n" + double(1500, "case [%[1]d]int:\n", "") + "}"), "more than 1000 types"},
+		{"methods", "type number int\n" + double(5000, "func (n number) m%[1]d() {}\n", body("x[0]++")[len(head):]), "kernel.go:4100:1: the text declares more than 4096 methods"},
 		{"a large variable", body("var a [1<<28]int32\na[x[2]] = 1\nx[0] = int(a[x[1]])"), "local memory"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package compiler
 import (
 	"context"
 	"fmt"
+	"go/token"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,7 +54,8 @@ type Variant struct {
 // *frontend.Fault or the cause of ctx's cancellation.
 func Compile(ctx context.Context, k *ir.Kernel) (_ *Kernel, err error) {
 	defer frontend.Catch(&err, k.Func.Go.Package, k.Name)
-	variants, err := opt.Config{Context: ctx}.PTX(k)
+	k.Func.Context = ctx
+	variants, err := opt.PTX(k)
 	if err != nil {
 		return nil, err
 	}
@@ -116,26 +118,20 @@ func replacement(k *ir.Kernel, m *ptx.Module) (*ptx.Module, error) {
 // generic kernel includes its type arguments, as in scale[float32]; the kernel's
 // directive need not list them. An empty name means the only kernel of the file.
 //
-// Cancelling ctx stops the work soon. Type checking and each pass run to completion,
-// but size limits keep them short; exceeding a limit is an error.
+// When ctx ends, Text soon returns its cause. Exceeding a size limit is an error.
 func Text(ctx context.Context, file, src, name string) (_ *Kernel, err error) {
 	defer frontend.Catch(&err, file, "")
 	if len(src) > maxText {
 		return nil, fmt.Errorf("%s has %d bytes; the limit is %d", file, len(src), maxText)
 	}
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-	p, err := frontend.Text(file, src)
+	p, err := frontend.Text(ctx, file, src)
 	if err != nil {
 		return nil, err
 	}
+	defer p.Close()
 	var wanted []string
 	if name != "" {
 		wanted = []string{name}
-	}
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
 	}
 	prog, err := p.Lower(wanted...)
 	if err != nil {
@@ -170,7 +166,7 @@ const (
 	maxLoops = 1 << 12 // the same for loops; each loop repeats the analysis of values
 )
 
-// checkSize returns an error if a kernel is too large for Text.
+// checkSize returns Diagnostics if a kernel is too large for Text.
 func checkSize(k *ir.Kernel) error {
 	nodes, loops := 0, 0
 	counted := map[*ir.Func]bool{}
@@ -196,14 +192,28 @@ func checkSize(k *ir.Kernel) error {
 		v.Body(f.Body)
 	}
 	count(k.Func)
+	tables := 0
+	for _, t := range k.Tables {
+		tables += len(t.Data)
+	}
 	forms := 1 + len(k.Choices())
+	var what string
 	switch {
 	case nodes*forms > maxNodes:
-		return fmt.Errorf("%s: kernel %s is too large: it has %d statements and expressions in %d forms; the limit is %d in all", k.Func.Pos, k.Name, nodes, forms, maxNodes)
+		what = fmt.Sprintf("it has %d statements and expressions in %d forms; the limit is %d in all", nodes, forms, maxNodes)
 	case loops*forms > maxLoops:
-		return fmt.Errorf("%s: kernel %s is too large: it has %d loops in %d forms; the limit is %d in all", k.Func.Pos, k.Name, loops, forms, maxLoops)
+		what = fmt.Sprintf("it has %d loops in %d forms; the limit is %d in all", loops, forms, maxLoops)
+	case tables*forms > frontend.MaxTableBytes:
+		what = fmt.Sprintf("it reads package-level variables and constant strings of %d bytes in %d forms; the limit is %d in all", tables, forms, frontend.MaxTableBytes)
+	default:
+		return nil
 	}
-	return nil
+	pos := k.Func.Pos
+	return frontend.Diagnostics{{
+		Pos:    token.Position{Filename: pos.File, Line: pos.Line, Column: pos.Col},
+		Kernel: k.Name,
+		Msg:    "the kernel is too large: " + what,
+	}}
 }
 
 // Modules returns the modules of the kernel and its special forms.

@@ -44,7 +44,7 @@ func checkDivergence(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := frontend.Text(filepath.Base(file), string(src))
+	p, err := frontend.Text(t.Context(), filepath.Base(file), string(src))
 	if err != nil {
 		t.Fatal(err)
 	}

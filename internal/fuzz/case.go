@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
@@ -134,7 +135,7 @@ func (c *Case) renamed(id int) string {
 // lower type-checks the program and returns the front end's IR of its kernel.
 func lower(file, source string) (_ *ir.Kernel, err error) {
 	defer frontend.Catch(&err, file, "")
-	p, err := frontend.Text(file, source)
+	p, err := frontend.Text(context.Background(), file, source)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func sources(t testing.TB) []source {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := frontend.Text(filepath.Base(file), string(text))
+		p, err := frontend.Text(t.Context(), filepath.Base(file), string(text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -140,15 +140,15 @@ func actorDirective(fd *ast.FuncDecl) (directive, bool) {
 func (w *World) withActors(path string, files []*ast.File) ([]*ast.File, []Actor, error) {
 	var actors []Actor
 	all := files
-	var known *types.Package // without the kernels; for constants in directives
+	var known *Package // without the kernels; for constants in directives
 	scope := func(fd *ast.FuncDecl, dir directive) constants {
 		if !slices.ContainsFunc(dir.args, isSymbolic) {
 			return constants{}
 		}
 		if known == nil {
-			known = w.check(path, files).Types
+			known = w.check(&Package{Path: path, Files: files}, w.api)
 		}
-		return constants{w.Fset, known, fd.Pos()}
+		return constants{known, fd.Pos()}
 	}
 	for _, f := range files {
 		for _, d := range f.Decls {
@@ -408,7 +408,7 @@ func (l *lowering) checkHandler(fd *ast.FuncDecl, dir directive) {
 	report := func(pos token.Pos, format string, args ...any) {
 		d := l.diagnostic(pos, name, fmt.Sprintf(format, args...))
 		d.Handler = true
-		l.diags.add(d)
+		l.add(d)
 	}
 	if wrong := wrongHandler(fd); wrong != "" {
 		report(fd.Name.Pos(), "%s", wrong)

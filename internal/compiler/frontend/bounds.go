@@ -41,7 +41,7 @@ func checkText(fset *token.FileSet, f *ast.File) error {
 		return true
 	})
 	if deepest != 0 {
-		return fmt.Errorf("%s: the text is nested deeper than %d levels; use variables for parts of the expression, or a loop", fset.Position(deepest), maxDepth)
+		return Diagnostics{{Pos: fset.Position(deepest), Msg: fmt.Sprintf("the text is nested deeper than %d levels; use variables for parts of the expression, or a loop", maxDepth)}}
 	}
 	return nil
 }

@@ -215,12 +215,12 @@ func (fn *function) bindVar(obj types.Object, c *closure, body ast.Node) {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
 			for _, e := range n.Lhs {
-				if fn.isPart(obj, e) {
+				if fn.variableOf(e) == obj {
 					fn.reassigned(e)
 				}
 			}
 		case *ast.UnaryExpr:
-			if n.Op == token.AND && fn.isPart(obj, n.X) {
+			if n.Op == token.AND && fn.variableOf(n.X) == obj {
 				fn.errorf(n.Pos(), functionPointer)
 			}
 		}

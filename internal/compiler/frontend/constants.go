@@ -18,19 +18,26 @@ import (
 // tiles.Side*2, in the scope of a declaration. The zero value only checks the form of a
 // directive: it treats any expression as a valid number.
 type constants struct {
-	fset *token.FileSet
-	pkg  *types.Package
-	pos  token.Pos // of the declaration
+	in  *Package  // nil in the zero value
+	pos token.Pos // of the declaration
+}
+
+// eval evaluates an expression or type.
+func (c constants) eval(text string) (types.TypeAndValue, error) {
+	if err := c.in.checkOption(text); err != nil {
+		return types.TypeAndValue{}, err
+	}
+	return types.Eval(c.in.world.Fset, c.in.Types, c.pos, text)
 }
 
 // constantsOf returns constants for a declaration of the package.
 func (l *lowering) constantsOf(fd *ast.FuncDecl) constants {
-	return constants{l.world.Fset, l.pkg.Types, fd.Pos()}
+	return constants{l.pkg, fd.Pos()}
 }
 
 // integer returns the value of an expression, or an error that says what is wrong.
 func (c constants) integer(text string) (n int64, err error) {
-	tv, err := types.Eval(c.fset, c.pkg, c.pos, text)
+	tv, err := c.eval(text)
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("%s%s", reasonOf(err), c.suggest(text))
@@ -53,7 +60,7 @@ func (c constants) number(option, text string, least, most int) (int, error) {
 	n, err := strconv.Atoi(text)
 	shown := option + "=" + text
 	if err != nil {
-		if c.pkg == nil && isExpression(text) {
+		if c.in == nil && isExpression(text) {
 			return least, nil
 		}
 		if !isExpression(text) {
@@ -85,7 +92,7 @@ func (c constants) extent(option, text string) (extent [3]int, shown string, err
 	for i, part := range parts {
 		n, err := strconv.Atoi(part)
 		if err != nil && isExpression(part) {
-			if c.pkg == nil {
+			if c.in == nil {
 				continue
 			}
 			value, err := c.integer(part)
@@ -185,14 +192,14 @@ func (c constants) suggest(text string) string {
 			if !ok {
 				return true
 			}
-			_, obj := c.pkg.Scope().Innermost(c.pos).LookupParent(id.Name, token.NoPos)
+			_, obj := c.in.Types.Scope().Innermost(c.pos).LookupParent(id.Name, token.NoPos)
 			if p, ok := obj.(*types.PkgName); ok && p.Imported().Scope().Lookup(n.Sel.Name) == nil {
 				consider(n.Sel.Name, p.Imported().Scope(), id.Name+".")
 			}
 			return false
 		case *ast.Ident:
-			if c.pkg.Scope().Lookup(n.Name) == nil && types.Universe.Lookup(n.Name) == nil {
-				consider(n.Name, c.pkg.Scope(), "")
+			if c.in.Types.Scope().Lookup(n.Name) == nil && types.Universe.Lookup(n.Name) == nil {
+				consider(n.Name, c.in.Types.Scope(), "")
 			}
 		}
 		return true

@@ -65,7 +65,7 @@ func TestTextWithoutGo(t *testing.T) {
 	} {
 		lower := func() (string, error) {
 			texts = sync.OnceValue(newWorld)
-			p, err := Text("p.go", head+c.body+"\n}\n")
+			p, err := Text(t.Context(), "p.go", head+c.body+"\n}\n")
 			if err != nil {
 				return "", err
 			}

@@ -25,7 +25,7 @@ func TestDiagnosticsNameWhatIsWrongAndWhatToWriteInstead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := Text(filepath.Base(file), string(src))
+			p, err := Text(t.Context(), filepath.Base(file), string(src))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -113,6 +113,7 @@ func (l *lowering) strayDirectives(attached map[token.Pos]bool) {
 	hints := l.checkHints()
 	for _, f := range l.pkg.Files {
 		for _, group := range f.Comments {
+			l.pkg.poll()
 			for _, c := range group.List {
 				switch {
 				case attached[c.Pos()] || hints[c.Pos()]:

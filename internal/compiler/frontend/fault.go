@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+
+	"quern.dev/internal/compiler/ir"
 )
 
 // DebugVariable is the environment variable that adds stacks to faults.
@@ -29,10 +31,11 @@ func (f *Fault) Error() string {
 	return text + "\n" + string(f.Stack)
 }
 
-// Catch, when deferred, converts a panic to a *Fault in err.
+// Catch, when deferred, converts a panic to an error in err: that of [ir.Poll] to the
+// cause of the cancellation, others to a *Fault.
 func Catch(err *error, pkg, kernel string) {
 	if v := recover(); v != nil {
-		*err = newFault(pkg, kernel, v)
+		*err = panicError(pkg, kernel, v)
 	}
 }
 
@@ -43,11 +46,14 @@ func (l *lowering) catch(err *error) {
 		if l.kernel != nil {
 			kernel = l.kernel.Name
 		}
-		*err = newFault(l.pkg.Path, kernel, v)
+		*err = panicError(l.pkg.Path, kernel, v)
 	}
 }
 
-func newFault(pkg, kernel string, value any) *Fault {
+func panicError(pkg, kernel string, value any) error {
+	if e, ok := value.(ir.Ended); ok {
+		return e.Cause
+	}
 	f := &Fault{Package: pkg, Kernel: kernel, Value: value}
 	if os.Getenv(DebugVariable) != "" {
 		f.Stack = debug.Stack()

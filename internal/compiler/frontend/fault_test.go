@@ -27,7 +27,7 @@ func bad(t kernel.Thread) {}
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p, err := Text("kernels.go", src)
+			p, err := Text(t.Context(), "kernels.go", src)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,7 +38,7 @@ func bad(t kernel.Thread) {}
 			if !errors.As(err, &fault) || fault.Package != "main" || fault.Kernel != tt.kernel {
 				t.Errorf("error %v", err)
 			}
-			if _, err := Text("kernels.go", src); err != nil {
+			if _, err := Text(t.Context(), "kernels.go", src); err != nil {
 				t.Errorf("afterwards: %v", err)
 			}
 		})

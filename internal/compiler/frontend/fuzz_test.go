@@ -52,7 +52,7 @@ func compileAny(t *testing.T, src string) {
 			t.Logf("in\n%s", src)
 		}
 	}()
-	p, err := frontend.Text("fuzz.go", src)
+	p, err := frontend.Text(t.Context(), "fuzz.go", src)
 	if err != nil {
 		return
 	}

@@ -98,7 +98,7 @@ func (l *lowering) instantiate(fd *ast.FuncDecl, kernel string, obj *types.Func,
 	}
 	var names []string
 	for i, arg := range spelled {
-		tv, err := types.Eval(l.world.Fset, l.pkg.Types, fd.Pos(), arg.text)
+		tv, err := l.constantsOf(fd).eval(arg.text)
 		switch {
 		case err != nil:
 			l.errorAt(arg.pos, kernel, "type argument %q for %s: %s", arg.text, params.At(i), reasonOf(err))

@@ -107,7 +107,7 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, erro
 		if err != nil {
 			return nil, err
 		}
-		p := w.check(l.ImportPath, files)
+		p := w.check(&Package{Path: l.ImportPath, Files: files}, w.api)
 		p.actors, p.operators, p.misuses = actors, operators, misuses
 		p.Dir, p.Misplaced = l.Dir, wrong[l]
 		w.sources[l.ImportPath] = p

@@ -166,56 +166,80 @@ func (fn *function) unchanged(x ast.Expr, body ast.Node) bool {
 		return false
 	}
 	obj := fn.src.Info.Uses[id]
-	return obj != nil && !fn.assigned(obj, body) && (fn.body == nil || !fn.addressed(obj, fn.body))
+	if obj == nil || fn.assigned(obj, body) {
+		return false
+	}
+	if fn.addressed == nil {
+		fn.addressed = map[types.Object]bool{}
+		if fn.body != nil {
+			fn.anyAddressed(fn.body, func(obj types.Object) bool { fn.addressed[obj] = true; return false })
+		}
+	}
+	return !fn.addressed[obj]
 }
 
 // assigned reports whether node assigns to the object or to a part of it (of an array
 // or struct, not through a slice or pointer), or takes its address.
 func (fn *function) assigned(obj types.Object, node ast.Node) bool {
-	return fn.stored(obj, node) || fn.addressed(obj, node)
+	same := func(o types.Object) bool { return o == obj }
+	return obj != nil && (fn.anyStored(node, same) || fn.anyAddressed(node, same))
 }
 
-// stored reports whether node assigns to the object or to a part of it by name.
-func (fn *function) stored(obj types.Object, node ast.Node) bool {
+// anyStored reports whether f returns true for a variable that node assigns to, as a
+// whole or in part, by name.
+func (fn *function) anyStored(node ast.Node, f func(types.Object) bool) bool {
 	found := false
+	part := func(e ast.Expr) {
+		if obj := fn.variableOf(e); obj != nil && !found {
+			found = f(obj)
+		}
+	}
 	ast.Inspect(node, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
 			for _, e := range n.Lhs {
-				found = found || fn.isPart(obj, e)
+				part(e)
 			}
 		case *ast.IncDecStmt:
-			found = found || fn.isPart(obj, n.X)
+			part(n.X)
 		case *ast.RangeStmt:
-			found = found || n.Key != nil && fn.isPart(obj, n.Key) || n.Value != nil && fn.isPart(obj, n.Value)
+			part(n.Key)
+			part(n.Value)
 		}
 		return !found
 	})
 	return found
 }
 
-// addressed reports whether node takes the address of the object or of a part of it:
-// with &, by slicing an array, by calling a method with a pointer receiver, or in a
-// function literal that assigns to it.
-func (fn *function) addressed(obj types.Object, node ast.Node) bool {
+// anyAddressed reports whether f returns true for a variable of which node takes the
+// address, or that of a part: with &, by slicing an array, by calling a method with a
+// pointer receiver, or in a function literal that assigns to it.
+func (fn *function) anyAddressed(node ast.Node, f func(types.Object) bool) bool {
 	found := false
+	part := func(e ast.Expr) {
+		if obj := fn.variableOf(e); obj != nil && !found {
+			found = f(obj)
+		}
+	}
 	ast.Inspect(node, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.UnaryExpr:
-			found = found || n.Op == token.AND && fn.isPart(obj, n.X)
+			if n.Op == token.AND {
+				part(n.X)
+			}
 		case *ast.FuncLit:
-			found = found || fn.stored(obj, n.Body)
+			found = found || fn.anyStored(n.Body, f)
 		case *ast.SliceExpr:
 			if t := fn.typeOf(n.X); t != nil {
 				if _, ok := fn.subst(t).Underlying().(*types.Array); ok {
-					found = found || fn.isPart(obj, n.X)
+					part(n.X)
 				}
 			}
 		case *ast.SelectorExpr:
 			if s := fn.src.Info.Selections[n]; s != nil && s.Kind() == types.MethodVal {
 				if sig, ok := s.Obj().Type().(*types.Signature); ok && sig.Recv() != nil {
 					if _, ptr := sig.Recv().Type().(*types.Pointer); ptr {
-						found = found || fn.isPart(obj, n.X)
+						part(n.X)
 					}
 				}
 			}
@@ -225,23 +249,23 @@ func (fn *function) addressed(obj types.Object, node ast.Node) bool {
 	return found
 }
 
-// isPart reports whether e names the object or a part of it.
-func (fn *function) isPart(obj types.Object, e ast.Expr) bool {
+// variableOf returns the object that e names, or names a part of; nil for none.
+func (fn *function) variableOf(e ast.Expr) types.Object {
 	for {
 		switch x := ast.Unparen(e).(type) {
 		case *ast.Ident:
-			return fn.src.Info.Uses[x] == obj
+			return fn.src.Info.Uses[x]
 		case *ast.SelectorExpr:
 			e = x.X
 		case *ast.IndexExpr:
 			if t := fn.typeOf(x.X); t == nil {
-				return false
+				return nil
 			} else if _, ok := fn.subst(t).Underlying().(*types.Array); !ok {
-				return false
+				return nil
 			}
 			e = x.X
 		default:
-			return false
+			return nil
 		}
 	}
 }

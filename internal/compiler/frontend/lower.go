@@ -36,8 +36,10 @@ type lowering struct {
 // instance listed in its directive or in names, such as scale[float32]; with names, a
 // directive need not list any. The error is Diagnostics or a *Fault.
 func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
-	p.world.mu.Lock()
-	defer p.world.mu.Unlock()
+	if !p.isText() {
+		p.world.mu.Lock()
+		defer p.world.mu.Unlock()
+	}
 	l := &lowering{pkg: p, world: p.world, wanted: names, types: map[types.Type]*ir.Type{}, tables: map[string]*ir.Table{}}
 	defer l.catch(&err)
 	prog := &ir.Program{Package: p.Path, Name: p.Name}
@@ -116,7 +118,7 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 // generator will declare. It returns whether there were errors: expressions may then
 // lack types, and nothing is lowered.
 func (l *lowering) typeErrors(generated map[string]bool) bool {
-	found := false
+	found := l.pkg.unchecked
 	lacking := map[ast.Node]bool{} // files and functions that lack names of generated code
 	for _, e := range l.pkg.errors {
 		if l.generatedLater(e, generated) {
@@ -191,7 +193,16 @@ func missing(e types.Error) (name string, qualified bool) {
 func isLauncher(name string) bool { return strings.HasPrefix(name, "Launch") && name != "Launch" }
 
 func (l *lowering) errorAt(pos token.Pos, kernel, format string, args ...any) {
-	l.diags.add(l.diagnostic(pos, kernel, fmt.Sprintf(format, args...)))
+	l.add(l.diagnostic(pos, kernel, fmt.Sprintf(format, args...)))
+}
+
+// add adds an error. It gives a text with too many errors up.
+func (l *lowering) add(d Diagnostic) {
+	l.pkg.poll()
+	l.diags.add(d)
+	if len(l.diags) >= maxErrors && l.pkg.isText() {
+		panic(ir.Ended{Cause: l.diags.sorted()})
+	}
 }
 
 // diagnostic returns an error at a position in a kernel or handler, "" for neither.
@@ -336,8 +347,8 @@ func parameterEnd(end int64, t *ir.Type) int64 {
 func (l *lowering) pos(p token.Pos) ir.Pos {
 	q := l.world.position(p)
 	name := filepath.Base(q.Filename)
-	if pkg := l.world.paths[filepath.Dir(q.Filename)]; pkg != "" && pkg != l.pkg.Path {
-		name = pkg + "/" + name
+	if pkg, ok := l.world.paths.Load(filepath.Dir(q.Filename)); ok && pkg != l.pkg.Path {
+		name = pkg.(string) + "/" + name
 	}
 	return ir.Pos{File: name, Line: q.Line, Col: q.Column}
 }
@@ -355,14 +366,15 @@ type function struct {
 	handler  bool                      // a literal that calls an actor's handler
 	// The source is marked //quern:unchecked, or is a literal in such source.
 	unchecked bool
-	inlined   *inlined       // set if the body is lowered into the caller
-	returned  []*closure     // function results of the last lowered call
-	body      *ast.BlockStmt // of the declared function
-	out       []ir.Stmt      // statements of the list being built
-	gotos     []target       // labels further down
-	targets   []target       // enclosing statements that break and continue can refer to
-	loops     int            // enclosing loops
-	guards    int            // enclosing conditions
+	inlined   *inlined              // set if the body is lowered into the caller
+	returned  []*closure            // function results of the last lowered call
+	body      *ast.BlockStmt        // of the declared function
+	addressed map[types.Object]bool // variables whose address body takes; nil until requested
+	out       []ir.Stmt             // statements of the list being built
+	gotos     []target              // labels further down
+	targets   []target              // enclosing statements that break and continue can refer to
+	loops     int                   // enclosing loops
+	guards    int                   // enclosing conditions
 	temps     int
 	calling   token.Pos // of the call being lowered
 }
@@ -394,7 +406,7 @@ func (fn *function) errorf(pos token.Pos, format string, args ...any) {
 			if !l.isGenerated(l.stack[i].calling) {
 				d.Called, d.At = fn.name, l.world.position(pos)
 			}
-			l.diags.add(d)
+			l.add(d)
 			return
 		}
 	}

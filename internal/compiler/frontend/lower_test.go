@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // lower type-checks and lowers a file of source text.
 func lower(t testing.TB, name, src string) (*Package, *ir.Program) {
 	t.Helper()
-	p, err := Text(name, src)
+	p, err := Text(t.Context(), name, src)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,14 @@
 package frontend
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"strconv"
+	"strings"
 )
 
 // Limits of what the type checker is given. It computes constant strings and compares,
@@ -15,7 +18,15 @@ const (
 	maxStrings = 4 << 20  // bytes of the text's constant strings
 	maxType    = 64 << 10 // bytes of one type, written out with the types of its fields
 	maxTypes   = 64 << 20 // bytes of the types of all expressions that the type checker compares or hashes
+	maxMethods = 4096     // of all types, which are compared with each other
+	maxCases   = 1000     // types of a type switch, which are compared with each other
 	maxForward = 1000     // length of a chain of declarations that each use the next one
+)
+
+// Limits of numeric constants, which are fractions of up to 4096 bits.
+const (
+	maxDigits = 1300
+	maxEffort = 1e10 // products of the numbers of digits of operands, in all: a second
 )
 
 // maxFields is the maximum number of fields of a type argument, including those of its
@@ -32,6 +43,7 @@ type size struct {
 	written bound
 	args    bound   // of the type arguments of the type and of its parts
 	text    float64 // bytes of the value, of a constant string
+	digits  float64 // of the value, of a constant number
 	generic bool    // a function or type without its type arguments
 	result  *size   // of a call, of a generic function
 }
@@ -70,7 +82,7 @@ func (s size) times(n int) size {
 
 // or returns the size of what may be either.
 func (s size) or(o size) size {
-	return size{written: s.written.or(o.written), args: s.args.or(o.args), text: max(s.text, o.text)}
+	return size{written: s.written.or(o.written), args: s.args.or(o.args), text: max(s.text, o.text), digits: max(s.digits, o.digits)}
 }
 
 // of returns the size of an instance with type arguments of at most the given size.
@@ -92,6 +104,7 @@ type declared struct {
 // measurer computes bounds on the sizes of types and of constant strings from the
 // syntax of a file.
 type measurer struct {
+	poll    func()
 	fset    *token.FileSet
 	imports map[string]*types.Package // by the name in the file; nil if not known
 	top     map[string]*declared      // package-level names
@@ -103,17 +116,19 @@ type measurer struct {
 	depth   int                       // package-level names being measured
 	strings float64                   // bytes so far
 	total   float64                   // bytes so far
+	effort  float64                   // spent on numeric constants
 	nodes   int
-	err     error
+	err     error // Diagnostics
 }
 
 // checkSizes returns an error if the type checker would need much memory or time for
-// the constant strings or types of a file.
-func (w *World) checkSizes(f *ast.File) error {
-	m := &measurer{fset: w.Fset, imports: map[string]*types.Package{}, top: map[string]*declared{}, local: map[string][]*declared{}, members: map[string]size{}}
+// the constant strings or types of a text.
+func (p *Package) checkSizes(api func(path string) (*types.Package, error)) error {
+	f := p.Files[0]
+	m := &measurer{poll: p.poll, fset: p.world.Fset, imports: map[string]*types.Package{}, top: map[string]*declared{}, local: map[string][]*declared{}, members: map[string]size{}}
 	for _, spec := range f.Imports {
 		path, _ := strconv.Unquote(spec.Path.Value)
-		pkg, err := w.api(path)
+		pkg, err := api(path)
 		if err != nil {
 			continue // the type checker reports it
 		}
@@ -123,6 +138,7 @@ func (w *World) checkSizes(f *ast.File) error {
 		}
 		m.imports[name] = pkg
 	}
+	methods := 0
 	var order [3][]*declared // types, functions, constants and variables
 	add := func(kind int, id *ast.Ident, generic bool, measure func() size) {
 		d := &declared{measure: measure, size: sized(16)}
@@ -139,6 +155,9 @@ func (w *World) checkSizes(f *ast.File) error {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if d.Recv != nil {
+				if methods++; methods > maxMethods {
+					m.fail(d, "the text declares more than %d methods; use functions", maxMethods)
+				}
 				add(1, nil, false, func() size { return m.funcDecl(d) })
 			} else {
 				add(1, d.Name, false, func() size { return m.funcDecl(d) })
@@ -164,17 +183,39 @@ func (w *World) checkSizes(f *ast.File) error {
 		}
 	}
 	m.bodies = true
+	m.rest()
+	p.measurer = m
+	return m.err
+}
+
+// rest measures what was postponed.
+func (m *measurer) rest() {
 	for len(m.later) > 0 && m.err == nil {
 		next := m.later[0]
 		m.later = m.later[1:]
 		next()
 	}
-	return m.err
+}
+
+// checkOption is checkSizes for an expression or type in an option of a directive, or in
+// the name of an instance.
+func (p *Package) checkOption(text string) error {
+	e, err := parser.ParseExpr(text)
+	if p.measurer == nil || err != nil { // the type checker reports it
+		return nil
+	}
+	m := p.measurer
+	m.checked(e, m.expr(e))
+	m.rest()
+	if m.err != nil {
+		return errors.New(m.err.(Diagnostics)[0].Msg)
+	}
+	return nil
 }
 
 func (m *measurer) fail(n ast.Node, format string, args ...any) {
 	if m.err == nil {
-		m.err = fmt.Errorf("%s: %s", m.fset.Position(n.Pos()), fmt.Sprintf(format, args...))
+		m.err = Diagnostics{{Pos: m.fset.Position(n.Pos()), Msg: fmt.Sprintf(format, args...)}}
 	}
 }
 
@@ -236,7 +277,7 @@ func (m *measurer) value(s *ast.ValueSpec, i int) size {
 	}
 	if s.Type != nil {
 		t := m.expr(s.Type)
-		t.text = out.text
+		t.text, t.digits = out.text, out.digits
 		return t
 	}
 	return out
@@ -409,6 +450,7 @@ func (m *measurer) operand(e ast.Expr) size {
 	if e == nil || m.err != nil {
 		return size{}
 	}
+	m.poll()
 	if m.nodes++; m.nodes > maxNodes {
 		m.fail(e, "the text has more than %d expressions, counting the values of a constant declaration for each name that repeats them; use shorter expressions", maxNodes)
 	}
@@ -419,13 +461,18 @@ func (m *measurer) operand(e ast.Expr) size {
 		if e.Kind == token.STRING {
 			return size{written: bound{base: 6}, text: float64(len(e.Value))}
 		}
-		return sized(10)
+		out := sized(10)
+		out.digits = m.number(e)
+		return out
 	case *ast.ParenExpr:
 		return m.operand(e.X)
 	case *ast.StarExpr:
 		return m.expr(e.X).plus(sized(1))
 	case *ast.UnaryExpr:
-		return m.expr(e.X).plus(sized(1))
+		x := m.expr(e.X)
+		out := x.plus(sized(1))
+		out.digits = x.digits
+		return out
 	case *ast.BinaryExpr:
 		return m.binary(e)
 	case *ast.SelectorExpr:
@@ -503,12 +550,42 @@ func (m *measurer) ident(id *ast.Ident) size {
 	return sized(len(id.Name))
 }
 
+// number returns the number of digits of a numeric constant.
+func (m *measurer) number(e *ast.BasicLit) float64 {
+	n := float64(len(e.Value))
+	m.compute(e, n, n)
+	if e.Kind != token.FLOAT && e.Kind != token.IMAG {
+		return n
+	}
+	mark := "eE"
+	if strings.HasPrefix(strings.ToLower(e.Value), "0x") {
+		mark = "pP"
+	}
+	if i := strings.IndexAny(e.Value, mark); i >= 0 {
+		exponent, err := strconv.Atoi(strings.Trim(e.Value[i+1:], "+-i"))
+		if n += float64(exponent); err != nil || n > maxDigits {
+			n = maxDigits
+			m.compute(e, n, n)
+		}
+	}
+	return n
+}
+
+// compute counts an operation on constants with so many digits.
+func (m *measurer) compute(e ast.Node, x, y float64) {
+	if m.effort += x * y; m.effort > maxEffort {
+		m.fail(e, "the constant expressions of the text take long to compute; use numbers with fewer digits")
+	}
+}
+
 func (m *measurer) binary(e *ast.BinaryExpr) size {
 	switch e.Op {
 	case token.ADD:
 		x, y := m.operand(e.X), m.operand(e.Y)
 		out := x.or(y)
 		out.text = min(x.text+y.text, huge)
+		out.digits = min(x.digits+y.digits, maxDigits)
+		m.compute(e, x.digits, y.digits)
 		return out
 	case token.OR: // of constraints, or of numbers
 		return m.operand(e.X).or(m.operand(e.Y)).plus(sized(1))
@@ -519,8 +596,10 @@ func (m *measurer) binary(e *ast.BinaryExpr) size {
 		m.expr(e.Y)
 		return m.expr(e.X)
 	}
-	out := m.expr(e.X).or(m.expr(e.Y))
-	out.text = 0
+	x, y := m.expr(e.X), m.expr(e.Y)
+	out := x.or(y)
+	out.text, out.digits = 0, min(x.digits+y.digits, maxDigits)
+	m.compute(e, x.digits, y.digits)
 	return out
 }
 
@@ -528,7 +607,7 @@ func (m *measurer) selector(e *ast.SelectorExpr) size {
 	x := m.expr(e.X)
 	if m.imported(e) {
 		out := sized(64)
-		out.text = 8 // if it is a constant string
+		out.text, out.digits = 8, 330 // if it is a constant; package math has the longest
 		return out
 	}
 	if s, ok := m.members[e.Sel.Name]; ok {
@@ -615,6 +694,7 @@ func (m *measurer) call(e *ast.CallExpr) size {
 	if id, ok := base.(*ast.Ident); len(e.Args) > 0 && !(ok && m.predeclared(id) && id.Name != "string" && id.Name != "min" && id.Name != "max") {
 		out.text = max(args.text, 4) // of a constant that is converted
 	}
+	out.digits = args.digits
 	return out
 }
 
@@ -736,6 +816,12 @@ func (m *measurer) stmt(s ast.Stmt) {
 	case *ast.TypeSwitchStmt:
 		m.scope(func() {
 			m.stmt(s.Init)
+			types := 0
+			for _, c := range s.Body.List {
+				if types += len(c.(*ast.CaseClause).List); types > maxCases {
+					m.fail(c, "the type switch has more than %d types", maxCases)
+				}
+			}
 			if a, ok := s.Assign.(*ast.AssignStmt); ok && len(a.Lhs) == 1 && len(a.Rhs) == 1 {
 				id, _ := a.Lhs[0].(*ast.Ident)
 				m.clauses(s.Body, id, m.expr(a.Rhs[0]))
@@ -816,7 +902,7 @@ func (m *measurer) decl(d ast.Decl) {
 			}
 			for i, name := range s.Names {
 				if g.Tok == token.VAR {
-					sizes[i].text = 0
+					sizes[i].text, sizes[i].digits = 0, 0
 				}
 				m.declare(name, sizes[i])
 			}

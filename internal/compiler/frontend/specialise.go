@@ -3,7 +3,6 @@ package frontend
 import (
 	"go/ast"
 	"go/constant"
-	"go/types"
 	"math"
 	"slices"
 	"strings"
@@ -65,7 +64,7 @@ func (l *lowering) specialise(fd *ast.FuncDecl, k *ir.Kernel, spelled []word) {
 
 // specialValue evaluates a constant expression in the scope of the file.
 func (l *lowering) specialValue(fd *ast.FuncDecl, k *ir.Kernel, value word, param string, t *ir.Type) (int64, bool) {
-	tv, err := types.Eval(l.world.Fset, l.pkg.Types, fd.Pos(), value.text)
+	tv, err := l.constantsOf(fd).eval(value.text)
 	switch {
 	case err != nil:
 		l.errorAt(value.pos, k.Name, "value %q of %s: %s%s", value.text, param, reasonOf(err), l.constantsOf(fd).suggest(value.text))

@@ -3,20 +3,29 @@ package frontend
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 
 	"quern.dev/internal/compiler/ir"
 )
 
 func (fn *function) stmts(list []ast.Stmt) {
-	// A goto to a later label is a break out of the statements before the label.
-	for i := len(list) - 1; i > 0; i-- {
+	fn.labelled(list, firstGotos(list))
+}
+
+// labelled lowers statements. A goto to a later label is a break out of the statements
+// before the label; gotos are those of firstGotos.
+func (fn *function) labelled(list []ast.Stmt, gotos map[string]int) {
+	for i := len(list) - 1; i > 0 && len(gotos) > 0; i-- {
 		l, ok := list[i].(*ast.LabeledStmt)
-		if !ok || !jumpsTo(list[:i], l.Label.Name) {
+		if !ok {
+			continue
+		}
+		if first, ok := gotos[l.Label.Name]; !ok || first >= i {
 			continue
 		}
 		label := &ir.Label{Name: l.Label.Name}
 		fn.gotos = append(fn.gotos, target{name: l.Label.Name, brk: label})
-		before := fn.list(func() { fn.stmts(list[:i]) })
+		before := fn.list(func() { fn.labelled(list[:i], gotos) })
 		fn.gotos = fn.gotos[:len(fn.gotos)-1]
 		fn.emit(&ir.Block{Label: label, Body: before})
 		list = list[i:]
@@ -27,22 +36,29 @@ func (fn *function) stmts(list []ast.Stmt) {
 	}
 }
 
-// jumpsTo reports whether statements contain a goto to the label.
-func jumpsTo(list []ast.Stmt, label string) bool {
-	found := false
-	for _, s := range list {
+// firstGotos returns, by label, the index of the first statement that contains a goto to
+// it; nil if the list has no labels.
+func firstGotos(list []ast.Stmt) map[string]int {
+	if !slices.ContainsFunc(list, func(s ast.Stmt) bool { _, ok := s.(*ast.LabeledStmt); return ok }) {
+		return nil
+	}
+	first := map[string]int{}
+	for i, s := range list {
 		ast.Inspect(s, func(n ast.Node) bool {
-			if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO && b.Label.Name == label {
-				found = true
+			if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO {
+				if _, ok := first[b.Label.Name]; !ok {
+					first[b.Label.Name] = i
+				}
 			}
-			return !found
+			return true
 		})
 	}
-	return found
+	return first
 }
 
 // stmt lowers a statement; label is its Go label.
 func (fn *function) stmt(s ast.Stmt, label string) {
+	fn.l.pkg.poll()
 	switch s := s.(type) {
 	case *ast.BlockStmt:
 		fn.stmts(s.List)

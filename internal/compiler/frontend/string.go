@@ -2,7 +2,6 @@ package frontend
 
 import (
 	"go/token"
-	"slices"
 
 	"quern.dev/internal/compiler/ir"
 )
@@ -17,11 +16,11 @@ func (fn *function) stringTable(text string, pos token.Pos) ir.Place {
 	key := "\"" + text // not a valid variable name
 	t, ok := l.tables[key]
 	if !ok {
+		if !fn.hasRoom(int64(len(text)), pos) {
+			return fn.badPlace(ir.ArrayOf(int64(len(text)), ir.TUint8))
+		}
 		t = &ir.Table{Name: "string", Type: ir.ArrayOf(int64(len(text)), ir.TUint8), Data: []byte(text)}
 		l.tables[key] = t
 	}
-	if !slices.Contains(l.kernel.Tables, t) {
-		l.kernel.Tables = append(l.kernel.Tables, t)
-	}
-	return &ir.TablePlace{Table: t}
+	return fn.readTable(t)
 }

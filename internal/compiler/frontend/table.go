@@ -22,10 +22,7 @@ func (fn *function) table(v *types.Var, pos token.Pos) ir.Place {
 	path := v.Pkg().Path()
 	name := path + "." + v.Name()
 	if t, ok := l.tables[name]; ok {
-		if !slices.Contains(l.kernel.Tables, t) {
-			l.kernel.Tables = append(l.kernel.Tables, t)
-		}
-		return &ir.TablePlace{Table: t}
+		return fn.readTable(t)
 	}
 	src := l.pkg
 	if path != l.pkg.Path {
@@ -54,18 +51,55 @@ func (fn *function) table(v *types.Var, pos token.Pos) ir.Place {
 		fn.errorf(pos, "package-level variable %s has %d bytes; a kernel can read at most %d; pass it as a slice", v.Name(), size, maxTable)
 		return fn.badPlace(t)
 	}
+	if !fn.hasRoom(t.Size(), pos) {
+		return fn.badPlace(t)
+	}
 	table := &ir.Table{Name: name, Type: t, Data: make([]byte, t.Size()), Go: ir.GoRef{Package: path, Name: v.Name()}}
 	if init != nil && !src.encode(table.Data, t, init) {
 		fn.errorf(pos, "package-level variable %s is not declared with constants, so a kernel cannot read it; pass it as a parameter", v.Name())
 	}
 	l.tables[name] = table
-	l.kernel.Tables = append(l.kernel.Tables, table)
-	return &ir.TablePlace{Table: table}
+	return fn.readTable(table)
 }
 
-// maxTable is the maximum size of a variable in bytes: its contents become text in the
-// GPU code.
-const maxTable = 1 << 20
+// readTable returns the place of a table, which is one of the kernel's from then on.
+func (fn *function) readTable(t *ir.Table) ir.Place {
+	k := fn.l.kernel
+	if !slices.Contains(k.Tables, t) {
+		k.Tables = append(k.Tables, t)
+	}
+	return &ir.TablePlace{Table: t}
+}
+
+// Limits of tables: their contents become text in the GPU code.
+const (
+	maxTable = 1 << 20 // bytes of one table
+
+	// Of all kernels of a text, and of all forms of one kernel.
+	maxTables     = 256
+	MaxTableBytes = 4 << 20
+)
+
+// hasRoom reports whether the kernels of a text may have another table. If not, it
+// reports an error.
+func (fn *function) hasRoom(size int64, pos token.Pos) bool {
+	l := fn.l
+	if !l.pkg.isText() {
+		return true
+	}
+	for _, t := range l.tables {
+		size += int64(len(t.Data))
+	}
+	switch {
+	case len(l.tables) >= maxTables:
+		fn.errorf(pos, "the kernels of the text read more than %d package-level variables and constant strings; combine them, or pass them as slices", maxTables)
+	case size > MaxTableBytes:
+		fn.errorf(pos, "the package-level variables and constant strings that the kernels of the text read have more than %d bytes in all; pass them as slices", MaxTableBytes)
+	default:
+		return true
+	}
+	return false
+}
 
 // variable returns the initial value of a package-level variable and whether anything
 // assigns to it.
@@ -94,15 +128,24 @@ func (p *Package) variable(v *types.Var) (init ast.Expr, written bool) {
 			}
 		}
 	}
-	// The same test as for local variables, over the whole package.
-	fn := &function{src: p}
-	for _, f := range p.Files {
-		// The standard library takes addresses of its tables to read them.
-		if fn.stored(v, f) || !p.standard && fn.addressed(v, f) {
-			return init, true
+	return init, p.changed()[v]
+}
+
+// changed returns the objects that the package assigns to, as a whole or in part, or
+// takes the address of.
+func (p *Package) changed() map[types.Object]bool {
+	if p.written == nil {
+		p.written = map[types.Object]bool{}
+		add := func(obj types.Object) bool { p.written[obj] = true; return false }
+		fn := &function{src: p}
+		for _, f := range p.Files {
+			fn.anyStored(f, add)
+			if !p.standard { // the standard library takes addresses of its tables to read them
+				fn.anyAddressed(f, add)
+			}
 		}
 	}
-	return init, false
+	return p.written
 }
 
 // encode writes the value of a constant expression, of a literal of constant

@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -22,6 +23,7 @@ import (
 
 	"quern.dev"
 	"quern.dev/internal/compiler/devicemath"
+	"quern.dev/internal/compiler/ir"
 )
 
 // Import paths the compiler knows.
@@ -34,16 +36,18 @@ const (
 type World struct {
 	Fset *token.FileSet
 
-	mu sync.Mutex // held while a package is checked or lowered
+	mu sync.Mutex // held while a package that is not a text is lowered
 
-	listed   map[string]*listed        // from the go command, by import path
-	types    map[string]*types.Package // for importing: exported API only; nil while being checked
-	sources  map[string]*Package       // with bodies
-	gc       types.Importer            // reads export data
-	compiled map[string]bool           // exported, by import path
-	goroot   string
+	listed map[string]*listed // from the go command, by import path
+	gc     types.Importer     // reads export data
+	goroot string
 
-	paths    map[string]string         // import paths by directory, of parsed files
+	importing sync.Mutex                // guards the next fields
+	types     map[string]*types.Package // for importing: exported API only; nil while being checked
+	sources   map[string]*Package       // with bodies
+	compiled  map[string]bool           // exported, by import path
+
+	paths    sync.Map                  // import paths by directory, of parsed files
 	handlers map[*token.File]token.Pos // of generated files for actors, with the position of their handlers
 }
 
@@ -68,6 +72,10 @@ type Package struct {
 	hints     map[ast.Stmt]directive  // of loops, once collected
 	hinting   map[token.Pos]bool      // comments that are hints
 	standard  bool
+	ctx       context.Context          // cancels the compilation of a text; nil for other packages
+	measurer  *measurer                // of a text
+	unchecked bool                     // type checking ended early, at too many errors
+	written   map[types.Object]bool    // see changed
 	funcs     map[string]*ast.FuncDecl // by "Name" or "Recv.Name"
 	errors    []types.Error
 }
@@ -100,7 +108,6 @@ func newWorld() *World {
 		sources:  map[string]*Package{},
 		compiled: map[string]bool{},
 		goroot:   goroot(),
-		paths:    map[string]string{},
 		handlers: map[*token.File]token.Pos{},
 	}
 	w.gc = importer.ForCompiler(w.Fset, "gc", func(path string) (io.ReadCloser, error) {
@@ -153,6 +160,14 @@ func (w *World) portable() *build.Context {
 
 // api returns a package's types for importing.
 func (w *World) api(path string) (*types.Package, error) {
+	w.importing.Lock()
+	defer w.importing.Unlock()
+	return w.load(path, func() {})
+}
+
+// load is api for a caller that holds w.importing. It calls poll for each package that
+// it loads, which may end the goroutine.
+func (w *World) load(path string, poll func()) (*types.Package, error) {
 	if path == "unsafe" {
 		return types.Unsafe, nil
 	}
@@ -175,13 +190,19 @@ func (w *World) api(path string) (*types.Package, error) {
 			return nil, err
 		}
 	}
+	poll()
 	files, _, err := w.files(path)
 	if err != nil {
 		return nil, err
 	}
 	w.types[path] = nil
+	defer func() {
+		if w.types[path] == nil {
+			delete(w.types, path)
+		}
+	}()
 	conf := types.Config{
-		Importer:         w.importerFor(path),
+		Importer:         w.importerFor(path, func(dep string) (*types.Package, error) { return w.load(dep, poll) }),
 		Sizes:            sizes,
 		IgnoreFuncBodies: true,
 		FakeImportC:      true,
@@ -217,8 +238,8 @@ func (w *World) exported(path string) bool {
 }
 
 // importerFor resolves the imports of one package. It skips packages that the executor
-// in package kernel imports and no kernel needs.
-func (w *World) importerFor(importing string) types.Importer {
+// in package kernel imports and no kernel needs. It calls api or load.
+func (w *World) importerFor(importing string, load func(path string) (*types.Package, error)) types.Importer {
 	return importerFunc(func(dep string) (*types.Package, error) {
 		if importing == kernelPath && dep != "math" && dep != "math/bits" && dep != "unsafe" {
 			return nil, fmt.Errorf("package %s is not for kernels", dep)
@@ -226,12 +247,14 @@ func (w *World) importerFor(importing string) types.Importer {
 		if l := w.listed[importing]; l != nil && l.ImportMap[dep] != "" {
 			dep = l.ImportMap[dep]
 		}
-		return w.api(dep)
+		return load(dep)
 	})
 }
 
 // source returns a package with the bodies of its functions.
 func (w *World) source(path string) (*Package, error) {
+	w.importing.Lock()
+	defer w.importing.Unlock()
 	if p := w.sources[path]; p != nil {
 		return p, nil
 	}
@@ -239,38 +262,78 @@ func (w *World) source(path string) (*Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := w.check(path, files)
-	p.standard = standard
+	p := w.check(&Package{Path: path, Files: files, standard: standard}, func(dep string) (*types.Package, error) { return w.load(dep, func() {}) })
+	// Several texts may use it at a time: nothing is left to be filled in.
+	p.index()
+	p.loopHints()
+	p.changed()
 	w.sources[path] = p
 	return p, nil
 }
 
-// check type-checks files as the package path; errors are kept in the package.
-func (w *World) check(path string, files []*ast.File) *Package {
-	p := &Package{Path: path, Files: files, world: w, Info: &types.Info{
+// check type-checks a package of which only the path and files are known. Errors are
+// kept in the package. Imports are resolved with api or load. For a text, check may end
+// the goroutine: at too many errors, or when the context ends.
+func (w *World) check(p *Package, load func(path string) (*types.Package, error)) *Package {
+	p.world = w
+	p.Info = &types.Info{
 		Types:      map[ast.Expr]types.TypeAndValue{},
 		Defs:       map[*ast.Ident]types.Object{},
 		Uses:       map[*ast.Ident]types.Object{},
 		Implicits:  map[ast.Node]types.Object{},
 		Instances:  map[*ast.Ident]types.Instance{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{},
-	}}
-	if len(files) > 0 {
-		p.Name = files[0].Name.Name
+	}
+	if len(p.Files) > 0 {
+		p.Name = p.Files[0].Name.Name
 	}
 	conf := types.Config{
-		Importer:    w.importerFor(path),
-		Sizes:       sizes,
+		Importer:    w.importerFor(p.Path, load),
+		Sizes:       polledSizes{sizes, p},
 		FakeImportC: true,
 		Error: func(err error) {
+			p.exitIfEnded()
 			var te types.Error
-			if errors.As(err, &te) && len(p.errors) < maxErrors {
+			if !errors.As(err, &te) {
+				return
+			}
+			if len(p.errors) < maxErrors {
 				p.errors = append(p.errors, te)
+			} else if p.isText() {
+				p.unchecked = true
+				runtime.Goexit()
 			}
 		},
 	}
-	p.Types, _ = conf.Check(path, w.Fset, files, p.Info)
+	p.Types = types.NewPackage(p.Path, p.Name)
+	_ = types.NewChecker(&conf, w.Fset, p.Types, p.Info).Files(p.Files) // errors are in p.errors
 	return p
+}
+
+// polledSizes makes the type checker poll: it asks for sizes as it checks constants.
+type polledSizes struct {
+	types.Sizes
+	p *Package
+}
+
+func (s polledSizes) Sizeof(t types.Type) int64 {
+	s.p.exitIfEnded()
+	return s.Sizes.Sizeof(t)
+}
+
+// isText reports whether the package is from Text.
+func (p *Package) isText() bool { return p.ctx != nil }
+
+// poll calls [ir.Poll] for a text.
+func (p *Package) poll() { ir.Poll(p.ctx) }
+
+// exitIfEnded ends the goroutine, which is that of parse, if the context of a text has
+// ended. The type checker cannot be stopped otherwise: it prints what a
+// panic passes through.
+func (p *Package) exitIfEnded() {
+	if p.ctx != nil && p.ctx.Err() != nil {
+		runtime.Goexit()
+	}
 }
 
 // files parses the sources of a package.
@@ -310,7 +373,7 @@ func (w *World) files(path string) (files []*ast.File, standard bool, err error)
 }
 
 func (w *World) parseFiles(path, dir string, names []string) ([]*ast.File, error) {
-	w.paths[dir] = path
+	w.paths.Store(dir, path)
 	var files []*ast.File
 	for _, name := range names {
 		f, err := parser.ParseFile(w.Fset, filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
@@ -332,7 +395,7 @@ func (w *World) position(pos token.Pos) token.Position {
 }
 
 func (w *World) parseFS(importPath string, fsys fs.FS, dir, shown string) ([]*ast.File, error) {
-	w.paths[shown] = importPath
+	w.paths.Store(shown, importPath)
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
 		return nil, err
@@ -360,23 +423,59 @@ func (w *World) parseFS(importPath string, fsys fs.FS, dir, shown string) ([]*as
 var texts = sync.OnceValue(newWorld)
 
 // Text type-checks one Go source file, which may import package kernel and the standard
-// library. The name is used in positions. Text and Lower of its package may be called
-// concurrently.
-func Text(name, src string) (*Package, error) {
-	w := texts()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	f, err := parser.ParseFile(w.Fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+// library. The name is used in positions. When ctx ends, Text and Lower of the package
+// soon return its cause. Close releases the package. Packages may be used concurrently.
+func Text(ctx context.Context, name, src string) (_ *Package, err error) {
+	p := &Package{Path: "main", ctx: ctx, world: texts()}
+	ended := true
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer Catch(&err, name, "")
+		err = p.parse(name, src)
+		ended = false
+	}()
+	<-done
+	if err == nil && ended && !p.unchecked {
+		err = context.Cause(ctx)
+	}
 	if err != nil {
+		p.Close()
 		return nil, err
+	}
+	return p, nil
+}
+
+// parse parses and type-checks a text, in a goroutine that it may end, see check.
+func (p *Package) parse(name, src string) error {
+	w := p.world
+	p.exitIfEnded()
+	f, err := parser.ParseFile(w.Fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	p.Files = []*ast.File{f}
+	if err != nil {
+		return err
 	}
 	if err := checkText(w.Fset, f); err != nil {
-		return nil, err
+		return err
 	}
-	if err := w.checkSizes(f); err != nil {
-		return nil, err
+	api := func(path string) (*types.Package, error) {
+		w.importing.Lock()
+		defer w.importing.Unlock()
+		return w.load(path, p.exitIfEnded)
 	}
-	return w.check("main", []*ast.File{f}), nil
+	if err := p.checkSizes(api); err != nil {
+		return err
+	}
+	w.check(p, api)
+	return nil
+}
+
+// Close removes the positions of a text, which are otherwise kept for ever. The package
+// cannot be used any more; errors and kernels can.
+func (p *Package) Close() {
+	for _, f := range p.Files {
+		p.world.Fset.RemoveFile(p.world.Fset.File(f.FileStart))
+	}
 }
 
 type importerFunc func(path string) (*types.Package, error)

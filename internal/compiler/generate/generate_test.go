@@ -25,7 +25,7 @@ import (
 // text generates the files for one source text.
 func text(t testing.TB, src string) (*generate.Output, error) {
 	t.Helper()
-	p, err := frontend.Text("kernels.go", src)
+	p, err := frontend.Text(t.Context(), "kernels.go", src)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func TestDimensionsOfADeclaredBlockAreNotConstantsThatGoRejects(t *testing.T) {
 		{"a negative shift", "x[0] <<= t.BlockDim.X - 5", "<< c"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := frontend.Text("k.go", `package main
+			p, err := frontend.Text(t.Context(), "k.go", `package main
 
 import "quern.dev/kernel"
 

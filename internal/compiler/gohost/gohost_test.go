@@ -28,7 +28,7 @@ func lower(t testing.TB, file string) *ir.Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := frontend.Text(filepath.Base(file), string(src))
+	p, err := frontend.Text(t.Context(), filepath.Base(file), string(src))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestGolden(t *testing.T) {
 }
 
 func TestSelfAssignmentsKeepTheirChecks(t *testing.T) {
-	p, err := frontend.Text("kernels.go", `package p
+	p, err := frontend.Text(t.Context(), "kernels.go", `package p
 
 import "quern.dev/kernel"
 

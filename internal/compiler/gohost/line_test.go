@@ -9,7 +9,7 @@ import (
 )
 
 func TestStatementsThatCanFailHaveTheirOwnLine(t *testing.T) {
-	p, err := frontend.Text("k.go", `package main
+	p, err := frontend.Text(t.Context(), "k.go", `package main
 
 import "quern.dev/kernel"
 

@@ -83,7 +83,7 @@ func TestRowsOfDeclaredLengthNeedFewInstructions(t *testing.T) {
 // emitted returns the Go of a kernel with the statements.
 func emitted(t *testing.T, directive, statements string) string {
 	t.Helper()
-	p, err := frontend.Text("k.go", `package main
+	p, err := frontend.Text(t.Context(), "k.go", `package main
 
 import "quern.dev/kernel"
 

@@ -1,6 +1,9 @@
 package ir
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // Program holds the kernels of one Go package.
 type Program struct {
@@ -92,6 +95,7 @@ type Func struct {
 	Locals  []*Local // all others; a Local is in one list of one Func
 	Body    []Stmt
 	Pos     Pos
+	Context context.Context // of the compilation, see Poll; nil if nothing cancels it
 
 	// Go says how Go source calls the function.
 	Go GoRef

@@ -25,7 +25,7 @@ func findings(t *testing.T, file string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := frontend.Text(filepath.Base(file), string(text))
+	p, err := frontend.Text(t.Context(), filepath.Base(file), string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestSpillsAreFound(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			spills := func(text, want string) {
 				t.Helper()
-				p, err := frontend.Text("p.go", text)
+				p, err := frontend.Text(t.Context(), "p.go", text)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -13,6 +13,7 @@ func (s *scalariser) assign(a *ir.Assign) []ir.Stmt {
 		x.target = s.rootOf(v.Var)
 	}
 	x.settlePlace(a.Dst)
+	s.f.Poll()
 	src := x.settle(a.Src)
 	x.flatten(a.Dst, src)
 	// Go evaluates the right side before it stores. A load of a whole place can be

@@ -1,9 +1,6 @@
 package opt
 
-import (
-	"context"
-	"slices"
-)
+import "slices"
 
 // Config controls how a kernel is prepared. Choosing passes is for tests that compare
 // what kernels compute with and without some of them; the zero value runs all.
@@ -13,17 +10,6 @@ type Config struct {
 	Without []string
 	// Small requests the coarse form for launches of any size.
 	Small bool
-
-	// Context cancels the work between two passes; nil: never.
-	Context context.Context
-}
-
-// ended returns the cause if the context was cancelled.
-func (c Config) ended() error {
-	if c.Context == nil {
-		return nil
-	}
-	return context.Cause(c.Context)
 }
 
 func (c Config) keep(passes []pass) []pass {

@@ -13,7 +13,7 @@ import (
 func removeDead(f *ir.Func) bool {
 	again := false
 	for range maxRounds {
-		r := &deadCode{uses: countUses(f), own: map[*ir.Local]int{}}
+		r := &deadCode{f: f, uses: countUses(f), own: map[*ir.Local]int{}}
 		r.countOwn(f.Body)
 		f.Body = r.body(f.Body)
 		again = again || r.overwritten
@@ -30,6 +30,7 @@ func removeDead(f *ir.Func) bool {
 }
 
 type deadCode struct {
+	f       *ir.Func
 	uses    usages
 	own     map[*ir.Local]int // reads of a variable in removable assignments to the variable itself
 	removed bool
@@ -100,6 +101,7 @@ func (r *deadCode) nested(list []ir.Stmt) []ir.Stmt {
 }
 
 func (r *deadCode) keep(s ir.Stmt) bool {
+	r.f.Poll()
 	switch s := s.(type) {
 	case *ir.Assign:
 		return r.keepAssign(s)

@@ -100,7 +100,7 @@ func loops(t kernel.Thread, n int, m uint8, x []int32, bounds []int) {
 `
 
 func TestLoopsThatMayGoOnForLong(t *testing.T) {
-	p, err := frontend.Text("p.go", endlessSource)
+	p, err := frontend.Text(t.Context(), "p.go", endlessSource)
 	if err != nil {
 		t.Fatal(err)
 	}

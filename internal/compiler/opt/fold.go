@@ -24,7 +24,7 @@ func fold(k *ir.Kernel) error {
 // simplify folds a function's constants and control flow. It reports whether another
 // round could find more.
 func simplify(f *ir.Func) bool {
-	s := &simplifier{propagation: newPropagation(f, nil)}
+	s := &simplifier{f: f, propagation: newPropagation(f, nil)}
 	r := ir.Rewriter{Expr: s.expr, Place: s.place, Stmt: s.stmt}
 	f.Body = s.trim(r.Body(f.Body))
 	if n := len(f.Body); n > 0 {
@@ -37,6 +37,7 @@ func simplify(f *ir.Func) bool {
 }
 
 type simplifier struct {
+	f *ir.Func
 	*propagation
 	again bool
 }
@@ -58,6 +59,7 @@ func (s *simplifier) place(p ir.Place) ir.Place {
 }
 
 func (s *simplifier) stmt(st ir.Stmt) []ir.Stmt {
+	s.f.Poll()
 	switch st := st.(type) {
 	case *ir.If:
 		return s.ifStmt(st)

@@ -15,7 +15,7 @@ const maxTree = 200
 // if both are in the same statement list and nothing in between changes what the value
 // reads. It reports whether it moved something.
 func forward(f *ir.Func) bool {
-	w := &forwarder{uses: countUses(f)}
+	w := &forwarder{f: f, uses: countUses(f)}
 	f.Body = w.body(f.Body)
 	if w.moved {
 		f.Locals = without(f.Locals, func(v *ir.Local) bool {
@@ -27,6 +27,7 @@ func forward(f *ir.Func) bool {
 }
 
 type forwarder struct {
+	f     *ir.Func
 	uses  usages
 	moved bool
 }
@@ -101,9 +102,12 @@ func (s *stretch) keepOrder(stmt ir.Stmt) {
 		see.Target(*p)
 	}
 	stays := -1 // the last candidate that stays and must not come before earlier ones
-	for _, c := range s.of {
-		if c.ordered() && !slices.Contains(order, c) {
-			stays = max(stays, c.at)
+	for _, list := range [][]*candidate{s.memory, s.faults} {
+		for _, c := range slices.Backward(list) {
+			if !c.gone && !slices.Contains(order, c) {
+				stays = max(stays, c.at)
+				break
+			}
 		}
 	}
 	latest := -1 // of those that the statement has evaluated
@@ -153,6 +157,7 @@ func (w *forwarder) body(list []ir.Stmt) []ir.Stmt { return w.bodyThen(list, nil
 func (w *forwarder) bodyThen(list []ir.Stmt, e *ir.Expr) []ir.Stmt {
 	st := &stretch{of: map[*ir.Local]*candidate{}, readers: map[*ir.Local][]*candidate{}}
 	for i, s := range list {
+		w.f.Poll()
 		w.substitute(st, list, s)
 		switch s := s.(type) {
 		case *ir.Assign:

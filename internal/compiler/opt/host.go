@@ -58,7 +58,7 @@ func isCallOrCollective(s ir.Stmt) bool {
 // does not run.
 func (u *unroller) settle() {
 	u.uses = countUses(u.f)
-	s := &simplifier{}
+	s := &simplifier{f: u.f}
 	find := func() int {
 		u.findKnown()
 		for v := range u.known {

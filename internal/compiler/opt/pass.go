@@ -320,9 +320,7 @@ func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 // run applies the passes that c keeps to a kernel.
 func (c Config) run(k *ir.Kernel, passes []pass, t target) error {
 	for _, p := range c.keep(passes) {
-		if err := c.ended(); err != nil {
-			return err
-		}
+		k.Func.Poll()
 		if err := p.run(k, t); err != nil {
 			if errors.As(err, new(Errors)) {
 				return err

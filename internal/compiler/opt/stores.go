@@ -27,6 +27,9 @@ func stores(k *ir.Kernel) error {
 // storing finds places as the vectoriser does.
 type storing struct{ *vectoriser }
 
+// maxStored limits what is known at a time: each access is compared with all of it.
+const maxStored = 256
+
 // stored is a scalar in memory that the thread has written.
 type stored struct {
 	location
@@ -62,6 +65,7 @@ func (s *storing) list(list []ir.Stmt) []ir.Stmt {
 
 // assign follows an assignment, which is statement i, and returns what is known after it.
 func (s *storing) assign(a *ir.Assign, i int, known []*stored, out [][]ir.Stmt) []*stored {
+	s.kernel.Func.Poll()
 	s.read(known, out, func(v *ir.Visitor) {
 		v.Value(a.Src)
 		v.Target(a.Dst)
@@ -90,6 +94,9 @@ func (s *storing) assign(a *ir.Assign, i int, known []*stored, out [][]ir.Stmt) 
 		}
 		return k.base != l.base || k.overlaps(&l)
 	})
+	if len(known) == maxStored {
+		known = known[1:]
+	}
 	return append(known, &stored{location: l, kind: a.Dst.Type().Kind, write: a, at: i})
 }
 

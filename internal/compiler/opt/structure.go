@@ -60,14 +60,14 @@ func dropTail(list []ir.Stmt, leave func(ir.Stmt) bool) []ir.Stmt {
 			switch {
 			case last:
 			case jumps(s.Then) && leaves(s.Then, leave):
-				s.Else = append(s.Else, rest...)
+				s.Else = concat(s.Else, rest)
 			case jumps(s.Else) && leaves(s.Else, leave):
-				s.Then = append(s.Then, rest...)
+				s.Then = concat(s.Then, rest)
 			default:
 				continue
 			}
 			s.Then, s.Else = dropTail(s.Then, leave), dropTail(s.Else, leave)
-			return list[:i+1]
+			return list[: i+1 : i+1]
 		case *ir.Block:
 			if last {
 				s.Body = dropTail(s.Body, leave)
@@ -75,6 +75,14 @@ func dropTail(list []ir.Stmt, leave func(ir.Stmt) bool) []ir.Stmt {
 		}
 	}
 	return list
+}
+
+// concat appends a list that has no other use from then on.
+func concat(list, rest []ir.Stmt) []ir.Stmt {
+	if len(list) == 0 {
+		return rest
+	}
+	return append(list, rest...)
 }
 
 // dissolve returns the statements of a Block: its body if no break out of it is needed.

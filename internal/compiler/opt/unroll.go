@@ -192,6 +192,7 @@ func (u *unroller) count(before []ir.Stmt, s *ir.Loop) *counted {
 // step returns the assignment that advances a loop, if the loop has one condition and
 // nothing else changes the variable; otherwise nil.
 func (u *unroller) step(s *ir.Loop) *ir.Assign {
+	u.f.Poll()
 	if len(s.Pre) != 0 || s.Cond == nil || len(s.Post) != 1 {
 		return nil
 	}

@@ -44,6 +44,7 @@ func leadingLoops(list []ir.Stmt) (loops []*ir.Loop) {
 }
 
 func (g *generator) statement(s ir.Stmt) (leaves bool) {
+	g.kernel.Func.Poll()
 	defer g.assigned(s)
 	switch s := s.(type) {
 	case *ir.Assign:

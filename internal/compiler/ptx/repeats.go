@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"quern.dev/internal/compiler/ir"
 )
 
 // An instruction that computes what another register holds already is removed. ptxas would
@@ -50,6 +52,7 @@ type line struct {
 
 // repeats finds repeated instructions.
 type repeats struct {
+	f           *ir.Func
 	lines       []line
 	outside     bool            // the lines that follow are outside of the body
 	counts      [numClasses]int // first register of each class
@@ -64,12 +67,16 @@ type repeats struct {
 
 	available []string       // keys in the order of their instructions
 	holds     map[string]int // register with the value of a key
-	pending   map[int]int    // how much is available at the labels that have been jumped to
+	pending   map[int]mark   // what is available at the labels that have been jumped to
+	least     []mark         // the least that was available since each label, where it grew afterwards
 	version   []int
 	block     int    // line of the last label
 	text      []byte // of a key
 	same      []int  // the register that replaces another one, or 0
 }
+
+// mark is how much is available from the label at a line on.
+type mark struct{ line, n int }
 
 // extent is the lines of a loop.
 type extent struct{ from, to int }
@@ -79,7 +86,7 @@ type change struct{ line, register int }
 
 // removeRepeats removes repeated instructions from the body.
 func (g *generator) removeRepeats() {
-	r := &repeats{firstJump: map[int]int{}, lastJump: map[int]int{}, place: map[int]int{}, holds: map[string]int{}, pending: map[int]int{}}
+	r := &repeats{f: g.kernel.Func, firstJump: map[int]int{}, lastJump: map[int]int{}, place: map[int]int{}, holds: map[string]int{}, pending: map[int]mark{}}
 	n := 1
 	for c := range r.counts {
 		r.counts[c] = n
@@ -102,6 +109,7 @@ func (g *generator) removeRepeats() {
 	text := make([]byte, 0, len(g.text))
 	reached := true
 	for i := body; i < cold; i++ {
+		g.kernel.Func.Poll()
 		l := &r.lines[i]
 		if l.label >= 0 {
 			r.arrive(i, reached, r.lastJump[l.label] >= cold)
@@ -310,6 +318,7 @@ func (r *repeats) findUses(body, end int) {
 		}
 	}
 	for _, loop := range r.loops {
+		r.f.Poll()
 		for n, last := range r.lastUse {
 			if first[n] <= loop.from && loop.from <= last && last < loop.to {
 				r.lastUse[n] = loop.to
@@ -367,9 +376,20 @@ func (r *repeats) changed(from, to, version int) {
 
 // depart notes what is available at a label that is jumped to.
 func (r *repeats) depart(label int) {
-	if n, ok := r.pending[label]; !ok || n > len(r.available) {
-		r.pending[label] = len(r.available)
+	if n, ok := r.jumpedWith(label); !ok || n > len(r.available) {
+		r.pending[label] = mark{r.block, len(r.available)}
 	}
+}
+
+// jumpedWith returns how much is available on all paths so far that jump to a label: what
+// is still available of what was there.
+func (r *repeats) jumpedWith(label int) (n int, ok bool) {
+	m, ok := r.pending[label]
+	i, _ := slices.BinarySearchFunc(r.least, m.line+1, func(l mark, line int) int { return l.line - line })
+	if i < len(r.least) {
+		return min(m.n, r.least[i].n), ok
+	}
+	return m.n, ok
 }
 
 // arrive makes available at a label what is available on all paths to it. reached says whether
@@ -382,7 +402,7 @@ func (r *repeats) arrive(i int, reached, outside bool) {
 		most = len(r.available)
 	}
 	first, jumped := r.firstJump[label]
-	if n, ok := r.pending[label]; ok {
+	if n, ok := r.jumpedWith(label); ok {
 		most = min(most, n)
 	} else if !reached {
 		most = 0
@@ -395,9 +415,10 @@ func (r *repeats) arrive(i int, reached, outside bool) {
 		delete(r.holds, key)
 	}
 	r.available = r.available[:most]
-	for l, n := range r.pending {
-		r.pending[l] = min(n, most)
+	for len(r.least) > 0 && r.least[len(r.least)-1].n >= most {
+		r.least = r.least[:len(r.least)-1]
 	}
+	r.least = append(r.least, mark{i, most})
 	if jumped {
 		r.changed(min(first, i), max(r.lastJump[label], i)+1, i)
 	}

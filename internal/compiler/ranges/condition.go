@@ -13,6 +13,7 @@ type condition struct {
 
 // condition walks a bool expression.
 func (w *walker) condition(e ir.Expr) *condition {
+	w.kernel.Func.Poll()
 	switch e := e.(type) {
 	case *ir.Load:
 		if v, ok := e.Place.(*ir.VarPlace); ok {

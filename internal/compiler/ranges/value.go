@@ -68,6 +68,7 @@ func (w *walker) choice(e *ir.Select) (x, y binding) {
 // value walks an integer expression. The result is never nil: a value that the analysis
 // cannot follow is a fresh atom.
 func (w *walker) value(e ir.Expr) *poly {
+	w.kernel.Func.Poll()
 	p := w.compute(e)
 	if e.Type().Kind == ir.Int {
 		w.fits[e] = w.fitsInt32(p)

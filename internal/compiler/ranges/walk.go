@@ -152,6 +152,7 @@ func (w *walker) list(list []ir.Stmt) bool {
 }
 
 func (w *walker) stmt(s ir.Stmt) bool {
+	w.kernel.Func.Poll()
 	switch s := s.(type) {
 	case *ir.Assign:
 		w.assign(s)
