@@ -71,7 +71,7 @@ func modules(t *testing.T) []module {
 // spilling matches the modules that may spill registers: a few for more blocks at a time, and on
 // architectures without their instructions those that hold tiles for groups.
 var spilling = regexp.MustCompile(`^(fft registers|blas/internal/kernels (gemm|tensor|group.* older)|` +
-	`algo (sortPairs|sortLines|extremeFloatScanTiles)|bench/parity/kernels lennardJones|internal/conformance/(algo joinScanRuns|tensor (groups256|product.* older)))`)
+	`algo (sortPairs|sortLines|extremeFloatScanTiles|.*UniqueTiles|nonZeroKeepTiles)|bench/parity/kernels lennardJones|internal/conformance/(algo (joinScanRuns|.*UniqueTiles|bySizeSortPairTiles)|tensor (groups|product.* older)))`)
 
 // Every module assembles for every architecture from its target on, and no kernel spills
 // registers, except those that spilling matches. Products of tiles run at the same time, except
