@@ -343,16 +343,32 @@ func (p *aheadPlan) divide(items []item, last []ir.Stmt, private []*ir.Local) bo
 			continue
 		}
 		dst := a.Dst.(*ir.VarPlace).Var
-		if readsMemory([]ir.Expr{a.Src}) {
+		if needsChecks(a.Src) {
 			stage = max(stage, checked+1)
-			reads = true
 		}
+		reads = reads || readsMemory([]ir.Expr{a.Src})
 		p.reach(stage)
 		p.stages[stage] = append(p.stages[stage], a)
 		at[dst] = stage
 	}
 	p.rest = append(p.rest, last...)
 	return checked >= 0 || last != nil && reads
+}
+
+// needsChecks reports whether an expression reads more than variables and their fields, so that an
+// earlier check may be what keeps it from reading outside: of slices, but of tables and arrays, too.
+func needsChecks(e ir.Expr) bool {
+	needs := false
+	v := ir.Visitor{Place: func(p ir.Place) bool {
+		switch p.(type) {
+		case *ir.VarPlace, *ir.FieldPlace:
+		default:
+			needs = true
+		}
+		return !needs
+	}}
+	v.Value(e)
+	return needs
 }
 
 // reach makes the stages up to one.
