@@ -23,7 +23,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/examples/language",
 	Archive: &quern_gen_zip,
-	Sum:     "6731ac8342dab5093446baec0ed915a706c4563c7fc1b1698c8c55f3798ecd22",
+	Sum:     "6bd8d547b8eb79b400118c7724aae8526fd37f53551d77ac5688ce3136f0592e",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -68,10 +68,13 @@ func modules(t *testing.T) []module {
 	return out
 }
 
-// spilling matches the modules that may spill registers: a few for more blocks at a time, and on
-// architectures without their instructions those that hold tiles for groups.
+// spilling matches the modules that may spill registers: a few for more blocks at a time, on
+// architectures without their instructions those that hold tiles for groups, and some with indices
+// of 64 bits, up to 48 bytes.
 var spilling = regexp.MustCompile(`^(fft registers|blas/internal/kernels (gemm|tensor|group.* older)|` +
-	`algo (sortPairs|sortLines|extremeFloatScanTiles|.*UniqueTiles|nonZeroKeepTiles)|bench/parity/kernels lennardJones|internal/conformance/(algo (joinScanRuns|.*UniqueTiles|bySizeSortPairTiles)|tensor (groups|product.* older)))`)
+	`algo (sortPairs|sortLines|extremeFloatScanTiles|.*UniqueTiles|nonZeroKeepTiles)|bench/parity/kernels (lennardJones|attentionUnchecked wide)|` +
+	`filter/internal/kernels maskedExtreme.* wide|geo/tiff/device/internal/kernels (difference|join).* wide|` +
+	`internal/conformance/(algo (joinScanRuns|.*UniqueTiles|bySizeSortPairTiles)|tensor (groups|product\[float64,float64,float64\] narrow|product.* older)))`)
 
 // Every module assembles for every architecture from its target on, and no kernel spills
 // registers, except those that spilling matches. Products of tiles run at the same time, except

@@ -48,4 +48,3 @@ func kernelP0(t kernel.Thread) {
 	_ = v26
 
 }
-
