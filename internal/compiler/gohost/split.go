@@ -1,6 +1,7 @@
 package gohost
 
 import (
+	"maps"
 	"slices"
 
 	"quern.dev/internal/compiler/ir"
@@ -79,21 +80,46 @@ func (s *splitter) findControl(body []ir.Stmt) {
 
 // exits finds jumps out of the statements of a list that do not just end the list for
 // the thread. The list belongs to the control statement owner or is the kernel's body.
-func (s *splitter) exits(list []ir.Stmt, owner ir.Stmt) {
+// It returns the targets to which threads leave the list individually. Only some threads
+// reach the statements after such a jump, so that the block does not run them once.
+func (s *splitter) exits(list []ir.Stmt, owner ir.Stmt) map[any]bool {
+	left := map[any]bool{}
 	for i, t := range list {
 		if s.control[t] {
 			for _, inner := range children(t) {
-				s.exits(inner, t)
+				maps.Copy(left, s.exits(inner, t))
+			}
+			if label := labelOf(t); label != nil {
+				delete(left, breakTarget{label})
+				delete(left, continueTarget{label})
 			}
 			continue
 		}
-		if isJump(t) || s.endsRegion(list[i:], owner) {
+		jumps := jumpsOut(t)
+		if together := len(left) == 0; len(jumps) == 0 || together && isJump(t) {
 			continue
-		}
-		if jumps := jumpsOut(t); !s.lift(t, jumps) {
+		} else if !s.endsRegion(list[i:], owner) {
+			if together && s.lift(t, jumps) {
+				continue
+			}
 			s.divergent[t] = jumps
 		}
+		for _, j := range jumps {
+			left[targetOf(j)] = true
+		}
 	}
+	return left
+}
+
+// labelOf returns the label of a loop or block; nil for other statements.
+func labelOf(s ir.Stmt) *ir.Label {
+	switch s := s.(type) {
+	case *ir.Loop:
+		return s.Label
+	case *ir.Block:
+		return s.Label
+	}
+	return nil
 }
 
 func isJump(s ir.Stmt) bool {
@@ -158,12 +184,16 @@ func (s *splitter) endsRegion(rest []ir.Stmt, owner ir.Stmt) bool {
 }
 
 // lift turns the statements around jumps out of t into control statements, if their
-// control flow is uniform.
+// control flow is uniform: that to these jumps, and to all other jumps that leave one of
+// the statements.
 func (s *splitter) lift(t ir.Stmt, jumps []ir.Stmt) bool {
-	var around []ir.Stmt
+	around := map[ir.Stmt]bool{}
 	var visit func(t ir.Stmt) bool // reports whether t contains one of the jumps
 	visit = func(t ir.Stmt) bool {
-		found := slices.Contains(jumps, t)
+		if isJump(t) {
+			return slices.Contains(jumps, t)
+		}
+		found := false
 		for _, list := range children(t) {
 			for _, inner := range list {
 				if visit(inner) {
@@ -171,13 +201,23 @@ func (s *splitter) lift(t ir.Stmt, jumps []ir.Stmt) bool {
 				}
 			}
 		}
-		if found && !isJump(t) {
-			around = append(around, t)
+		if found && !around[t] {
+			around[t] = true
+			if labelOf(t) != nil {
+				for _, list := range children(t) {
+					for _, inner := range list {
+						jumps = append(jumps, jumpsOut(inner)...)
+					}
+				}
+			}
 		}
 		return found
 	}
-	visit(t)
-	for _, a := range around {
+	for before := -1; before < len(around); {
+		before = len(around)
+		visit(t)
+	}
+	for a := range around {
 		switch a := a.(type) {
 		case *ir.If:
 			if !s.uniform.UniformExpr(a.Cond) {
@@ -189,9 +229,7 @@ func (s *splitter) lift(t ir.Stmt, jumps []ir.Stmt) bool {
 			}
 		}
 	}
-	for _, a := range around {
-		s.control[a] = true
-	}
+	maps.Copy(s.control, around)
 	return true
 }
 

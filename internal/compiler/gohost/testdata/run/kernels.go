@@ -772,3 +772,59 @@ func tiles(t kernel.Thread, n int, x, sums []int32) {
 	}
 	sums[t.Global()] = sum
 }
+
+// jumpers has threads that jump over a return, whose condition is the block's.
+//
+//quern:kernel
+func jumpers(t kernel.Thread, n int, x []int32) {
+	i := t.Global()
+	t.Sync()
+	if x[i] > 10 {
+		goto large
+	}
+	if n == 0 {
+		return
+	}
+	x[i] += 1000
+large:
+	x[i] *= 2
+}
+
+// stopped has threads that jump over a return without a condition.
+//
+//quern:kernel
+func stopped(t kernel.Thread, x []int32) {
+	i := t.Global()
+	t.Sync()
+	if x[i] > 0 {
+		goto on
+	}
+	x[i] = 9
+	return
+on:
+	x[i] *= 2
+}
+
+// seekers has a loop that threads leave individually, and that has a return whose condition
+// is the block's.
+//
+//quern:kernel
+func seekers(t kernel.Thread, n int, x []int32) {
+	i := t.Global()
+	if n > 0 {
+		t.Sync()
+		k := int32(0)
+		for {
+			if x[i]%7 == k%7 {
+				break
+			}
+			k++
+			if n == 3 {
+				return
+			}
+			x[i] += 7
+		}
+		x[i] += k
+	}
+	x[i] *= 2
+}
