@@ -262,6 +262,10 @@ func (g *generator) shift(e *ir.Binary, dst operand) operand {
 		g.emit("shr."+arithmeticType(t.Kind), dst, x, count)
 		return dst
 	}
+	if dst.class == b64Class && g.trailing().of(e) >= 64 {
+		g.shiftInHalves(dst, x, count)
+		return dst
+	}
 	g.emit("shl."+bitType(t.Kind), dst, x, count)
 	g.extend(t.Kind, dst, dst)
 	return dst

@@ -49,6 +49,32 @@ func (g *generator) productInHalves(m *ir.Binary, addend ir.Expr, dst operand) (
 	return dst, true
 }
 
+// shiftInHalves emits a left shift of 64 bits that may move all bits of x out. ptxas 13.0
+// omits shifts of products and of other shifts that do, if it finds the count to be
+// constant: it computes x*63<<64 as x*63, and x<<30<<30<<30 + 1 as x<<30<<30 + 1. It computes
+// shifts of 32 bits correctly.
+func (g *generator) shiftInHalves(dst, x, count operand) {
+	low, high := g.register(b32Class), g.register(b32Class)
+	g.split(low, high, g.inRegister(x))
+	bottom, top := g.register(b32Class), g.register(b32Class)
+	g.emit("shl.b32", bottom, low, count)
+	switch {
+	case !count.immediate:
+		both, over, moved := g.register(b32Class), g.register(b32Class), g.register(b32Class)
+		g.emit("shf.l.clamp.b32", both, low, high, count)
+		g.emit("sub.u32", over, count, intOperand(b32Class, 32))
+		g.emit("shl.b32", moved, low, over)
+		far := g.register(predClass)
+		g.emit("setp.gt.u32", far, count, intOperand(b32Class, 32))
+		g.choose(top, condition{pred: far}, moved, both)
+	case count.n < 32:
+		g.emit("shf.l.clamp.b32", top, low, high, count)
+	default:
+		g.emit("shl.b32", top, low, intOperand(b32Class, count.n-32))
+	}
+	g.join(dst, bottom, top)
+}
+
 // trailing holds the maximum number of low bits of variables that may be known to be 0.
 type trailing map[*ir.Local]int
 
@@ -112,7 +138,10 @@ func (t trailing) ofBinary(e *ir.Binary) int {
 		if c, ok := e.Y.(*ir.Const); ok {
 			return min(t.of(e.X)+int(min(c.Bits, 64)), 64)
 		}
-		return t.of(e.X)
+		if _, ok := e.X.(*ir.Const); ok || classOf(e.Type()) != b64Class {
+			return t.of(e.X)
+		}
+		return min(t.of(e.X)+maxCount(e.Y), 64) // ptxas may find the count to be constant
 	case ir.Shr:
 		if c, ok := e.Y.(*ir.Const); ok {
 			return max(t.of(e.X)-int(min(c.Bits, 64)), 0)
@@ -130,6 +159,18 @@ func (t trailing) ofBinary(e *ir.Binary) int {
 		return min(t.of(e.X), t.of(e.Y))
 	}
 	return 0
+}
+
+// maxCount returns a bound on a shift count, at most 64.
+func maxCount(e ir.Expr) int {
+	if b, ok := stripWidening(e).(*ir.Binary); ok && b.Op == ir.And {
+		for _, x := range []ir.Expr{b.X, b.Y} {
+			if c, ok := x.(*ir.Const); ok {
+				return int(min(c.Bits, 64))
+			}
+		}
+	}
+	return 64
 }
 
 // haveCommon reports whether both expressions read a common variable.
