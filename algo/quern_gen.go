@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "c93d8a0721dc2e9899707d3f79d38a4b7b7ce052cdbd845d9bd2a768e0711228",
+	Sum:     "25ef1e7e2e91cb1e81dec4fd5a31269788f339423cb8043785ad1ee3737fcb4f",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

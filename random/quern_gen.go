@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random",
 	Archive: &quern_gen_zip,
-	Sum:     "e8a74efdce74f3542abacc8b5867c3f8e881fdd6cc2b1d2933da6894db824687",
+	Sum:     "3d584d87dff0569dc99a60f6314739b1570c9d0dd6ea7cad20eae630e3e01302",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random/internal/drawing",
 	Archive: &quern_gen_zip,
-	Sum:     "62ebaec86c3730a4d4334ca74ab601550900ea8216bc55dd6ab688b2b51e0755",
+	Sum:     "bb6d098e9276324e86b3c1e591f0dd7b7ec3804e6ae3348b24054c972ca0ffcd",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
