@@ -138,6 +138,23 @@ func differences(t kernel.Thread, u []uint64, n []int) {
 	n[0] = n[1] - n[2] // ptx:"sub.s64"
 }
 
+// ptxas 13.0 omits shifts of products and of shifts, if they move out everything.
+//
+//quern:kernel
+func shiftsInHalves(t kernel.Thread, k uint8, u []uint64) {
+	u[0] = u[1] * 63 << k         // ptx:"shf.l.clamp" ptx:-"shl.b64"
+	u[1] = u[2] << 40 << (k & 7)  // ptx:"shl.b64 .*, 40;" ptx:"shl.b64 .*, %r" ptx:-"shf"
+	u[2] = u[3] << 40 << (k & 63) // ptx:"shf.l.clamp"
+	u[3] = u[4] << (k & 63) << 1  // ptx:"shl.b64 .*, %r" ptx:"shf.l.clamp"
+	u[4] = 1 << k                 // ptx:"shl.b64 .*, 1, %r" ptx:-"shf"
+	v := u[5]
+	//quern:nounroll
+	for range 3 {
+		v <<= 30 // ptx:"shf.l.clamp" ptx:-"shl.b64"
+	}
+	u[5] = v
+}
+
 func one(b bool) uint32 {
 	if b {
 		return 1
