@@ -158,7 +158,7 @@ func TestGroupsSayWhatIsWrong(t *testing.T) {
 			want string
 		}{
 			{"a name that is taken", create("one"), ring.ErrInvalid, `there is a group "one" already`},
-			{"no name", create(""), ring.ErrInvalid, "without a name"},
+			{"no name", create(""), ring.ErrInvalid, "is empty or only space"},
 			{"messages of another type", find("orders"), ring.ErrInvalid, "takes messages of type routing.Order, not routing.Item"},
 			{"a member twice", g.Add(a), ring.ErrInvalid, "actor tally 0 is already a member"},
 			{"no member", g.Add(nil), ring.ErrInvalid, "actor is nil"},
