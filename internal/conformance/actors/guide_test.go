@@ -115,6 +115,7 @@ func TestTheGuidesCodeWorks(t *testing.T) {
 		t.Errorf("askOne: %d, %v", sum, err)
 	}
 	each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		go logLetters(rt) // until the runtime is closed
 		total, err := restarted(ctx, rt)
 		if err != nil {
 			t.Fatal(err)
