@@ -255,26 +255,6 @@ func TestErrorsNameTheCallAndTheActor(t *testing.T) {
 	}
 }
 
-func TestContextsThatAreNilTakeNothing(t *testing.T) {
-	a, _ := newDouble[numbered](t, Options{})
-	var none context.Context
-	for name, call := range map[string]func() error{
-		"Ask":       func() error { _, err := a.Ask(none, numbered{}); return err },
-		"Send":      func() error { return a.Send(none, numbered{}) },
-		"Tell":      func() error { return a.Tell(none, numbered{}) },
-		"SendBatch": func() error { _, err := a.SendBatch(none, make([]numbered, 2)); return err },
-		"Receive":   func() error { _, err := a.Receive(none); return err },
-		"Terminate": func() error { _, err := a.Terminate(none); return err },
-	} {
-		if err := call(); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%s: %v, want ErrInvalid", name, err)
-		}
-	}
-	if i := a.Info(); i.Accepted != 0 || i.State == Terminated {
-		t.Errorf("%+v, want no message, and an actor that goes on", i)
-	}
-}
-
 func TestDeadlinesInRings(t *testing.T) {
 	const unit = 1 << mail.DeadlineShift
 	for _, now := range []int64{1 << 20, 1 << 42, 1<<42 + 1<<30} {
