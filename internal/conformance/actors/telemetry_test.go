@@ -20,8 +20,8 @@ import (
 	"quern.dev/ring/metrics"
 )
 
-// awkward is a name with all that has to be escaped.
-const awkward = "a \"total\"\\\nof\tall"
+// awkward is a name with what has to be escaped.
+const awkward = "a \"total\"\\ of all"
 
 // busy makes an actor that has handled 20 messages and failed on two, and was
 // restarted after the first of these, and one that has done nothing.
