@@ -42,11 +42,13 @@ type UnavailableError struct {
 	Err    error // the cause
 }
 
+// Error says that no GPU can be monitored, and why.
 func (e *UnavailableError) Error() string { return "monitor: no NVIDIA GPU: " + e.Err.Error() }
 
 // Advice says what to do.
 func (e *UnavailableError) Advice() string { return advice[e.Reason] }
 
+// Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // Is matches ErrNoGPU.
@@ -81,8 +83,10 @@ type GPUError struct {
 	Err   error
 }
 
+// Error names the GPU, then the cause.
 func (e *GPUError) Error() string { return fmt.Sprintf("monitor: GPU %d: %v", e.Index, e.Err) }
 
+// Unwrap returns the cause.
 func (e *GPUError) Unwrap() error { return e.Err }
 
 // Is matches ErrLost.

@@ -197,7 +197,7 @@ func (t *translation) run(ctx context.Context, source, result string, opt tiff.O
 	return w.Close()
 }
 
-// copy reads whole rows of blocks, of which each is decoded once.
+// copy reads whole rows of blocks, and decodes each block once.
 func (t *translation) copy(ctx context.Context, w *tiff.Writer, im *tiff.Image, r tiff.Region, stderr io.Writer) error {
 	step := (max(1, 256/im.BlockHeight)) * im.BlockHeight
 	pixel := len(r.Bands) * im.Type.Size()

@@ -276,7 +276,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// counts are those of a kernel with three lines, of which one is bad in every way.
+// counts are those of a kernel with three lines. One of them is bad in every way.
 func counts() []ptxvm.KernelCount {
 	line := func(n int, c ptxvm.Count) ptxvm.LineCount { return ptxvm.LineCount{File: "blur.go", Line: n, Count: c} }
 	return []ptxvm.KernelCount{{Name: "example.com/filters.blur", Launches: 2, Blocks: 4, Threads: 1024, Lines: []ptxvm.LineCount{

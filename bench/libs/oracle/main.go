@@ -216,7 +216,7 @@ func (t *test) run(f func() error) {
 	}
 }
 
-// size returns a random number from 1 to most, of which small ones are as likely as large ones.
+// size returns a random number from 1 to most. Small numbers are as likely as large ones.
 func (q *suite) size(most int) int {
 	n := 1
 	for n < most {

@@ -140,7 +140,7 @@ func bounce(t kernel.Thread, c *actor.Context, state *Match, in *Ball, out *Ball
 	return play(t, c, 0, state, in)
 }
 
-// bounceTogether is bounce with two warps, of which the second one sends.
+// bounceTogether is bounce with two warps. The second one sends.
 //
 //quern:actor block=64
 func bounceTogether(t kernel.Thread, c *actor.Context, state *Match, in *Ball, out *Ball) kernel.Action {

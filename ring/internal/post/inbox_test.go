@@ -9,7 +9,7 @@ import (
 	"quern.dev/ring/internal/rings"
 )
 
-// pauser stands for launches, of which there are none.
+// pauser stands for launches. There are none.
 type pauser struct{}
 
 func (pauser) Quiesce(gpu.Operation) error { return nil }

@@ -112,7 +112,7 @@ func shifts(t kernel.Thread, n uint32, u []uint32, w []uint64) {
 	u[1] <<= n // ptx:"shl.b32" ptx:-"selp" ptx:-"setp.*, 3[12]"
 }
 
-// Rotations of 64 bits are sums of shifts, of which the assembler makes funnel shifts.
+// Rotations of 64 bits are sums of shifts, which the assembler turns into funnel shifts.
 //
 //quern:kernel
 func rotations(t kernel.Thread, k int, u []uint64) {

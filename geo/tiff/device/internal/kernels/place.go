@@ -128,8 +128,8 @@ func sumBytes(t kernel.Thread, rows, rowBytes, words int, b []uint8) {
 	}
 }
 
-// join is the second half: it puts the bytes of each float together, of which the most significant
-// ones of a row are first, and copies it to the region. A thread has a pixel.
+// join is the second half: it puts the bytes of each float together and copies it to the region.
+// The most significant bytes of a row come first. A thread has a pixel.
 //
 //quern:kernel block=256 instantiate=uint16,uint32,uint64
 func join[T Word](t kernel.Thread, g Blocks, size int, blocks []Block, bands []int32, src []uint8, dst []T) {

@@ -258,8 +258,8 @@ var quernJoin_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "join[ui
 
 // LaunchJoin runs join on the grid g.
 //
-// join is the second half: it puts the bytes of each float together, of which the most significant
-// ones of a row are first, and copies it to the region. A thread has a pixel.
+// join is the second half: it puts the bytes of each float together and copies it to the region.
+// The most significant bytes of a row come first. A thread has a pixel.
 func LaunchJoin[T uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, g_ Blocks, size int, blocks *gpu.Buffer[Block], bands *gpu.Buffer[int32], src *gpu.Buffer[uint8], dst *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
