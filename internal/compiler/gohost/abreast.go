@@ -24,6 +24,7 @@ const (
 type sideBySide struct {
 	loops    map[*ir.Loop]*counted
 	counters map[*ir.Local]*counted
+	inOrder  []*counted
 
 	// State of the printed code: parts of slices that a loop reads from its start, with
 	// the conditions under which they do not exist.
@@ -62,15 +63,21 @@ func (e *emitter) besides(g *region, list []ir.Stmt) *sideBySide {
 	if !p.find(s, list, false) || len(p.loops) == 0 {
 		return nil
 	}
-	defer func(safe func(ir.Place) bool) { e.facts.safe = safe }(e.facts.safe)
-	e.facts.safe = func(place ir.Place) bool {
-		_, _, isPart := p.part(e.facts, place)
-		return isPart || e.facts.isSafe(place)
-	}
+	defer p.assume(e.facts)()
 	if e.facts.mayFault(list) {
 		return nil
 	}
 	return p
+}
+
+// assume makes the parts of slices known to exist until the result is called.
+func (p *sideBySide) assume(f *facts) (restore func()) {
+	safe := f.safe
+	f.safe = func(place ir.Place) bool {
+		_, _, isPart := p.part(f, place)
+		return isPart || safe(place)
+	}
+	return func() { f.safe = safe }
 }
 
 // find collects the loops of a list and reports whether threads can run it side by side.
@@ -103,7 +110,7 @@ func (p *sideBySide) find(s *rowSplitter, list []ir.Stmt, inLoop bool) bool {
 			if c == nil || written > maxAbreastKept || nodes(t.Body) > maxAbreast {
 				return false
 			}
-			p.loops[t], p.counters[c.counter] = c, c
+			p.loops[t], p.counters[c.counter], p.inOrder = c, c, append(p.inOrder, c)
 			if !p.find(s, t.Body, true) {
 				return false
 			}
@@ -203,9 +210,10 @@ func (p *sideBySide) element(e *emitter, place ir.Place) string {
 // that has not run: fewer are left than an iteration runs, or an index of one of them may
 // be out of range.
 func (e *emitter) abreast(g *region, list []ir.Stmt, p *sideBySide) (_ *text, next string) {
+	defer p.assume(e.facts)()
 	w := e.windows
 	next = e.names.fresh("next")
-	for _, c := range p.counters {
+	for _, c := range p.inOrder {
 		limit := ""
 		e.at(perRow, func() { limit = e.value(c.limit, ir.TInt, precAdd) })
 		if c.first > 0 {
