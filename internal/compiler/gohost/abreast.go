@@ -20,8 +20,8 @@ const (
 	maxAbreastKept = 3  // variables that a loop's body assigns
 )
 
-// sideBySide describes the loops of a region whose threads run side by side.
-type sideBySide struct {
+// abreastLoops describes the loops of a region whose threads run side by side.
+type abreastLoops struct {
 	loops    map[*ir.Loop]*counted
 	counters map[*ir.Local]*counted
 	inOrder  []*counted
@@ -42,10 +42,10 @@ type counted struct {
 	at      string // the number of the current one
 }
 
-// besides returns the loops of a region's statements if threads can run them side by
+// loopsAbreast returns the loops of a region's statements if threads can run them side by
 // side: there are only assignments and conditions around them, and nothing can fail if
 // the parts of slices that they read exist.
-func (e *emitter) besides(g *region, list []ir.Stmt) *sideBySide {
+func (e *emitter) loopsAbreast(g *region, list []ir.Stmt) *abreastLoops {
 	if e.warp != nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (e *emitter) besides(g *region, list []ir.Stmt) *sideBySide {
 			return nil
 		}
 	}
-	p := &sideBySide{loops: map[*ir.Loop]*counted{}, counters: map[*ir.Local]*counted{}, names: map[string]string{}}
+	p := &abreastLoops{loops: map[*ir.Loop]*counted{}, counters: map[*ir.Local]*counted{}, names: map[string]string{}}
 	s := &rowSplitter{facts: e.facts, kernel: e.kernel}
 	if !p.find(s, list, false) || len(p.loops) == 0 {
 		return nil
@@ -71,7 +71,7 @@ func (e *emitter) besides(g *region, list []ir.Stmt) *sideBySide {
 }
 
 // assume makes the parts of slices known to exist until the result is called.
-func (p *sideBySide) assume(f *facts) (restore func()) {
+func (p *abreastLoops) assume(f *facts) (restore func()) {
 	safe := f.safe
 	f.safe = func(place ir.Place) bool {
 		_, _, isPart := p.part(f, place)
@@ -81,7 +81,7 @@ func (p *sideBySide) assume(f *facts) (restore func()) {
 }
 
 // find collects the loops of a list and reports whether threads can run it side by side.
-func (p *sideBySide) find(s *rowSplitter, list []ir.Stmt, inLoop bool) bool {
+func (p *abreastLoops) find(s *rowSplitter, list []ir.Stmt, inLoop bool) bool {
 	for i, t := range list {
 		switch t := t.(type) {
 		case *ir.Assign:
@@ -147,7 +147,7 @@ func (s *rowSplitter) countedLoop(before ir.Stmt, loop *ir.Loop) *counted {
 
 // part reports whether a loop reads a part of a slice from its start to its end: the
 // index is a loop's counter plus an offset of the thread.
-func (p *sideBySide) part(f *facts, place ir.Place) (c *counted, offset ir.Expr, ok bool) {
+func (p *abreastLoops) part(f *facts, place ir.Place) (c *counted, offset ir.Expr, ok bool) {
 	at, ok := place.(*ir.ElemPlace)
 	if !ok || at.Index.Type().Kind != ir.Int || f.level(at.Slice) > perRow {
 		return nil, nil, false
@@ -177,7 +177,7 @@ func (p *sideBySide) part(f *facts, place ir.Place) (c *counted, offset ir.Expr,
 }
 
 // element prints an element of a part of a slice that a loop reads, or returns "".
-func (p *sideBySide) element(e *emitter, place ir.Place) string {
+func (p *abreastLoops) element(e *emitter, place ir.Place) string {
 	c, offset, ok := p.part(e.facts, place)
 	if !ok {
 		return ""
@@ -209,7 +209,7 @@ func (p *sideBySide) element(e *emitter, place ir.Place) string {
 // iteration. Its variable, which the result names, is then the number of the first thread
 // that has not run: fewer are left than an iteration runs, or an index of one of them may
 // be out of range.
-func (e *emitter) abreast(g *region, list []ir.Stmt, p *sideBySide) (_ *text, next string) {
+func (e *emitter) abreast(g *region, list []ir.Stmt, p *abreastLoops) (_ *text, next string) {
 	defer p.assume(e.facts)()
 	w := e.windows
 	next = e.names.fresh("next")
@@ -342,7 +342,7 @@ func (c *copyOfThread) copy(cloner *ir.Cloner, list []ir.Stmt) []ir.Stmt {
 }
 
 // besideStmts prints the statements of the list, each for all threads.
-func (e *emitter) besideStmts(list []ir.Stmt, p *sideBySide, copies []*copyOfThread) {
+func (e *emitter) besideStmts(list []ir.Stmt, p *abreastLoops, copies []*copyOfThread) {
 	for _, s := range list {
 		if a, ok := s.(*ir.Assign); ok {
 			if v, ok := a.Dst.(*ir.VarPlace); ok && p.counters[v.Var] != nil {

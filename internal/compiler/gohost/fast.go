@@ -125,7 +125,7 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	restore := e.cutRows(g, w)
 	var several *text
 	if len(clamps) == 0 {
-		if p := e.besides(g, rest); p != nil {
+		if p := e.loopsAbreast(g, rest); p != nil {
 			several, w.next = e.abreast(g, rest, p)
 		}
 	}
