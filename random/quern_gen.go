@@ -24,111 +24,96 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__fillChoice_int32 func(t kernel.Thread, src Source, shift int, table []AliasEntry, dst []int32)
-	quern_gen_is_stale__run_go_generate__Source           struct {
-		Seed   uint64
-		Stream uint64
-		Offset uint64
-	}
-	quern_gen_is_stale__run_go_generate__AliasEntry struct {
-		Threshold uint64
-		Other     uint64
-	}
-	quern_gen_is_stale__run_go_generate__fillChoice_int64  func(t kernel.Thread, src Source, shift int, table []AliasEntry, dst []int64)
-	quern_gen_is_stale__run_go_generate__fillExponential32 func(t kernel.Thread, src Source, shift int, mean float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__fillExponential64 func(t kernel.Thread, src Source, shift int, mean float64, dst []float64)
-	quern_gen_is_stale__run_go_generate__fillGamma_float32 func(t kernel.Thread, src Source, g gamma, scale float64, dst []float32)
-	quern_gen_is_stale__run_go_generate__gamma             struct {
-		D       float64
-		C       float64
-		Inverse float64
-	}
-	quern_gen_is_stale__run_go_generate__fillGamma_float64 func(t kernel.Thread, src Source, g gamma, scale float64, dst []float64)
-	quern_gen_is_stale__run_go_generate__fillBeta_float32  func(t kernel.Thread, src Source, a gamma, b gamma, dst []float32)
-	quern_gen_is_stale__run_go_generate__fillBeta_float64  func(t kernel.Thread, src Source, a gamma, b gamma, dst []float64)
-	quern_gen_is_stale__run_go_generate__fillIntegers32    func(t kernel.Thread, src Source, shift int, low uint32, n uint32, dst []uint32)
-	quern_gen_is_stale__run_go_generate__fillIntegers64    func(t kernel.Thread, src Source, shift int, low uint64, n uint64, dst []uint64)
-	quern_gen_is_stale__run_go_generate__fillBernoulli     func(t kernel.Thread, src Source, shift int, c chance, dst []bool)
-	quern_gen_is_stale__run_go_generate__chance            struct {
-		High   uint32
-		Low    uint32
-		Always bool
-	}
-	quern_gen_is_stale__run_go_generate__fillNormal32          func(t kernel.Thread, src Source, shift int, mean float32, deviation float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__fillNormal64          func(t kernel.Thread, src Source, shift int, mean float64, deviation float64, dst []float64)
-	quern_gen_is_stale__run_go_generate__fillPermutation_int32 func(t kernel.Thread, b Bijection, first uint64, dst []int32)
-	quern_gen_is_stale__run_go_generate__Bijection             struct {
-		n     uint64
-		first uint64
-		low   uint32
-		high  uint32
-		shift uint32
-		turns uint32
-		keys  [12]uint32
-	}
-	quern_gen_is_stale__run_go_generate__fillPermutation_int64 func(t kernel.Thread, b Bijection, first uint64, dst []int64)
-	quern_gen_is_stale__run_go_generate__shuffle8              func(t kernel.Thread, b Bijection, first uint64, from []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__shuffle16             func(t kernel.Thread, b Bijection, first uint64, from []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__shuffle32             func(t kernel.Thread, b Bijection, first uint64, from []uint32, dst []uint32)
-	quern_gen_is_stale__run_go_generate__shuffle64             func(t kernel.Thread, b Bijection, first uint64, from [][2]uint32, dst [][2]uint32)
-	quern_gen_is_stale__run_go_generate__shuffle96             func(t kernel.Thread, b Bijection, first uint64, from [][3]uint32, dst [][3]uint32)
-	quern_gen_is_stale__run_go_generate__shuffle128            func(t kernel.Thread, b Bijection, first uint64, from [][4]uint32, dst [][4]uint32)
-	quern_gen_is_stale__run_go_generate__fillPoisson_int32     func(t kernel.Thread, src Source, p poisson, dst []int32)
-	quern_gen_is_stale__run_go_generate__poisson               struct {
-		Mean float64
-		Zero float64
-		A    float64
-		B    float64
-		Vr   float64
-		LogA float64
-	}
-	quern_gen_is_stale__run_go_generate__fillPoisson_int64 func(t kernel.Thread, src Source, p poisson, dst []int64)
-	quern_gen_is_stale__run_go_generate__fillSobol_float32 func(t kernel.Thread, dimensions int, logStride int, first uint64, drop uint32, scale float32, table []uint32, dst []float32)
-	quern_gen_is_stale__run_go_generate__fillSobol_float64 func(t kernel.Thread, dimensions int, logStride int, first uint64, drop uint32, scale float64, table []uint32, dst []float64)
-	quern_gen_is_stale__run_go_generate__fillBits32        func(t kernel.Thread, src Source, shift int, dst []uint32)
-	quern_gen_is_stale__run_go_generate__fillBits64        func(t kernel.Thread, src Source, shift int, dst []uint64)
-	quern_gen_is_stale__run_go_generate__fillUniform32     func(t kernel.Thread, src Source, shift int, low float32, width float32, last float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__fillUniform64     func(t kernel.Thread, src Source, shift int, low float64, width float64, last float64, dst []float64)
-)
 
-var (
-	quern_fillChoice_int32      quern_gen_is_stale__run_go_generate__fillChoice_int32      = fillChoice[int32]
-	_                                                                                      = (*quern_gen_is_stale__run_go_generate__Source)((*Source)(nil))
-	_                                                                                      = (*quern_gen_is_stale__run_go_generate__AliasEntry)((*AliasEntry)(nil))
-	quern_fillChoice_int64      quern_gen_is_stale__run_go_generate__fillChoice_int64      = fillChoice[int64]
-	quern_fillExponential32     quern_gen_is_stale__run_go_generate__fillExponential32     = fillExponential32
-	quern_fillExponential64     quern_gen_is_stale__run_go_generate__fillExponential64     = fillExponential64
-	quern_fillGamma_float32     quern_gen_is_stale__run_go_generate__fillGamma_float32     = fillGamma[float32]
-	_                                                                                      = (*quern_gen_is_stale__run_go_generate__gamma)((*gamma)(nil))
-	quern_fillGamma_float64     quern_gen_is_stale__run_go_generate__fillGamma_float64     = fillGamma[float64]
-	quern_fillBeta_float32      quern_gen_is_stale__run_go_generate__fillBeta_float32      = fillBeta[float32]
-	quern_fillBeta_float64      quern_gen_is_stale__run_go_generate__fillBeta_float64      = fillBeta[float64]
-	quern_fillIntegers32        quern_gen_is_stale__run_go_generate__fillIntegers32        = fillIntegers32
-	quern_fillIntegers64        quern_gen_is_stale__run_go_generate__fillIntegers64        = fillIntegers64
-	quern_fillBernoulli         quern_gen_is_stale__run_go_generate__fillBernoulli         = fillBernoulli
-	_                                                                                      = (*quern_gen_is_stale__run_go_generate__chance)((*chance)(nil))
-	quern_fillNormal32          quern_gen_is_stale__run_go_generate__fillNormal32          = fillNormal32
-	quern_fillNormal64          quern_gen_is_stale__run_go_generate__fillNormal64          = fillNormal64
-	quern_fillPermutation_int32 quern_gen_is_stale__run_go_generate__fillPermutation_int32 = fillPermutation[int32]
-	_                                                                                      = (*quern_gen_is_stale__run_go_generate__Bijection)((*Bijection)(nil))
-	quern_fillPermutation_int64 quern_gen_is_stale__run_go_generate__fillPermutation_int64 = fillPermutation[int64]
-	quern_shuffle8              quern_gen_is_stale__run_go_generate__shuffle8              = shuffle8
-	quern_shuffle16             quern_gen_is_stale__run_go_generate__shuffle16             = shuffle16
-	quern_shuffle32             quern_gen_is_stale__run_go_generate__shuffle32             = shuffle32
-	quern_shuffle64             quern_gen_is_stale__run_go_generate__shuffle64             = shuffle64
-	quern_shuffle96             quern_gen_is_stale__run_go_generate__shuffle96             = shuffle96
-	quern_shuffle128            quern_gen_is_stale__run_go_generate__shuffle128            = shuffle128
-	quern_fillPoisson_int32     quern_gen_is_stale__run_go_generate__fillPoisson_int32     = fillPoisson[int32]
-	_                                                                                      = (*quern_gen_is_stale__run_go_generate__poisson)((*poisson)(nil))
-	quern_fillPoisson_int64     quern_gen_is_stale__run_go_generate__fillPoisson_int64     = fillPoisson[int64]
-	quern_fillSobol_float32     quern_gen_is_stale__run_go_generate__fillSobol_float32     = fillSobol[float32]
-	quern_fillSobol_float64     quern_gen_is_stale__run_go_generate__fillSobol_float64     = fillSobol[float64]
-	quern_fillBits32            quern_gen_is_stale__run_go_generate__fillBits32            = fillBits32
-	quern_fillBits64            quern_gen_is_stale__run_go_generate__fillBits64            = fillBits64
-	quern_fillUniform32         quern_gen_is_stale__run_go_generate__fillUniform32         = fillUniform32
-	quern_fillUniform64         quern_gen_is_stale__run_go_generate__fillUniform64         = fillUniform64
-)
+type quern_gen_is_stale__run_go_generate__Source struct {
+	Seed   uint64
+	Stream uint64
+	Offset uint64
+}
+type quern_gen_is_stale__run_go_generate__AliasEntry struct {
+	Threshold uint64
+	Other     uint64
+}
+type quern_gen_is_stale__run_go_generate__fillChoice_int32 func(kernel.Thread, Source, int, []AliasEntry, []int32)
+type quern_gen_is_stale__run_go_generate__fillExponential32 func(kernel.Thread, Source, int, float32, []float32)
+type quern_gen_is_stale__run_go_generate__fillExponential64 func(kernel.Thread, Source, int, float64, []float64)
+type quern_gen_is_stale__run_go_generate__gamma struct {
+	D       float64
+	C       float64
+	Inverse float64
+}
+type quern_gen_is_stale__run_go_generate__fillGamma_float32 func(kernel.Thread, Source, gamma, float64, []float32)
+type quern_gen_is_stale__run_go_generate__fillBeta_float32 func(kernel.Thread, Source, gamma, gamma, []float32)
+type quern_gen_is_stale__run_go_generate__fillIntegers32 func(kernel.Thread, Source, int, uint32, uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__fillIntegers64 func(kernel.Thread, Source, int, uint64, uint64, []uint64)
+type quern_gen_is_stale__run_go_generate__chance struct {
+	High   uint32
+	Low    uint32
+	Always bool
+}
+type quern_gen_is_stale__run_go_generate__fillBernoulli func(kernel.Thread, Source, int, chance, []bool)
+type quern_gen_is_stale__run_go_generate__fillNormal32 func(kernel.Thread, Source, int, float32, float32, []float32)
+type quern_gen_is_stale__run_go_generate__fillNormal64 func(kernel.Thread, Source, int, float64, float64, []float64)
+type quern_gen_is_stale__run_go_generate__Bijection struct {
+	n     uint64
+	first uint64
+	low   uint32
+	high  uint32
+	shift uint32
+	turns uint32
+	keys  [12]uint32
+}
+type quern_gen_is_stale__run_go_generate__fillPermutation_int32 func(kernel.Thread, Bijection, uint64, []int32)
+type quern_gen_is_stale__run_go_generate__shuffle8 func(kernel.Thread, Bijection, uint64, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__shuffle16 func(kernel.Thread, Bijection, uint64, []uint16, []uint16)
+type quern_gen_is_stale__run_go_generate__shuffle32 func(kernel.Thread, Bijection, uint64, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__shuffle64 func(kernel.Thread, Bijection, uint64, [][2]uint32, [][2]uint32)
+type quern_gen_is_stale__run_go_generate__shuffle96 func(kernel.Thread, Bijection, uint64, [][3]uint32, [][3]uint32)
+type quern_gen_is_stale__run_go_generate__shuffle128 func(kernel.Thread, Bijection, uint64, [][4]uint32, [][4]uint32)
+type quern_gen_is_stale__run_go_generate__poisson struct {
+	Mean float64
+	Zero float64
+	A    float64
+	B    float64
+	Vr   float64
+	LogA float64
+}
+type quern_gen_is_stale__run_go_generate__fillPoisson_int32 func(kernel.Thread, Source, poisson, []int32)
+type quern_gen_is_stale__run_go_generate__fillSobol_float32 func(kernel.Thread, int, int, uint64, uint32, float32, []uint32, []float32)
+type quern_gen_is_stale__run_go_generate__fillBits32 func(kernel.Thread, Source, int, []uint32)
+type quern_gen_is_stale__run_go_generate__fillBits64 func(kernel.Thread, Source, int, []uint64)
+type quern_gen_is_stale__run_go_generate__fillUniform32 func(kernel.Thread, Source, int, float32, float32, float32, []float32)
+type quern_gen_is_stale__run_go_generate__fillUniform64 func(kernel.Thread, Source, int, float64, float64, float64, []float64)
+
+var _ = (*quern_gen_is_stale__run_go_generate__Source)((*Source)(nil))
+var _ = (*quern_gen_is_stale__run_go_generate__AliasEntry)((*AliasEntry)(nil))
+var quern_fillChoice_int32 quern_gen_is_stale__run_go_generate__fillChoice_int32 = fillChoice[int32]
+var quern_fillExponential32 quern_gen_is_stale__run_go_generate__fillExponential32 = fillExponential32
+var quern_fillExponential64 quern_gen_is_stale__run_go_generate__fillExponential64 = fillExponential64
+var _ = (*quern_gen_is_stale__run_go_generate__gamma)((*gamma)(nil))
+var quern_fillGamma_float32 quern_gen_is_stale__run_go_generate__fillGamma_float32 = fillGamma[float32]
+var quern_fillBeta_float32 quern_gen_is_stale__run_go_generate__fillBeta_float32 = fillBeta[float32]
+var quern_fillIntegers32 quern_gen_is_stale__run_go_generate__fillIntegers32 = fillIntegers32
+var quern_fillIntegers64 quern_gen_is_stale__run_go_generate__fillIntegers64 = fillIntegers64
+var _ = (*quern_gen_is_stale__run_go_generate__chance)((*chance)(nil))
+var quern_fillBernoulli quern_gen_is_stale__run_go_generate__fillBernoulli = fillBernoulli
+var quern_fillNormal32 quern_gen_is_stale__run_go_generate__fillNormal32 = fillNormal32
+var quern_fillNormal64 quern_gen_is_stale__run_go_generate__fillNormal64 = fillNormal64
+var _ = (*quern_gen_is_stale__run_go_generate__Bijection)((*Bijection)(nil))
+var quern_fillPermutation_int32 quern_gen_is_stale__run_go_generate__fillPermutation_int32 = fillPermutation[int32]
+var quern_shuffle8 quern_gen_is_stale__run_go_generate__shuffle8 = shuffle8
+var quern_shuffle16 quern_gen_is_stale__run_go_generate__shuffle16 = shuffle16
+var quern_shuffle32 quern_gen_is_stale__run_go_generate__shuffle32 = shuffle32
+var quern_shuffle64 quern_gen_is_stale__run_go_generate__shuffle64 = shuffle64
+var quern_shuffle96 quern_gen_is_stale__run_go_generate__shuffle96 = shuffle96
+var quern_shuffle128 quern_gen_is_stale__run_go_generate__shuffle128 = shuffle128
+var _ = (*quern_gen_is_stale__run_go_generate__poisson)((*poisson)(nil))
+var quern_fillPoisson_int32 quern_gen_is_stale__run_go_generate__fillPoisson_int32 = fillPoisson[int32]
+var quern_fillSobol_float32 quern_gen_is_stale__run_go_generate__fillSobol_float32 = fillSobol[float32]
+var quern_fillBits32 quern_gen_is_stale__run_go_generate__fillBits32 = fillBits32
+var quern_fillBits64 quern_gen_is_stale__run_go_generate__fillBits64 = fillBits64
+var quern_fillUniform32 quern_gen_is_stale__run_go_generate__fillUniform32 = fillUniform32
+var quern_fillUniform64 quern_gen_is_stale__run_go_generate__fillUniform64 = fillUniform64
 
 var quernFillChoice_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillChoice[int32]", Code: &quernPTX, Host: quernHostFillChoice[int32], Plain: quernPlainFillChoice[int32], Special: []host.Func{quernHostFillChoice_int32_shift_0[int32]}}}
 var quernFillChoice_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillChoice[int64]", Code: &quernPTX, Host: quernHostFillChoice[int64], Plain: quernPlainFillChoice[int64], Special: []host.Func{quernHostFillChoice_int32_shift_0[int64]}}}
@@ -420,8 +405,8 @@ func LaunchShuffle128(s *gpu.Stream, g gpu.Grid, b Bijection, first uint64, from
 	return l.End()
 }
 
-var quernFillPoisson_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillPoisson[int32]", Code: &quernPTX, Host: quernHostFillPoisson_int32, Plain: quernPlainFillPoisson_int32}}
-var quernFillPoisson_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillPoisson[int64]", Code: &quernPTX, Host: quernHostFillPoisson_int64, Plain: quernPlainFillPoisson_int64}}
+var quernFillPoisson_int32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillPoisson[int32]", Code: &quernPTX, Host: quernHostFillPoisson_int32, Plain: quernPlainFillPoisson[int32]}}
+var quernFillPoisson_int64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillPoisson[int64]", Code: &quernPTX, Host: quernHostFillPoisson_int64, Plain: quernPlainFillPoisson[int64]}}
 
 // LaunchFillPoisson runs fillPoisson on the grid g.
 func LaunchFillPoisson[T int32 | int64](s *gpu.Stream, g gpu.Grid, src Source, p poisson, dst *gpu.Buffer[T]) error {
@@ -576,7 +561,7 @@ func quernRow1FillChoice[T int32 | int64](r *host.Run, base int, shift int, dst 
 			t13 := T(result02)
 			/*line choice.go:120*/ store2[T](dst, i, shift, t9, t13)
 		}
-	} /*line quern_gen.go:579:1*/
+	} /*line quern_gen.go:564:1*/
 }
 
 func quernHostFillChoice_int32_shift_0[T int32 | int64](r *host.Run) {
@@ -614,7 +599,7 @@ func quernRow1FillChoice_int32_shift_0[T int32 | int64](r *host.Run, base int, s
 			t13 := T(result02)
 			/*line choice.go:120*/ store2[T](dst, i, shift2, t9, t13)
 		}
-	} /*line quern_gen.go:617:1*/
+	} /*line quern_gen.go:602:1*/
 }
 
 func quernPlainFillExponential32(r *host.Run) {
@@ -764,7 +749,7 @@ func quernRow1FillExponential32(r *host.Run, base int, shift int, dst []float32,
 			/*line exponential.go:22*/ t13 := [4]float32{mean * result0, mean * result02, mean * result03, mean * result04}
 			/*line exponential.go:22*/ store4[float32](dst, i, shift, t13)
 		}
-	} /*line quern_gen.go:767:1*/
+	} /*line quern_gen.go:752:1*/
 }
 
 func quernHostFillExponential32_shift_0(r *host.Run) {
@@ -909,7 +894,7 @@ func quernRow1FillExponential32_shift_0(r *host.Run, base int, shift2 int, dst [
 			/*line exponential.go:22*/ t13 := [4]float32{mean * result0, mean * result02, mean * result03, mean * result04}
 			/*line exponential.go:22*/ store4[float32](dst, i, shift2, t13)
 		}
-	} /*line quern_gen.go:912:1*/
+	} /*line quern_gen.go:897:1*/
 }
 
 func quernPlainFillExponential64(r *host.Run) {
@@ -952,7 +937,7 @@ func quernRow1FillExponential64(r *host.Run, base int, shift int, dst []float64,
 			t11 := mean * result02
 			/*line exponential.go:33*/ store2[float64](dst, i, shift, t8, t11)
 		}
-	} /*line quern_gen.go:955:1*/
+	} /*line quern_gen.go:940:1*/
 }
 
 func quernHostFillExponential64_shift_0(r *host.Run) {
@@ -990,7 +975,7 @@ func quernRow1FillExponential64_shift_0(r *host.Run, base int, shift2 int, dst [
 			t11 := mean * result02
 			/*line exponential.go:33*/ store2[float64](dst, i, shift2, t8, t11)
 		}
-	} /*line quern_gen.go:993:1*/
+	} /*line quern_gen.go:978:1*/
 }
 
 func quernPlainFillGamma[T float32 | float64](r *host.Run) {
@@ -1137,7 +1122,7 @@ func quernRow1FillGamma[T float32 | float64](r *host.Run, base int, dst []T, src
 			}
 			/*line gamma.go:80*/ dst[i] = T(scale * result04)
 		}
-	} /*line quern_gen.go:1140:1*/
+	} /*line quern_gen.go:1125:1*/
 }
 
 // quernFunc1FillGamma is random.exp64.
@@ -1163,7 +1148,7 @@ func quernFunc1FillGamma[T float32 | float64](x float64) float64 {
 	y := 1 + (r2 + float64(float64(r2*r2)*p))
 	/*line arithmetic.go:149*/ half := host.Int64[int64](k) >> 1
 	y *= math.Float64frombits(uint64(half+1023) << 52)
-	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1166:1*/
+	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1151:1*/
 }
 
 func quernPlainFillBeta[T float32 | float64](r *host.Run) {
@@ -1378,7 +1363,7 @@ func quernRow1FillBeta[T float32 | float64](r *host.Run, base int, dst []T, src 
 			result08 := 1 / (1 + float64(x3/x*result07))
 			/*line gamma.go:87*/ dst[i] = T(result08)
 		}
-	} /*line quern_gen.go:1381:1*/
+	} /*line quern_gen.go:1366:1*/
 }
 
 // quernFunc1FillBeta is random.exp64.
@@ -1404,7 +1389,7 @@ func quernFunc1FillBeta[T float32 | float64](x float64) float64 {
 	y := 1 + (r2 + float64(float64(r2*r2)*p))
 	/*line arithmetic.go:149*/ half := host.Int64[int64](k) >> 1
 	y *= math.Float64frombits(uint64(half+1023) << 52)
-	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1407:1*/
+	return y * math.Float64frombits(uint64(host.Int64[int64](k)-half+1023)<<52) /*line quern_gen.go:1392:1*/
 }
 
 func quernPlainFillIntegers32(r *host.Run) {
@@ -1559,7 +1544,7 @@ func quernRow1FillIntegers32(r *host.Run, base int, shift int, dst []uint32, siz
 			/*line integers.go:14*/ t23 := [4]uint32{low + result0, low + result02, low + result03, low + result04}
 			/*line integers.go:14*/ store4[uint32](dst, i, shift, t23)
 		}
-	} /*line quern_gen.go:1562:1*/
+	} /*line quern_gen.go:1547:1*/
 }
 
 func quernHostFillIntegers32_shift_0(r *host.Run) {
@@ -1709,7 +1694,7 @@ func quernRow1FillIntegers32_shift_0(r *host.Run, base int, shift2 int, dst []ui
 			/*line integers.go:14*/ t23 := [4]uint32{low + result0, low + result02, low + result03, low + result04}
 			/*line integers.go:14*/ store4[uint32](dst, i, shift2, t23)
 		}
-	} /*line quern_gen.go:1712:1*/
+	} /*line quern_gen.go:1697:1*/
 }
 
 func quernPlainFillIntegers64(r *host.Run) {
@@ -1755,7 +1740,7 @@ func quernRow1FillIntegers64(r *host.Run, base int, shift int, dst []uint64, siz
 			t15 := low + result02
 			/*line integers.go:26*/ store2[uint64](dst, i, shift, t10, t15)
 		}
-	} /*line quern_gen.go:1758:1*/
+	} /*line quern_gen.go:1743:1*/
 }
 
 func quernHostFillIntegers64_shift_0(r *host.Run) {
@@ -1796,7 +1781,7 @@ func quernRow1FillIntegers64_shift_0(r *host.Run, base int, shift2 int, dst []ui
 			t15 := low + result02
 			/*line integers.go:26*/ store2[uint64](dst, i, shift2, t10, t15)
 		}
-	} /*line quern_gen.go:1799:1*/
+	} /*line quern_gen.go:1784:1*/
 }
 
 func quernPlainFillBernoulli(r *host.Run) {
@@ -1950,7 +1935,7 @@ func quernRow1FillBernoulli(r *host.Run, base int, shift int, dst []bool, size u
 			/*line integers.go:110*/ t23 := [4]bool{result0, result02, result03, result04}
 			/*line integers.go:110*/ store4[bool](dst, i, shift, t23)
 		}
-	} /*line quern_gen.go:1953:1*/
+	} /*line quern_gen.go:1938:1*/
 }
 
 func quernHostFillBernoulli_shift_0(r *host.Run) {
@@ -2099,7 +2084,7 @@ func quernRow1FillBernoulli_shift_0(r *host.Run, base int, shift2 int, dst []boo
 			/*line integers.go:110*/ t23 := [4]bool{result0, result02, result03, result04}
 			/*line integers.go:110*/ store4[bool](dst, i, shift2, t23)
 		}
-	} /*line quern_gen.go:2102:1*/
+	} /*line quern_gen.go:2087:1*/
 }
 
 func quernPlainFillNormal32(r *host.Run) {
@@ -2248,7 +2233,7 @@ func quernRow1FillNormal32(r *host.Run, base int, shift int, dst []float32, size
 			t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
 			/*line normal.go:59*/ store4[float32](dst, i, shift, t13)
 		}
-	} /*line quern_gen.go:2251:1*/
+	} /*line quern_gen.go:2236:1*/
 }
 
 func quernHostFillNormal32_shift_0(r *host.Run) {
@@ -2392,7 +2377,7 @@ func quernRow1FillNormal32_shift_0(r *host.Run, base int, shift2 int, dst []floa
 			t13 := [4]float32{mean + float32(deviation*a2), mean + float32(deviation*b2), mean + float32(deviation*c5), mean + float32(deviation*d2)}
 			/*line normal.go:59*/ store4[float32](dst, i, shift2, t13)
 		}
-	} /*line quern_gen.go:2395:1*/
+	} /*line quern_gen.go:2380:1*/
 }
 
 func quernPlainFillNormal64(r *host.Run) {
@@ -2435,7 +2420,7 @@ func quernRow1FillNormal64(r *host.Run, base int, shift int, dst []float64, size
 			t9 := mean + float64(deviation*y)
 			/*line normal.go:70*/ store2[float64](dst, i, shift, t8, t9)
 		}
-	} /*line quern_gen.go:2438:1*/
+	} /*line quern_gen.go:2423:1*/
 }
 
 func quernHostFillNormal64_shift_0(r *host.Run) {
@@ -2473,7 +2458,7 @@ func quernRow1FillNormal64_shift_0(r *host.Run, base int, shift2 int, dst []floa
 			t9 := mean + float64(deviation*y)
 			/*line normal.go:70*/ store2[float64](dst, i, shift2, t8, t9)
 		}
-	} /*line quern_gen.go:2476:1*/
+	} /*line quern_gen.go:2461:1*/
 }
 
 func quernPlainFillPermutation[T int32 | int64](r *host.Run) {
@@ -2606,7 +2591,7 @@ func quernRow1FillPermutation[T int32 | int64](r *host.Run, base int, dst []T, f
 			}
 			/*line permutation.go:89:10000*/ dst[i] = T(result0)
 		}
-	} /*line quern_gen.go:2609:1*/
+	} /*line quern_gen.go:2594:1*/
 }
 
 func quernPlainShuffle8(r *host.Run) {
@@ -2744,7 +2729,7 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:2747:1*/
+	} /*line quern_gen.go:2732:1*/
 }
 
 func quernPlainShuffle16(r *host.Run) {
@@ -2882,7 +2867,7 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:2885:1*/
+	} /*line quern_gen.go:2870:1*/
 }
 
 func quernPlainShuffle32(r *host.Run) {
@@ -3020,7 +3005,7 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:3023:1*/
+	} /*line quern_gen.go:3008:1*/
 }
 
 func quernPlainShuffle64(r *host.Run) {
@@ -3158,7 +3143,7 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:3161:1*/
+	} /*line quern_gen.go:3146:1*/
 }
 
 func quernPlainShuffle96(r *host.Run) {
@@ -3296,7 +3281,7 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:3299:1*/
+	} /*line quern_gen.go:3284:1*/
 }
 
 func quernPlainShuffle128(r *host.Run) {
@@ -3434,12 +3419,12 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:3437:1*/
+	} /*line quern_gen.go:3422:1*/
 }
 
-func quernPlainFillPoisson_int32(r *host.Run) {
-	v0, v1, v2 := host.Value[Source](r, 0), host.Value[poisson](r, 1), host.Slice[int32](r, 2)
-	host.Plain(r, func(t kernel.Thread) { fillPoisson[int32](t, v0, v1, v2) })
+func quernPlainFillPoisson[T int32 | int64](r *host.Run) {
+	v0, v1, v2 := host.Value[Source](r, 0), host.Value[poisson](r, 1), host.Slice[T](r, 2)
+	host.Plain(r, func(t kernel.Thread) { fillPoisson[T](t, v0, v1, v2) })
 }
 
 func quernHostFillPoisson_int32(r *host.Run) {
@@ -3655,7 +3640,7 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 			}
 			/*line poisson.go:136:20000*/ dst[i] = host.Narrow[int32](result0)
 		}
-	} /*line quern_gen.go:3658:1*/
+	} /*line quern_gen.go:3643:1*/
 }
 
 // quernFunc1FillPoisson_int32 is random.stirling.
@@ -3667,12 +3652,7 @@ func quernFunc1FillPoisson_int32(k float64) float64 {
 	r22 := float64(r2 * r2)
 	s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
 	s = 0.002777777777777778 - float64(r22*s)
-	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:3670:1*/
-}
-
-func quernPlainFillPoisson_int64(r *host.Run) {
-	v0, v1, v2 := host.Value[Source](r, 0), host.Value[poisson](r, 1), host.Slice[int64](r, 2)
-	host.Plain(r, func(t kernel.Thread) { fillPoisson[int64](t, v0, v1, v2) })
+	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:3655:1*/
 }
 
 func quernHostFillPoisson_int64(r *host.Run) {
@@ -3888,7 +3868,7 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 			}
 			/*line poisson.go:136:20000*/ dst[i] = host.Int64[int64](result0)
 		}
-	} /*line quern_gen.go:3891:1*/
+	} /*line quern_gen.go:3871:1*/
 }
 
 // quernFunc1FillPoisson_int64 is random.stirling.
@@ -3900,7 +3880,7 @@ func quernFunc1FillPoisson_int64(k float64) float64 {
 	r22 := float64(r2 * r2)
 	s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
 	s = 0.002777777777777778 - float64(r22*s)
-	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:3903:1*/
+	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:3883:1*/
 }
 
 func quernPlainFillSobol[T float32 | float64](r *host.Run) {
@@ -3968,7 +3948,7 @@ func quernRow1FillSobol[T float32 | float64](r *host.Run, base int, dimensions i
 			p += uint64(stride)
 			x ^= always ^ table[min(changed+1, 32)*dimensions+d]
 		}
-	} /*line quern_gen.go:3971:1*/
+	} /*line quern_gen.go:3951:1*/
 }
 
 func quernPlainFillBits32(r *host.Run) {
@@ -4113,7 +4093,7 @@ func quernRow1FillBits32(r *host.Run, base int, shift int, dst []uint32, size ui
 			result0 := [4]uint32{a, b, c2, d}
 			/*line uniform.go:74*/ store4[uint32](dst, i, shift, result0)
 		}
-	} /*line quern_gen.go:4116:1*/
+	} /*line quern_gen.go:4096:1*/
 }
 
 func quernHostFillBits32_shift_0(r *host.Run) {
@@ -4253,7 +4233,7 @@ func quernRow1FillBits32_shift_0(r *host.Run, base int, shift2 int, dst []uint32
 			result0 := [4]uint32{a, b, c2, d}
 			/*line uniform.go:74*/ store4[uint32](dst, i, shift2, result0)
 		}
-	} /*line quern_gen.go:4256:1*/
+	} /*line quern_gen.go:4236:1*/
 }
 
 func quernPlainFillBits64(r *host.Run) {
@@ -4291,7 +4271,7 @@ func quernRow1FillBits64(r *host.Run, base int, shift int, dst []uint64, size ui
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			/*line uniform.go:82*/ store2[uint64](dst, i, shift, a, b)
 		}
-	} /*line quern_gen.go:4294:1*/
+	} /*line quern_gen.go:4274:1*/
 }
 
 func quernHostFillBits64_shift_0(r *host.Run) {
@@ -4324,7 +4304,7 @@ func quernRow1FillBits64_shift_0(r *host.Run, base int, shift2 int, dst []uint64
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			/*line uniform.go:82*/ store2[uint64](dst, i, shift2, a, b)
 		}
-	} /*line quern_gen.go:4327:1*/
+	} /*line quern_gen.go:4307:1*/
 }
 
 func quernPlainFillUniform32(r *host.Run) {
@@ -4476,7 +4456,7 @@ func quernRow1FillUniform32(r *host.Run, base int, shift int, dst []float32, siz
 			/*line uniform.go:99*/ t25 := [4]float32{result0, result02, result03, result04}
 			/*line uniform.go:99*/ store4[float32](dst, i, shift, t25)
 		}
-	} /*line quern_gen.go:4479:1*/
+	} /*line quern_gen.go:4459:1*/
 }
 
 func quernHostFillUniform32_shift_0(r *host.Run) {
@@ -4623,7 +4603,7 @@ func quernRow1FillUniform32_shift_0(r *host.Run, base int, shift2 int, dst []flo
 			/*line uniform.go:99*/ t25 := [4]float32{result0, result02, result03, result04}
 			/*line uniform.go:99*/ store4[float32](dst, i, shift2, t25)
 		}
-	} /*line quern_gen.go:4626:1*/
+	} /*line quern_gen.go:4606:1*/
 }
 
 func quernPlainFillUniform64(r *host.Run) {
@@ -4666,7 +4646,7 @@ func quernRow1FillUniform64(r *host.Run, base int, shift int, dst []float64, siz
 			/*line uniform.go:110*/ result02 := scaled64(b, low, width, last)
 			/*line uniform.go:110*/ store2[float64](dst, i, shift, result0, result02)
 		}
-	} /*line quern_gen.go:4669:1*/
+	} /*line quern_gen.go:4649:1*/
 }
 
 func quernHostFillUniform64_shift_0(r *host.Run) {
@@ -4704,7 +4684,7 @@ func quernRow1FillUniform64_shift_0(r *host.Run, base int, shift2 int, dst []flo
 			/*line uniform.go:110*/ result02 := scaled64(b, low, width, last)
 			/*line uniform.go:110*/ store2[float64](dst, i, shift2, result0, result02)
 		}
-	} /*line quern_gen.go:4707:1*/
+	} /*line quern_gen.go:4687:1*/
 }
 
 //line uniform.go:114

@@ -25,161 +25,104 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__mulBSR_float32          func(t kernel.Thread, block int, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__mulBSR_float64          func(t kernel.Thread, block int, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__starts                  func(t kernel.Thread, rows []int32, start []int32)
-	quern_gen_is_stale__run_go_generate__rowsOf                  func(t kernel.Thread, start []int32, rows []int32)
-	quern_gen_is_stale__run_go_generate__gather_float32          func(t kernel.Thread, numbers []int32, indexIn []int32, valueIn []float32, index []int32, value []float32)
-	quern_gen_is_stale__run_go_generate__gather_float64          func(t kernel.Thread, numbers []int32, indexIn []int32, valueIn []float64, index []int32, value []float64)
-	quern_gen_is_stale__run_go_generate__gatherRows_float32      func(t kernel.Thread, numbers []int32, start []int32, valueIn []float32, index []int32, value []float32)
-	quern_gen_is_stale__run_go_generate__gatherRows_float64      func(t kernel.Thread, numbers []int32, start []int32, valueIn []float64, index []int32, value []float64)
-	quern_gen_is_stale__run_go_generate__longest                 func(t kernel.Thread, start []int32, greatest []int32)
-	quern_gen_is_stale__run_go_generate__dotTiles_float32        func(t kernel.Thread, n int, x []float32, y []float32, partial []float64)
-	quern_gen_is_stale__run_go_generate__dotTiles_float64        func(t kernel.Thread, n int, x []float64, y []float64, partial []float64)
-	quern_gen_is_stale__run_go_generate__dotParts_float32        func(t kernel.Thread, n int, part int, x []float32, y []float32, partial []float64)
-	quern_gen_is_stale__run_go_generate__dotParts_float64        func(t kernel.Thread, n int, part int, x []float64, y []float64, partial []float64)
-	quern_gen_is_stale__run_go_generate__toELL_float32           func(t kernel.Thread, rows int, width int, start []int32, indexIn []int32, valueIn []float32, index []int32, value []float32)
-	quern_gen_is_stale__run_go_generate__toELL_float64           func(t kernel.Thread, rows int, width int, start []int32, indexIn []int32, valueIn []float64, index []int32, value []float64)
-	quern_gen_is_stale__run_go_generate__mulELL_float32          func(t kernel.Thread, width int, alpha float32, beta float32, index []int32, value []float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__mulELL_float64          func(t kernel.Thread, width int, alpha float64, beta float64, index []int32, value []float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__mulColumns_float32      func(t kernel.Thread, rows int, cols int, strideB int, strideC int, alpha float32, beta float32, start []int32, index []int32, value []float32, b []float32, c []float32)
-	quern_gen_is_stale__run_go_generate__mulColumns_float64      func(t kernel.Thread, rows int, cols int, strideB int, strideC int, alpha float64, beta float64, start []int32, index []int32, value []float64, b []float64, c []float64)
-	quern_gen_is_stale__run_go_generate__mulTiles_float32        func(t kernel.Thread, rows int, cols int, strideB int, strideC int, alpha float32, beta float32, start []int32, index []int32, value []float32, b []float32, c []float32)
-	quern_gen_is_stale__run_go_generate__mulTiles_float64        func(t kernel.Thread, rows int, cols int, strideB int, strideC int, alpha float64, beta float64, start []int32, index []int32, value []float64, b []float64, c []float64)
-	quern_gen_is_stale__run_go_generate__mulRows_float32         func(t kernel.Thread, log int, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__mulRows_float64         func(t kernel.Thread, log int, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__mulRow_float32          func(t kernel.Thread, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__mulRow_float64          func(t kernel.Thread, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__mulParts_float32        func(t kernel.Thread, steps int, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32, rows []int32, carry []float32)
-	quern_gen_is_stale__run_go_generate__mulParts_float64        func(t kernel.Thread, steps int, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64, rows []int32, carry []float64)
-	quern_gen_is_stale__run_go_generate__mergeBounds             func(t kernel.Thread, rows int, entries int, start []int32, bounds []int32)
-	quern_gen_is_stale__run_go_generate__mulMerge_float32        func(t kernel.Thread, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32, bounds []int32, carry []float32)
-	quern_gen_is_stale__run_go_generate__mulMerge_float64        func(t kernel.Thread, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64, bounds []int32, carry []float64)
-	quern_gen_is_stale__run_go_generate__addCarries_float32      func(t kernel.Thread, alpha float32, rows []int32, carry []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__addCarries_float64      func(t kernel.Thread, alpha float64, rows []int32, carry []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__foldCarries_float32     func(t kernel.Thread, alpha float32, bounds []int32, carry []float32, y []float32, foldedRows []int32, folded []float32)
-	quern_gen_is_stale__run_go_generate__foldCarries_float64     func(t kernel.Thread, alpha float64, bounds []int32, carry []float64, y []float64, foldedRows []int32, folded []float64)
-	quern_gen_is_stale__run_go_generate__findDiagonal            func(t kernel.Thread, start []int32, index []int32, diagonal []int32, flaw []int32)
-	quern_gen_is_stale__run_go_generate__factorWarps_float32     func(t kernel.Thread, start []int32, index []int32, diagonal []int32, value []float32, sync []uint32, flaw []int32)
-	quern_gen_is_stale__run_go_generate__factorWarps_float64     func(t kernel.Thread, start []int32, index []int32, diagonal []int32, value []float64, sync []uint32, flaw []int32)
-	quern_gen_is_stale__run_go_generate__factorAll_float32       func(t kernel.Thread, start []int32, index []int32, diagonal []int32, value []float32, flaw []int32)
-	quern_gen_is_stale__run_go_generate__factorAll_float64       func(t kernel.Thread, start []int32, index []int32, diagonal []int32, value []float64, flaw []int32)
-	quern_gen_is_stale__run_go_generate__inverseDiagonal_float32 func(t kernel.Thread, start []int32, index []int32, value []float32, inverse []float32)
-	quern_gen_is_stale__run_go_generate__inverseDiagonal_float64 func(t kernel.Thread, start []int32, index []int32, value []float64, inverse []float64)
-	quern_gen_is_stale__run_go_generate__scale_float32           func(t kernel.Thread, d []float32, r []float32, z []float32)
-	quern_gen_is_stale__run_go_generate__scale_float64           func(t kernel.Thread, d []float64, r []float64, z []float64)
-	quern_gen_is_stale__run_go_generate__startCG                 func(t kernel.Thread, n int, tolerance float64, bb []float64, rr []float64, rz []float64, state []float64, history []float64)
-	quern_gen_is_stale__run_go_generate__alphaCG                 func(t kernel.Thread, n int, pq []float64, state []float64)
-	quern_gen_is_stale__run_go_generate__stepCG_float32          func(t kernel.Thread, state []float64, p []float32, q []float32, x []float32, r []float32)
-	quern_gen_is_stale__run_go_generate__stepCG_float64          func(t kernel.Thread, state []float64, p []float64, q []float64, x []float64, r []float64)
-	quern_gen_is_stale__run_go_generate__betaCG                  func(t kernel.Thread, n int, iteration int, rr []float64, rz []float64, state []float64, history []float64)
-	quern_gen_is_stale__run_go_generate__turnCG_float32          func(t kernel.Thread, state []float64, z []float32, p []float32)
-	quern_gen_is_stale__run_go_generate__turnCG_float64          func(t kernel.Thread, state []float64, z []float64, p []float64)
-	quern_gen_is_stale__run_go_generate__startGMRES              func(t kernel.Thread, h hessenberg, n int, first bool, tolerance float64, bb []float64, rr []float64, state []float64, small []float64, history []float64)
-	quern_gen_is_stale__run_go_generate__hessenberg              struct{ M int }
-	quern_gen_is_stale__run_go_generate__unitGMRES_float32       func(t kernel.Thread, state []float64, w []float32, v []float32)
-	quern_gen_is_stale__run_go_generate__unitGMRES_float64       func(t kernel.Thread, state []float64, w []float64, v []float64)
-	quern_gen_is_stale__run_go_generate__sumGMRES                func(t kernel.Thread, h hessenberg, n int, column int, second bool, partial []float64, small []float64)
-	quern_gen_is_stale__run_go_generate__subtractGMRES_float32   func(t kernel.Thread, h hessenberg, vectors int, small []float64, basis []float32, w []float32)
-	quern_gen_is_stale__run_go_generate__subtractGMRES_float64   func(t kernel.Thread, h hessenberg, vectors int, small []float64, basis []float64, w []float64)
-	quern_gen_is_stale__run_go_generate__rotateGMRES             func(t kernel.Thread, h hessenberg, n int, column int, iteration int, ww []float64, state []float64, small []float64, history []float64)
-	quern_gen_is_stale__run_go_generate__solveGMRES              func(t kernel.Thread, h hessenberg, state []float64, small []float64)
-	quern_gen_is_stale__run_go_generate__combineGMRES_float32    func(t kernel.Thread, h hessenberg, add bool, state []float64, small []float64, basis []float32, u []float32)
-	quern_gen_is_stale__run_go_generate__combineGMRES_float64    func(t kernel.Thread, h hessenberg, add bool, state []float64, small []float64, basis []float64, u []float64)
-	quern_gen_is_stale__run_go_generate__addVector_float32       func(t kernel.Thread, y []float32, x []float32)
-	quern_gen_is_stale__run_go_generate__addVector_float64       func(t kernel.Thread, y []float64, x []float64)
-	quern_gen_is_stale__run_go_generate__countTiles              func(t kernel.Thread, shift uint, keys []int32, counts []int32)
-	quern_gen_is_stale__run_go_generate__moveTiles               func(t kernel.Thread, shift uint, keys []int32, numbers []int32, counts []int32, keysOut []int32, numbersOut []int32)
-	quern_gen_is_stale__run_go_generate__countParts              func(t kernel.Thread, shift uint, part int, keys []int32, counts []int32)
-	quern_gen_is_stale__run_go_generate__moveParts               func(t kernel.Thread, shift uint, part int, keys []int32, numbers []int32, counts []int32, keysOut []int32, numbersOut []int32)
-	quern_gen_is_stale__run_go_generate__totals                  func(t kernel.Thread, x []int32, sums []int32)
-	quern_gen_is_stale__run_go_generate__scan                    func(t kernel.Thread, tiles int, x []int32, before []int32)
-	quern_gen_is_stale__run_go_generate__scanAll                 func(t kernel.Thread, x []int32)
-	quern_gen_is_stale__run_go_generate__enumerate               func(t kernel.Thread, x []int32)
-	quern_gen_is_stale__run_go_generate__solveWarps_float32      func(t kernel.Thread, upper bool, unit bool, start []int32, index []int32, value []float32, sync []uint32, b []float32, x []float32)
-	quern_gen_is_stale__run_go_generate__solveWarps_float64      func(t kernel.Thread, upper bool, unit bool, start []int32, index []int32, value []float64, sync []uint32, b []float64, x []float64)
-	quern_gen_is_stale__run_go_generate__solveAll_float32        func(t kernel.Thread, upper bool, unit bool, start []int32, index []int32, value []float32, b []float32, x []float32)
-	quern_gen_is_stale__run_go_generate__solveAll_float64        func(t kernel.Thread, upper bool, unit bool, start []int32, index []int32, value []float64, b []float64, x []float64)
-)
 
-var (
-	quern_mulBSR_float32          quern_gen_is_stale__run_go_generate__mulBSR_float32          = mulBSR[float32]
-	quern_mulBSR_float64          quern_gen_is_stale__run_go_generate__mulBSR_float64          = mulBSR[float64]
-	quern_starts                  quern_gen_is_stale__run_go_generate__starts                  = starts
-	quern_rowsOf                  quern_gen_is_stale__run_go_generate__rowsOf                  = rowsOf
-	quern_gather_float32          quern_gen_is_stale__run_go_generate__gather_float32          = gather[float32]
-	quern_gather_float64          quern_gen_is_stale__run_go_generate__gather_float64          = gather[float64]
-	quern_gatherRows_float32      quern_gen_is_stale__run_go_generate__gatherRows_float32      = gatherRows[float32]
-	quern_gatherRows_float64      quern_gen_is_stale__run_go_generate__gatherRows_float64      = gatherRows[float64]
-	quern_longest                 quern_gen_is_stale__run_go_generate__longest                 = longest
-	quern_dotTiles_float32        quern_gen_is_stale__run_go_generate__dotTiles_float32        = dotTiles[float32]
-	quern_dotTiles_float64        quern_gen_is_stale__run_go_generate__dotTiles_float64        = dotTiles[float64]
-	quern_dotParts_float32        quern_gen_is_stale__run_go_generate__dotParts_float32        = dotParts[float32]
-	quern_dotParts_float64        quern_gen_is_stale__run_go_generate__dotParts_float64        = dotParts[float64]
-	quern_toELL_float32           quern_gen_is_stale__run_go_generate__toELL_float32           = toELL[float32]
-	quern_toELL_float64           quern_gen_is_stale__run_go_generate__toELL_float64           = toELL[float64]
-	quern_mulELL_float32          quern_gen_is_stale__run_go_generate__mulELL_float32          = mulELL[float32]
-	quern_mulELL_float64          quern_gen_is_stale__run_go_generate__mulELL_float64          = mulELL[float64]
-	quern_mulColumns_float32      quern_gen_is_stale__run_go_generate__mulColumns_float32      = mulColumns[float32]
-	quern_mulColumns_float64      quern_gen_is_stale__run_go_generate__mulColumns_float64      = mulColumns[float64]
-	quern_mulTiles_float32        quern_gen_is_stale__run_go_generate__mulTiles_float32        = mulTiles[float32]
-	quern_mulTiles_float64        quern_gen_is_stale__run_go_generate__mulTiles_float64        = mulTiles[float64]
-	quern_mulRows_float32         quern_gen_is_stale__run_go_generate__mulRows_float32         = mulRows[float32]
-	quern_mulRows_float64         quern_gen_is_stale__run_go_generate__mulRows_float64         = mulRows[float64]
-	quern_mulRow_float32          quern_gen_is_stale__run_go_generate__mulRow_float32          = mulRow[float32]
-	quern_mulRow_float64          quern_gen_is_stale__run_go_generate__mulRow_float64          = mulRow[float64]
-	quern_mulParts_float32        quern_gen_is_stale__run_go_generate__mulParts_float32        = mulParts[float32]
-	quern_mulParts_float64        quern_gen_is_stale__run_go_generate__mulParts_float64        = mulParts[float64]
-	quern_mergeBounds             quern_gen_is_stale__run_go_generate__mergeBounds             = mergeBounds
-	quern_mulMerge_float32        quern_gen_is_stale__run_go_generate__mulMerge_float32        = mulMerge[float32]
-	quern_mulMerge_float64        quern_gen_is_stale__run_go_generate__mulMerge_float64        = mulMerge[float64]
-	quern_addCarries_float32      quern_gen_is_stale__run_go_generate__addCarries_float32      = addCarries[float32]
-	quern_addCarries_float64      quern_gen_is_stale__run_go_generate__addCarries_float64      = addCarries[float64]
-	quern_foldCarries_float32     quern_gen_is_stale__run_go_generate__foldCarries_float32     = foldCarries[float32]
-	quern_foldCarries_float64     quern_gen_is_stale__run_go_generate__foldCarries_float64     = foldCarries[float64]
-	quern_findDiagonal            quern_gen_is_stale__run_go_generate__findDiagonal            = findDiagonal
-	quern_factorWarps_float32     quern_gen_is_stale__run_go_generate__factorWarps_float32     = factorWarps[float32]
-	quern_factorWarps_float64     quern_gen_is_stale__run_go_generate__factorWarps_float64     = factorWarps[float64]
-	quern_factorAll_float32       quern_gen_is_stale__run_go_generate__factorAll_float32       = factorAll[float32]
-	quern_factorAll_float64       quern_gen_is_stale__run_go_generate__factorAll_float64       = factorAll[float64]
-	quern_inverseDiagonal_float32 quern_gen_is_stale__run_go_generate__inverseDiagonal_float32 = inverseDiagonal[float32]
-	quern_inverseDiagonal_float64 quern_gen_is_stale__run_go_generate__inverseDiagonal_float64 = inverseDiagonal[float64]
-	quern_scale_float32           quern_gen_is_stale__run_go_generate__scale_float32           = scale[float32]
-	quern_scale_float64           quern_gen_is_stale__run_go_generate__scale_float64           = scale[float64]
-	quern_startCG                 quern_gen_is_stale__run_go_generate__startCG                 = startCG
-	quern_alphaCG                 quern_gen_is_stale__run_go_generate__alphaCG                 = alphaCG
-	quern_stepCG_float32          quern_gen_is_stale__run_go_generate__stepCG_float32          = stepCG[float32]
-	quern_stepCG_float64          quern_gen_is_stale__run_go_generate__stepCG_float64          = stepCG[float64]
-	quern_betaCG                  quern_gen_is_stale__run_go_generate__betaCG                  = betaCG
-	quern_turnCG_float32          quern_gen_is_stale__run_go_generate__turnCG_float32          = turnCG[float32]
-	quern_turnCG_float64          quern_gen_is_stale__run_go_generate__turnCG_float64          = turnCG[float64]
-	quern_startGMRES              quern_gen_is_stale__run_go_generate__startGMRES              = startGMRES
-	_                                                                                          = (*quern_gen_is_stale__run_go_generate__hessenberg)((*hessenberg)(nil))
-	quern_unitGMRES_float32       quern_gen_is_stale__run_go_generate__unitGMRES_float32       = unitGMRES[float32]
-	quern_unitGMRES_float64       quern_gen_is_stale__run_go_generate__unitGMRES_float64       = unitGMRES[float64]
-	quern_sumGMRES                quern_gen_is_stale__run_go_generate__sumGMRES                = sumGMRES
-	quern_subtractGMRES_float32   quern_gen_is_stale__run_go_generate__subtractGMRES_float32   = subtractGMRES[float32]
-	quern_subtractGMRES_float64   quern_gen_is_stale__run_go_generate__subtractGMRES_float64   = subtractGMRES[float64]
-	quern_rotateGMRES             quern_gen_is_stale__run_go_generate__rotateGMRES             = rotateGMRES
-	quern_solveGMRES              quern_gen_is_stale__run_go_generate__solveGMRES              = solveGMRES
-	quern_combineGMRES_float32    quern_gen_is_stale__run_go_generate__combineGMRES_float32    = combineGMRES[float32]
-	quern_combineGMRES_float64    quern_gen_is_stale__run_go_generate__combineGMRES_float64    = combineGMRES[float64]
-	quern_addVector_float32       quern_gen_is_stale__run_go_generate__addVector_float32       = addVector[float32]
-	quern_addVector_float64       quern_gen_is_stale__run_go_generate__addVector_float64       = addVector[float64]
-	quern_countTiles              quern_gen_is_stale__run_go_generate__countTiles              = countTiles
-	quern_moveTiles               quern_gen_is_stale__run_go_generate__moveTiles               = moveTiles
-	quern_countParts              quern_gen_is_stale__run_go_generate__countParts              = countParts
-	quern_moveParts               quern_gen_is_stale__run_go_generate__moveParts               = moveParts
-	quern_totals                  quern_gen_is_stale__run_go_generate__totals                  = totals
-	quern_scan                    quern_gen_is_stale__run_go_generate__scan                    = scan
-	quern_scanAll                 quern_gen_is_stale__run_go_generate__scanAll                 = scanAll
-	quern_enumerate               quern_gen_is_stale__run_go_generate__enumerate               = enumerate
-	quern_solveWarps_float32      quern_gen_is_stale__run_go_generate__solveWarps_float32      = solveWarps[float32]
-	quern_solveWarps_float64      quern_gen_is_stale__run_go_generate__solveWarps_float64      = solveWarps[float64]
-	quern_solveAll_float32        quern_gen_is_stale__run_go_generate__solveAll_float32        = solveAll[float32]
-	quern_solveAll_float64        quern_gen_is_stale__run_go_generate__solveAll_float64        = solveAll[float64]
-)
+type quern_gen_is_stale__run_go_generate__mulBSR_float32 func(kernel.Thread, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__starts func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__rowsOf func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__gather_float32 func(kernel.Thread, []int32, []int32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__gatherRows_float32 func(kernel.Thread, []int32, []int32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__longest func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__dotTiles_float32 func(kernel.Thread, int, []float32, []float32, []float64)
+type quern_gen_is_stale__run_go_generate__dotParts_float32 func(kernel.Thread, int, int, []float32, []float32, []float64)
+type quern_gen_is_stale__run_go_generate__toELL_float32 func(kernel.Thread, int, int, []int32, []int32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__mulELL_float32 func(kernel.Thread, int, float32, float32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulColumns_float32 func(kernel.Thread, int, int, int, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulTiles_float32 func(kernel.Thread, int, int, int, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulRows_float32 func(kernel.Thread, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulRow_float32 func(kernel.Thread, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulParts_float32 func(kernel.Thread, int, float32, float32, []int32, []int32, []float32, []float32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__mergeBounds func(kernel.Thread, int, int, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__mulMerge_float32 func(kernel.Thread, float32, float32, []int32, []int32, []float32, []float32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__addCarries_float32 func(kernel.Thread, float32, []int32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__foldCarries_float32 func(kernel.Thread, float32, []int32, []float32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__findDiagonal func(kernel.Thread, []int32, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__factorWarps_float32 func(kernel.Thread, []int32, []int32, []int32, []float32, []uint32, []int32)
+type quern_gen_is_stale__run_go_generate__factorAll_float32 func(kernel.Thread, []int32, []int32, []int32, []float32, []int32)
+type quern_gen_is_stale__run_go_generate__inverseDiagonal_float32 func(kernel.Thread, []int32, []int32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__scale_float32 func(kernel.Thread, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__startCG func(kernel.Thread, int, float64, []float64, []float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__alphaCG func(kernel.Thread, int, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__stepCG_float32 func(kernel.Thread, []float64, []float32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__betaCG func(kernel.Thread, int, int, []float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__turnCG_float32 func(kernel.Thread, []float64, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__hessenberg struct{ M int }
+type quern_gen_is_stale__run_go_generate__startGMRES func(kernel.Thread, hessenberg, int, bool, float64, []float64, []float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__unitGMRES_float32 func(kernel.Thread, []float64, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__sumGMRES func(kernel.Thread, hessenberg, int, int, bool, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__subtractGMRES_float32 func(kernel.Thread, hessenberg, int, []float64, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__rotateGMRES func(kernel.Thread, hessenberg, int, int, int, []float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__solveGMRES func(kernel.Thread, hessenberg, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__combineGMRES_float32 func(kernel.Thread, hessenberg, bool, []float64, []float64, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__addVector_float32 func(kernel.Thread, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__countTiles func(kernel.Thread, uint, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__moveTiles func(kernel.Thread, uint, []int32, []int32, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__countParts func(kernel.Thread, uint, int, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__moveParts func(kernel.Thread, uint, int, []int32, []int32, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__totals func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__scan func(kernel.Thread, int, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__scanAll func(kernel.Thread, []int32)
+type quern_gen_is_stale__run_go_generate__enumerate func(kernel.Thread, []int32)
+type quern_gen_is_stale__run_go_generate__solveWarps_float32 func(kernel.Thread, bool, bool, []int32, []int32, []float32, []uint32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__solveAll_float32 func(kernel.Thread, bool, bool, []int32, []int32, []float32, []float32, []float32)
+
+var quern_mulBSR_float32 quern_gen_is_stale__run_go_generate__mulBSR_float32 = mulBSR[float32]
+var quern_starts quern_gen_is_stale__run_go_generate__starts = starts
+var quern_rowsOf quern_gen_is_stale__run_go_generate__rowsOf = rowsOf
+var quern_gather_float32 quern_gen_is_stale__run_go_generate__gather_float32 = gather[float32]
+var quern_gatherRows_float32 quern_gen_is_stale__run_go_generate__gatherRows_float32 = gatherRows[float32]
+var quern_longest quern_gen_is_stale__run_go_generate__longest = longest
+var quern_dotTiles_float32 quern_gen_is_stale__run_go_generate__dotTiles_float32 = dotTiles[float32]
+var quern_dotParts_float32 quern_gen_is_stale__run_go_generate__dotParts_float32 = dotParts[float32]
+var quern_toELL_float32 quern_gen_is_stale__run_go_generate__toELL_float32 = toELL[float32]
+var quern_mulELL_float32 quern_gen_is_stale__run_go_generate__mulELL_float32 = mulELL[float32]
+var quern_mulColumns_float32 quern_gen_is_stale__run_go_generate__mulColumns_float32 = mulColumns[float32]
+var quern_mulTiles_float32 quern_gen_is_stale__run_go_generate__mulTiles_float32 = mulTiles[float32]
+var quern_mulRows_float32 quern_gen_is_stale__run_go_generate__mulRows_float32 = mulRows[float32]
+var quern_mulRow_float32 quern_gen_is_stale__run_go_generate__mulRow_float32 = mulRow[float32]
+var quern_mulParts_float32 quern_gen_is_stale__run_go_generate__mulParts_float32 = mulParts[float32]
+var quern_mergeBounds quern_gen_is_stale__run_go_generate__mergeBounds = mergeBounds
+var quern_mulMerge_float32 quern_gen_is_stale__run_go_generate__mulMerge_float32 = mulMerge[float32]
+var quern_addCarries_float32 quern_gen_is_stale__run_go_generate__addCarries_float32 = addCarries[float32]
+var quern_foldCarries_float32 quern_gen_is_stale__run_go_generate__foldCarries_float32 = foldCarries[float32]
+var quern_findDiagonal quern_gen_is_stale__run_go_generate__findDiagonal = findDiagonal
+var quern_factorWarps_float32 quern_gen_is_stale__run_go_generate__factorWarps_float32 = factorWarps[float32]
+var quern_factorAll_float32 quern_gen_is_stale__run_go_generate__factorAll_float32 = factorAll[float32]
+var quern_inverseDiagonal_float32 quern_gen_is_stale__run_go_generate__inverseDiagonal_float32 = inverseDiagonal[float32]
+var quern_scale_float32 quern_gen_is_stale__run_go_generate__scale_float32 = scale[float32]
+var quern_startCG quern_gen_is_stale__run_go_generate__startCG = startCG
+var quern_alphaCG quern_gen_is_stale__run_go_generate__alphaCG = alphaCG
+var quern_stepCG_float32 quern_gen_is_stale__run_go_generate__stepCG_float32 = stepCG[float32]
+var quern_betaCG quern_gen_is_stale__run_go_generate__betaCG = betaCG
+var quern_turnCG_float32 quern_gen_is_stale__run_go_generate__turnCG_float32 = turnCG[float32]
+var _ = (*quern_gen_is_stale__run_go_generate__hessenberg)((*hessenberg)(nil))
+var quern_startGMRES quern_gen_is_stale__run_go_generate__startGMRES = startGMRES
+var quern_unitGMRES_float32 quern_gen_is_stale__run_go_generate__unitGMRES_float32 = unitGMRES[float32]
+var quern_sumGMRES quern_gen_is_stale__run_go_generate__sumGMRES = sumGMRES
+var quern_subtractGMRES_float32 quern_gen_is_stale__run_go_generate__subtractGMRES_float32 = subtractGMRES[float32]
+var quern_rotateGMRES quern_gen_is_stale__run_go_generate__rotateGMRES = rotateGMRES
+var quern_solveGMRES quern_gen_is_stale__run_go_generate__solveGMRES = solveGMRES
+var quern_combineGMRES_float32 quern_gen_is_stale__run_go_generate__combineGMRES_float32 = combineGMRES[float32]
+var quern_addVector_float32 quern_gen_is_stale__run_go_generate__addVector_float32 = addVector[float32]
+var quern_countTiles quern_gen_is_stale__run_go_generate__countTiles = countTiles
+var quern_moveTiles quern_gen_is_stale__run_go_generate__moveTiles = moveTiles
+var quern_countParts quern_gen_is_stale__run_go_generate__countParts = countParts
+var quern_moveParts quern_gen_is_stale__run_go_generate__moveParts = moveParts
+var quern_totals quern_gen_is_stale__run_go_generate__totals = totals
+var quern_scan quern_gen_is_stale__run_go_generate__scan = scan
+var quern_scanAll quern_gen_is_stale__run_go_generate__scanAll = scanAll
+var quern_enumerate quern_gen_is_stale__run_go_generate__enumerate = enumerate
+var quern_solveWarps_float32 quern_gen_is_stale__run_go_generate__solveWarps_float32 = solveWarps[float32]
+var quern_solveAll_float32 quern_gen_is_stale__run_go_generate__solveAll_float32 = solveAll[float32]
 
 var quernMulBSR_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulBSR[float32]", Code: &quernPTX, Host: quernHostMulBSR[float32], Plain: quernPlainMulBSR[float32]}}
 var quernMulBSR_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulBSR[float64]", Code: &quernPTX, Host: quernHostMulBSR[float64], Plain: quernPlainMulBSR[float64]}}
@@ -412,8 +355,8 @@ func LaunchMulELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, width int, alp
 	return l.End()
 }
 
-var quernMulColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulColumns[float32]", Code: &quernPTX, Host: quernHostMulColumns_float32, Plain: quernPlainMulColumns_float32}}
-var quernMulColumns_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulColumns[float64]", Code: &quernPTX, Host: quernHostMulColumns_float64, Plain: quernPlainMulColumns_float64}}
+var quernMulColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulColumns[float32]", Code: &quernPTX, Host: quernHostMulColumns_float32, Plain: quernPlainMulColumns[float32]}}
+var quernMulColumns_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulColumns[float64]", Code: &quernPTX, Host: quernHostMulColumns_float64, Plain: quernPlainMulColumns[float64]}}
 
 // LaunchMulColumns runs mulColumns on the grid g.
 //
@@ -445,8 +388,8 @@ func LaunchMulColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols
 	return l.End()
 }
 
-var quernMulTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulTiles[float32]", Code: &quernPTX, Host: quernHostMulTiles_float32, Plain: quernPlainMulTiles_float32}}
-var quernMulTiles_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulTiles[float64]", Code: &quernPTX, Host: quernHostMulTiles_float64, Plain: quernPlainMulTiles_float64}}
+var quernMulTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulTiles[float32]", Code: &quernPTX, Host: quernHostMulTiles_float32, Plain: quernPlainMulTiles[float32]}}
+var quernMulTiles_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulTiles[float64]", Code: &quernPTX, Host: quernHostMulTiles_float64, Plain: quernPlainMulTiles[float64]}}
 
 // LaunchMulTiles runs mulTiles on the grid g.
 //
@@ -1359,7 +1302,7 @@ func quernRow1MulBSR[T float32 | float64](r *host.Run, base int, y []T, block in
 		/*line bsr.go:119*/ t10 := &y[row]
 		/*line bsr.go:119*/ result0 := scaled[T](alpha, sum, beta, t10)
 		/*line bsr.go:119*/ y[row] = result0
-	} /*line quern_gen.go:1362:1*/
+	} /*line quern_gen.go:1305:1*/
 }
 
 func quernPlainStarts(r *host.Run) {
@@ -1436,7 +1379,7 @@ func quernRow1Starts(r *host.Run, base int, start []int32, rows []int32, width i
 			}
 			/*line convert.go:31*/ start[i] = int32(low)
 		}
-	} /*line quern_gen.go:1439:1*/
+	} /*line quern_gen.go:1382:1*/
 }
 
 func quernPlainRowsOf(r *host.Run) {
@@ -1513,7 +1456,7 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, start []int32, width i
 			}
 			/*line convert.go:40*/ rows[k] = int32(low - 1)
 		}
-	} /*line quern_gen.go:1516:1*/
+	} /*line quern_gen.go:1459:1*/
 }
 
 func quernPlainGather[T float32 | float64](r *host.Run) {
@@ -1578,7 +1521,7 @@ func quernRow1Gather[T float32 | float64](r *host.Run, base int, numbers []int32
 			/*line convert.go:50*/ index[k] = t5
 			/*line convert.go:50*/ value[k] = t6
 		}
-	} /*line quern_gen.go:1581:1*/
+	} /*line quern_gen.go:1524:1*/
 }
 
 func quernPlainGatherRows[T float32 | float64](r *host.Run) {
@@ -1671,7 +1614,7 @@ func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []i
 			/*line convert.go:60*/ index[k] = t8
 			/*line convert.go:60*/ value[k] = t9
 		}
-	} /*line quern_gen.go:1674:1*/
+	} /*line quern_gen.go:1617:1*/
 }
 
 func quernPlainLongest(r *host.Run) {
@@ -1709,7 +1652,7 @@ func quernRow1Longest(r *host.Run, base int, size int, start []int32, greatest [
 			n = max(n, start[i+1]-start[i])
 		}
 		kernel.AtomicMax(&greatest[0], n)
-	} /*line quern_gen.go:1712:1*/
+	} /*line quern_gen.go:1655:1*/
 }
 
 func quernPlainDotTiles[T float32 | float64](r *host.Run) {
@@ -1794,14 +1737,14 @@ func quernHostDotTiles[T float32 | float64](r *host.Run) {
 				quernRow5DotTiles[T](r, sums2, first5, warps, partial, base)
 			}
 		}
-	} /*line quern_gen.go:1797:1*/
+	} /*line quern_gen.go:1740:1*/
 }
 
 //go:noinline
 func quernRow1DotTiles[T float32 | float64](r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
 //line dot.go:22
-	*sumRow = [256]float64{} /*line quern_gen.go:1804:1*/
+	*sumRow = [256]float64{} /*line quern_gen.go:1747:1*/
 }
 
 //go:noinline
@@ -1834,7 +1777,7 @@ func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, first2 
 		/*line dot.go:25*/ sum += float64(x[start3+threadX]) * float64(y[at2+threadX])
 		/*line dot.go:25*/ sum += float64(x[start4+threadX]) * float64(y[at3+threadX])
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:1837:1*/
+	} /*line quern_gen.go:1780:1*/
 }
 
 //go:noinline
@@ -1864,7 +1807,7 @@ func quernRow3DotTiles[T float32 | float64](r *host.Run, sums []float64, first3 
 			sum += float64(x[start5+threadX]) * float64(y[iFirst2+threadX])
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:1867:1*/
+	} /*line quern_gen.go:1810:1*/
 }
 
 //go:noinline
@@ -1878,7 +1821,7 @@ func quernRow4DotTiles[T float32 | float64](r *host.Run, reduceAdds []float64, f
 			warps[threadX>>5] = sum2
 		}
 		/*line dot.go:31:10000*/ sumRow3[threadX] = sum2
-	} /*line quern_gen.go:1881:1*/
+	} /*line quern_gen.go:1824:1*/
 }
 
 //go:noinline
@@ -1943,7 +1886,7 @@ func quernRow5DotTiles[T float32 | float64](r *host.Run, sums2 []float64, first5
 			sum2 += w8
 			/*line dot.go:37*/ partial[base] = sum2
 		}
-	} /*line quern_gen.go:1946:1*/
+	} /*line quern_gen.go:1889:1*/
 }
 
 func quernPlainDotParts[T float32 | float64](r *host.Run) {
@@ -1997,7 +1940,7 @@ func quernRow1DotParts[T float32 | float64](r *host.Run, base int, end int, x []
 			a += float64(x[base2+i]) * float64(y[i])
 		}
 		/*line dot.go:58:10000*/ partial[base3] = a + b + (c + d)
-	} /*line quern_gen.go:2000:1*/
+	} /*line quern_gen.go:1943:1*/
 }
 
 func quernPlainToELL[T float32 | float64](r *host.Run) {
@@ -2051,7 +1994,7 @@ func quernHostToELL[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:2054:1*/
+	} /*line quern_gen.go:1997:1*/
 }
 
 //go:noinline
@@ -2095,7 +2038,7 @@ func quernRow1ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 		}
 		/*line ell.go:64:20000*/ firstRow[threadX] = first
 		nRow[threadX] = n
-	} /*line quern_gen.go:2098:1*/
+	} /*line quern_gen.go:2041:1*/
 }
 
 //go:noinline
@@ -2229,7 +2172,7 @@ func quernRow2ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 			/*line ell.go:67*/ index[t54] = j4
 			/*line ell.go:67*/ value[t74] = v4
 		}
-	} /*line quern_gen.go:2232:1*/
+	} /*line quern_gen.go:2175:1*/
 }
 
 //go:noinline
@@ -2285,7 +2228,7 @@ func quernRow3ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 			/*line ell.go:67*/ index[t55] = j5
 			/*line ell.go:67*/ value[t75] = v5
 		}
-	} /*line quern_gen.go:2288:1*/
+	} /*line quern_gen.go:2231:1*/
 }
 
 func quernPlainMulELL[T float32 | float64](r *host.Run) {
@@ -2369,12 +2312,12 @@ func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width in
 		/*line ell.go:85*/ t7 := &y[row]
 		/*line ell.go:85*/ result0 := scaled[T](alpha, sum, beta, t7)
 		/*line ell.go:85*/ y[row] = result0
-	} /*line quern_gen.go:2372:1*/
+	} /*line quern_gen.go:2315:1*/
 }
 
-func quernPlainMulColumns_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
-	host.Plain(r, func(t kernel.Thread) { mulColumns[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+func quernPlainMulColumns[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[T](r, 4), host.Value[T](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[T](r, 8), host.Slice[T](r, 9), host.Slice[T](r, 10)
+	host.Plain(r, func(t kernel.Thread) { mulColumns[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
 func quernHostMulColumns_float32(r *host.Run) {
@@ -2456,12 +2399,7 @@ func quernRow1MulColumns_float32(r *host.Run, same bool, base2 int, cols int, st
 		/*line multiply_matrix.go:23*/ t6 := &c[at]
 		/*line multiply_matrix.go:23*/ result0 := scaled[float32](alpha, sum, beta, t6)
 		/*line multiply_matrix.go:23*/ c[at] = result0
-	} /*line quern_gen.go:2459:1*/
-}
-
-func quernPlainMulColumns_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
-	host.Plain(r, func(t kernel.Thread) { mulColumns[float64](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+	} /*line quern_gen.go:2402:1*/
 }
 
 func quernHostMulColumns_float64(r *host.Run) {
@@ -2543,12 +2481,12 @@ func quernRow1MulColumns_float64(r *host.Run, same bool, base2 int, cols int, st
 		/*line multiply_matrix.go:23*/ t6 := &c[at]
 		/*line multiply_matrix.go:23*/ result0 := scaled[float64](alpha, sum, beta, t6)
 		/*line multiply_matrix.go:23*/ c[at] = result0
-	} /*line quern_gen.go:2546:1*/
+	} /*line quern_gen.go:2484:1*/
 }
 
-func quernPlainMulTiles_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
-	host.Plain(r, func(t kernel.Thread) { mulTiles[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+func quernPlainMulTiles[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[T](r, 4), host.Value[T](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[T](r, 8), host.Slice[T](r, 9), host.Slice[T](r, 10)
+	host.Plain(r, func(t kernel.Thread) { mulTiles[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
 func quernHostMulTiles_float32(r *host.Run) {
@@ -2690,12 +2628,7 @@ func quernRow1MulTiles_float32(r *host.Run, same bool, base2 int, cols int, star
 			/*line multiply_matrix.go:58*/ result02 := scaled[float32](alpha, sum2, beta, t18)
 			/*line multiply_matrix.go:58*/ c[at4] = result02
 		}
-	} /*line quern_gen.go:2693:1*/
-}
-
-func quernPlainMulTiles_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
-	host.Plain(r, func(t kernel.Thread) { mulTiles[float64](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+	} /*line quern_gen.go:2631:1*/
 }
 
 func quernHostMulTiles_float64(r *host.Run) {
@@ -2837,7 +2770,7 @@ func quernRow1MulTiles_float64(r *host.Run, same bool, base2 int, cols int, star
 			/*line multiply_matrix.go:58*/ result02 := scaled[float64](alpha, sum2, beta, t18)
 			/*line multiply_matrix.go:58*/ c[at4] = result02
 		}
-	} /*line quern_gen.go:2840:1*/
+	} /*line quern_gen.go:2773:1*/
 }
 
 func quernPlainMulRows[T float32 | float64](r *host.Run) {
@@ -2893,7 +2826,7 @@ func quernHostMulRows[T float32 | float64](r *host.Run) {
 				quernRow3MulRows[T](r, sums, first3, dimX, base, size2, log, y, alpha, beta)
 			}
 		}
-	} /*line quern_gen.go:2896:1*/
+	} /*line quern_gen.go:2829:1*/
 }
 
 //go:noinline
@@ -2915,7 +2848,7 @@ func quernRow1MulRows[T float32 | float64](r *host.Run, sums []T, first int, dim
 			}
 		}
 		/*line multiply_vector.go:29:40000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:2918:1*/
+	} /*line quern_gen.go:2851:1*/
 }
 
 //go:noinline
@@ -2927,7 +2860,7 @@ func quernRow2MulRows[T float32 | float64](r *host.Run, sums []T, first2 int, di
 		shuffleXor := shuffleXorRow[threadX]
 		/*line multiply_vector.go:30*/ sum += shuffleXor
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2930:1*/
+	} /*line quern_gen.go:2863:1*/
 }
 
 //go:noinline
@@ -2944,7 +2877,7 @@ func quernRow3MulRows[T float32 | float64](r *host.Run, sums []T, first3 int, di
 			/*line multiply_vector.go:33*/ result0 := scaled[T](alpha, sum, beta, t11)
 			/*line multiply_vector.go:33*/ y[row] = result0
 		}
-	} /*line quern_gen.go:2947:1*/
+	} /*line quern_gen.go:2880:1*/
 }
 
 func quernPlainMulRow[T float32 | float64](r *host.Run) {
@@ -3017,7 +2950,7 @@ func quernRow1MulRow[T float32 | float64](r *host.Run, base int, y []T, start []
 			/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, sum, beta, t6)
 			/*line multiply_vector.go:47*/ y[row] = result0
 		}
-	} /*line quern_gen.go:3020:1*/
+	} /*line quern_gen.go:2953:1*/
 }
 
 func quernPlainMulParts[T float32 | float64](r *host.Run) {
@@ -3185,7 +3118,7 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 		t22 := int32(low2)
 		/*line multiply_vector.go:97*/ rows[p] = t22
 		/*line multiply_vector.go:97*/ carry[p] = sum2
-	} /*line quern_gen.go:3188:1*/
+	} /*line quern_gen.go:3121:1*/
 }
 
 func quernPlainMergeBounds(r *host.Run) {
@@ -3264,7 +3197,7 @@ func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows int, entri
 			}
 			/*line multiply_vector.go:113:40000*/ bounds[p] = int32(low)
 		}
-	} /*line quern_gen.go:3267:1*/
+	} /*line quern_gen.go:3200:1*/
 }
 
 func quernPlainMulMerge[T float32 | float64](r *host.Run) {
@@ -3368,7 +3301,7 @@ func quernHostMulMerge[T float32 | float64](r *host.Run) {
 				quernRow6MulMerge[T](r, sums, first6, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
 			}
 		}
-	} /*line quern_gen.go:3371:1*/
+	} /*line quern_gen.go:3304:1*/
 }
 
 //go:noinline
@@ -3384,7 +3317,7 @@ func quernRow1MulMerge[T float32 | float64](r *host.Run, k1 int, k0 int, product
 				ends[r2] = start[row0+r2+1] - int32(k0)
 			}
 		}
-	} /*line quern_gen.go:3387:1*/
+	} /*line quern_gen.go:3320:1*/
 }
 
 //go:noinline
@@ -3438,7 +3371,7 @@ func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, h
 		headRow[threadX] = head
 		doneRow[threadX] = done
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:3441:1*/
+	} /*line quern_gen.go:3374:1*/
 }
 
 //go:noinline
@@ -3459,7 +3392,7 @@ func quernRow3MulMerge[T float32 | float64](r *host.Run, sums []T, first3 int, w
 		}
 		sumRow[threadX] = sum
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:3462:1*/
+	} /*line quern_gen.go:3395:1*/
 }
 
 //go:noinline
@@ -3478,7 +3411,7 @@ func quernRow4MulMerge[T float32 | float64](r *host.Run, sums []T, first4 int, w
 			/*line multiply_vector.go:187*/ warpSums[warp] = sum
 			/*line multiply_vector.go:187*/ warpWhole[warp] = whole
 		}
-	} /*line quern_gen.go:3481:1*/
+	} /*line quern_gen.go:3414:1*/
 }
 
 //go:noinline
@@ -3499,7 +3432,7 @@ func quernRow5MulMerge[T float32 | float64](r *host.Run, shuffleUps []T, first5 
 		}
 		beforeRow[threadX] = before
 		beforeWholeRow[threadX] = beforeWhole
-	} /*line quern_gen.go:3502:1*/
+	} /*line quern_gen.go:3435:1*/
 }
 
 //go:noinline
@@ -3546,7 +3479,7 @@ func quernRow6MulMerge[T float32 | float64](r *host.Run, sums []T, first6 int, h
 			}
 			carry[blockX] = sum
 		}
-	} /*line quern_gen.go:3549:1*/
+	} /*line quern_gen.go:3482:1*/
 }
 
 func quernPlainAddCarries[T float32 | float64](r *host.Run) {
@@ -3592,7 +3525,7 @@ func quernRow1AddCarries[T float32 | float64](r *host.Run, base int, rows []int3
 			sum += carry[p]
 		}
 		y[row] += alpha * sum
-	} /*line quern_gen.go:3595:1*/
+	} /*line quern_gen.go:3528:1*/
 }
 
 func quernPlainFoldCarries[T float32 | float64](r *host.Run) {
@@ -3645,7 +3578,7 @@ func quernHostFoldCarries[T float32 | float64](r *host.Run) {
 				quernRow3FoldCarries[T](r, rows, first3, blockX, foldedRows, folded, sums, from, own, y, alpha)
 			}
 		}
-	} /*line quern_gen.go:3648:1*/
+	} /*line quern_gen.go:3581:1*/
 }
 
 //go:noinline
@@ -3684,7 +3617,7 @@ func quernRow1FoldCarries[T float32 | float64](r *host.Run, rows []int32, first 
 		own[threadX] = row
 		sums[0][threadX] = sum
 		rowRow[threadX] = row
-	} /*line quern_gen.go:3687:1*/
+	} /*line quern_gen.go:3620:1*/
 }
 
 //go:noinline
@@ -3713,7 +3646,7 @@ func quernRow2FoldCarries[T float32 | float64](r *host.Run, rows []int32, first2
 			s += sums[from][threadX-d]
 		}
 		sums[1-from][threadX] = s
-	} /*line quern_gen.go:3716:1*/
+	} /*line quern_gen.go:3649:1*/
 }
 
 //go:noinline
@@ -3735,7 +3668,7 @@ func quernRow3FoldCarries[T float32 | float64](r *host.Run, rows []int32, first3
 		if own[threadX+1] != row && int(row) < len(y) {
 			y[row] += alpha * sums[from][threadX]
 		}
-	} /*line quern_gen.go:3738:1*/
+	} /*line quern_gen.go:3671:1*/
 }
 
 func quernPlainFindDiagonal(r *host.Run) {
@@ -3824,7 +3757,7 @@ func quernRow1FindDiagonal(r *host.Run, base int, diagonal []int32, start []int3
 		/*line precondition_ilu.go:42:50000*/ if at < 0 {
 			kernel.AtomicMin(&flaw[0], int32(row))
 		}
-	} /*line quern_gen.go:3827:1*/
+	} /*line quern_gen.go:3760:1*/
 }
 
 func quernPlainFactorWarps[T float32 | float64](r *host.Run) {
@@ -3912,7 +3845,7 @@ func quernHostFactorWarps[T float32 | float64](r *host.Run) {
 				quernRow6FactorWarps[T](r, value, own, flaw, row2, sync)
 			}
 		}
-	} /*line quern_gen.go:3915:1*/
+	} /*line quern_gen.go:3848:1*/
 }
 
 //go:noinline
@@ -3935,7 +3868,7 @@ func quernRow1FactorWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint3
 			old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-	} /*line quern_gen.go:3938:1*/
+	} /*line quern_gen.go:3871:1*/
 }
 
 //go:noinline
@@ -3952,7 +3885,7 @@ func quernRow2FactorWarps[T float32 | float64](r *host.Run, sync []uint32, j int
 				break
 			}
 		}
-	} /*line quern_gen.go:3955:1*/
+	} /*line quern_gen.go:3888:1*/
 }
 
 //go:noinline
@@ -3962,7 +3895,7 @@ func quernRow3FactorWarps[T float32 | float64](r *host.Run, qs []int, first int,
 		r.ThreadIdx.X = threadX
 		/*line precondition_ilu.go:72*/ q := int(diagonal[j]) + 1 + threadX
 		qRow[threadX] = q
-	} /*line quern_gen.go:3965:1*/
+	} /*line quern_gen.go:3898:1*/
 }
 
 //go:noinline
@@ -3996,7 +3929,7 @@ func quernRow4FactorWarps[T float32 | float64](r *host.Run, qs []int, first2 int
 			}
 		}
 		/*line precondition_ilu.go:56*/ qRow[threadX] = q
-	} /*line quern_gen.go:3999:1*/
+	} /*line quern_gen.go:3932:1*/
 }
 
 //go:noinline
@@ -4017,7 +3950,7 @@ func quernRow5FactorWarps[T float32 | float64](r *host.Run, value []T, k int, l 
 		/*line precondition_ilu.go:74:50000*/ if threadX == 0 {
 			value[k] = l
 		}
-	} /*line quern_gen.go:4020:1*/
+	} /*line quern_gen.go:3953:1*/
 }
 
 //go:noinline
@@ -4046,7 +3979,7 @@ func quernRow6FactorWarps[T float32 | float64](r *host.Run, value []T, own int, 
 			}
 			/*line precondition_ilu.go:83:50000*/ kernel.StoreRelease(&sync[row2], 1)
 		}
-	} /*line quern_gen.go:4049:1*/
+	} /*line quern_gen.go:3982:1*/
 }
 
 func quernPlainFactorAll[T float32 | float64](r *host.Run) {
@@ -4185,7 +4118,7 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 				flaw[0] = int32(row)
 			}
 		}
-	} /*line quern_gen.go:4188:1*/
+	} /*line quern_gen.go:4121:1*/
 }
 
 func quernPlainInverseDiagonal[T float32 | float64](r *host.Run) {
@@ -4266,7 +4199,7 @@ func quernRow1InverseDiagonal[T float32 | float64](r *host.Run, base int, invers
 			}
 			/*line precondition_jacobi.go:27:70000*/ inverse[i] = 1 / d
 		}
-	} /*line quern_gen.go:4269:1*/
+	} /*line quern_gen.go:4202:1*/
 }
 
 func quernPlainScale[T float32 | float64](r *host.Run) {
@@ -4316,7 +4249,7 @@ func quernRow1Scale[T float32 | float64](r *host.Run, base int, z []T, d []T, r2
 		/*line precondition_jacobi.go:35:70000*/ if i < len(z) {
 			z[i] = d[i] * r2[i]
 		}
-	} /*line quern_gen.go:4319:1*/
+	} /*line quern_gen.go:4252:1*/
 }
 
 func quernPlainStartCG(r *host.Run) {
@@ -4371,7 +4304,7 @@ func quernHostStartCG(r *host.Run) {
 				quernRow4StartCG(r, bs, first4, rs, zs, state, value, history)
 			}
 		}
-	} /*line quern_gen.go:4374:1*/
+	} /*line quern_gen.go:4307:1*/
 }
 
 //go:noinline
@@ -4385,7 +4318,7 @@ func quernRow1StartCG(r *host.Run, sums []float64, first int, n int, bb []float6
 			sum += bb[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4388:1*/
+	} /*line quern_gen.go:4321:1*/
 }
 
 //go:noinline
@@ -4399,7 +4332,7 @@ func quernRow2StartCG(r *host.Run, sums2 []float64, first2 int, n int, rr []floa
 			sum2 += rr[i2]
 		}
 		/*line dot.go:67:10000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:4402:1*/
+	} /*line quern_gen.go:4335:1*/
 }
 
 //go:noinline
@@ -4413,7 +4346,7 @@ func quernRow3StartCG(r *host.Run, sums3 []float64, first3 int, n int, rz []floa
 			sum3 += rz[i3]
 		}
 		/*line dot.go:67:10000*/ sumRow3[threadX] = sum3
-	} /*line quern_gen.go:4416:1*/
+	} /*line quern_gen.go:4349:1*/
 }
 
 //go:noinline
@@ -4488,7 +4421,7 @@ func quernRow4StartCG(r *host.Run, bs []float64, first4 int, rs []float64, zs []
 			}
 			/*line solve_cg.go:40:80000*/ history[0] = r2
 		}
-	} /*line quern_gen.go:4491:1*/
+	} /*line quern_gen.go:4424:1*/
 }
 
 func quernPlainAlphaCG(r *host.Run) {
@@ -4518,7 +4451,7 @@ func quernHostAlphaCG(r *host.Run) {
 				quernRow2AlphaCG(r, ds, first2, state)
 			}
 		}
-	} /*line quern_gen.go:4521:1*/
+	} /*line quern_gen.go:4454:1*/
 }
 
 //go:noinline
@@ -4532,7 +4465,7 @@ func quernRow1AlphaCG(r *host.Run, sums []float64, first int, n int, pq []float6
 			sum += pq[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4535:1*/
+	} /*line quern_gen.go:4468:1*/
 }
 
 //go:noinline
@@ -4579,7 +4512,7 @@ func quernRow2AlphaCG(r *host.Run, ds []float64, first2 int, state []float64) {
 				}
 			}
 		}
-	} /*line quern_gen.go:4582:1*/
+	} /*line quern_gen.go:4515:1*/
 }
 
 func quernPlainStepCG[T float32 | float64](r *host.Run) {
@@ -4634,7 +4567,7 @@ func quernRow1StepCG[T float32 | float64](r *host.Run, state []float64, base int
 			x[i] += alpha * p[i]
 			r2[i] -= alpha * q[i]
 		}
-	} /*line quern_gen.go:4637:1*/
+	} /*line quern_gen.go:4570:1*/
 }
 
 func quernPlainBetaCG(r *host.Run) {
@@ -4677,7 +4610,7 @@ func quernHostBetaCG(r *host.Run) {
 				quernRow3BetaCG(r, rs, first3, zs, state, iteration, history)
 			}
 		}
-	} /*line quern_gen.go:4680:1*/
+	} /*line quern_gen.go:4613:1*/
 }
 
 //go:noinline
@@ -4691,7 +4624,7 @@ func quernRow1BetaCG(r *host.Run, sums []float64, first int, n int, rr []float64
 			sum += rr[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4694:1*/
+	} /*line quern_gen.go:4627:1*/
 }
 
 //go:noinline
@@ -4705,7 +4638,7 @@ func quernRow2BetaCG(r *host.Run, sums2 []float64, first2 int, n int, rz []float
 			sum2 += rz[i2]
 		}
 		/*line dot.go:67:10000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:4708:1*/
+	} /*line quern_gen.go:4641:1*/
 }
 
 //go:noinline
@@ -4760,7 +4693,7 @@ func quernRow3BetaCG(r *host.Run, rs []float64, first3 int, zs []float64, state 
 		}
 		/*line solve_cg.go:93:80000*/ state[1] = z / state[2]
 		state[2] = z
-	} /*line quern_gen.go:4763:1*/
+	} /*line quern_gen.go:4696:1*/
 }
 
 func quernPlainTurnCG[T float32 | float64](r *host.Run) {
@@ -4811,7 +4744,7 @@ func quernRow1TurnCG[T float32 | float64](r *host.Run, base int, p []T, state []
 		/*line solve_cg.go:101:80000*/ if i < len(p) && state[5] == 0 {
 			p[i] = z[i] + T(state[1])*p[i]
 		}
-	} /*line quern_gen.go:4814:1*/
+	} /*line quern_gen.go:4747:1*/
 }
 
 func quernPlainStartGMRES(r *host.Run) {
@@ -4858,7 +4791,7 @@ func quernHostStartGMRES(r *host.Run) {
 				quernRow3StartGMRES(r, bs, first4, rs, first, state, value, history, h, small)
 			}
 		}
-	} /*line quern_gen.go:4861:1*/
+	} /*line quern_gen.go:4794:1*/
 }
 
 //go:noinline
@@ -4872,7 +4805,7 @@ func quernRow1StartGMRES(r *host.Run, sums []float64, first2 int, n int, bb []fl
 			sum += bb[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4875:1*/
+	} /*line quern_gen.go:4808:1*/
 }
 
 //go:noinline
@@ -4886,7 +4819,7 @@ func quernRow2StartGMRES(r *host.Run, sums2 []float64, first3 int, n int, rr []f
 			sum2 += rr[i2]
 		}
 		/*line dot.go:67:10000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:4889:1*/
+	} /*line quern_gen.go:4822:1*/
 }
 
 //go:noinline
@@ -4966,7 +4899,7 @@ func quernRow3StartGMRES(r *host.Run, bs []float64, first4 int, rs []float64, fi
 		}
 		/*line solve_gmres.go:60:90000*/ result0 := h.right(0)
 		/*line solve_gmres.go:60*/ small[result0] = norm
-	} /*line quern_gen.go:4969:1*/
+	} /*line quern_gen.go:4902:1*/
 }
 
 func quernPlainUnitGMRES[T float32 | float64](r *host.Run) {
@@ -5015,7 +4948,7 @@ func quernRow1UnitGMRES[T float32 | float64](r *host.Run, base int, v []T, w []T
 		/*line solve_gmres.go:67:90000*/ if i < len(v) {
 			v[i] = T(float64(w[i]) * state[0])
 		}
-	} /*line quern_gen.go:5018:1*/
+	} /*line quern_gen.go:4951:1*/
 }
 
 func quernPlainSumGMRES(r *host.Run) {
@@ -5053,7 +4986,7 @@ func quernHostSumGMRES(r *host.Run) {
 				quernRow2SumGMRES(r, reduceAdds, first2, h, blockX, small, second, column)
 			}
 		}
-	} /*line quern_gen.go:5056:1*/
+	} /*line quern_gen.go:4989:1*/
 }
 
 //go:noinline
@@ -5067,7 +5000,7 @@ func quernRow1SumGMRES(r *host.Run, sums []float64, first int, n int, t3 []float
 			sum += t3[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5070:1*/
+	} /*line quern_gen.go:5003:1*/
 }
 
 //go:noinline
@@ -5087,7 +5020,7 @@ func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, first2 int, h hessenbe
 			/*line solve_gmres.go:84:90000*/ result03 := h.at(blockX, column)
 			/*line solve_gmres.go:84*/ small[result03] = sum2
 		}
-	} /*line quern_gen.go:5090:1*/
+	} /*line quern_gen.go:5023:1*/
 }
 
 func quernPlainSubtractGMRES[T float32 | float64](r *host.Run) {
@@ -5138,7 +5071,7 @@ func quernHostSubtractGMRES[T float32 | float64](r *host.Run) {
 				quernRow4SubtractGMRES[T](r, sums, width, base, w)
 			}
 		}
-	} /*line quern_gen.go:5141:1*/
+	} /*line quern_gen.go:5074:1*/
 }
 
 //go:noinline
@@ -5160,7 +5093,7 @@ func quernRow1SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			sum = 0
 		}
 		/*line solve_gmres.go:102:90000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5163:1*/
+	} /*line quern_gen.go:5096:1*/
 }
 
 //go:noinline
@@ -5208,7 +5141,7 @@ func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			/*line solve_gmres.go:95*/ sum += small[result04] * float64(basis[start4+i])
 		}
 		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5211:1*/
+	} /*line quern_gen.go:5144:1*/
 }
 
 //go:noinline
@@ -5241,7 +5174,7 @@ func quernRow3SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			/*line solve_gmres.go:95*/ sum += small[result05] * float64(basis[start9+i])
 		}
 		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5244:1*/
+	} /*line quern_gen.go:5177:1*/
 }
 
 //go:noinline
@@ -5269,7 +5202,7 @@ func quernRow4SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 		/*line solve_gmres.go:106*/ if i < len(w) {
 			/*line solve_gmres.go:97*/ w[i] = T(float64(w[i]) - sum)
 		}
-	} /*line quern_gen.go:5272:1*/
+	} /*line quern_gen.go:5205:1*/
 }
 
 func quernPlainRotateGMRES(r *host.Run) {
@@ -5305,7 +5238,7 @@ func quernHostRotateGMRES(r *host.Run) {
 				quernRow2RotateGMRES(r, reduceAdds, first2, state, h, column, small, iteration, history, t40)
 			}
 		}
-	} /*line quern_gen.go:5308:1*/
+	} /*line quern_gen.go:5241:1*/
 }
 
 //go:noinline
@@ -5319,7 +5252,7 @@ func quernRow1RotateGMRES(r *host.Run, sums []float64, first int, n int, ww []fl
 			sum += ww[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5322:1*/
+	} /*line quern_gen.go:5255:1*/
 }
 
 //go:noinline
@@ -5394,7 +5327,7 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 		} else if !(r2 <= 1.7976931348623157e+308) {
 			state[4] = 3
 		}
-	} /*line quern_gen.go:5397:1*/
+	} /*line quern_gen.go:5330:1*/
 }
 
 func quernPlainSolveGMRES(r *host.Run) {
@@ -5471,7 +5404,7 @@ func quernRow1SolveGMRES(r *host.Run, state []float64, h hessenberg, small []flo
 			/*line solve_gmres.go:162*/ result05 := h.at(j, j)
 			/*line solve_gmres.go:162*/ small[result04] = sum / small[result05]
 		}
-	} /*line quern_gen.go:5474:1*/
+	} /*line quern_gen.go:5407:1*/
 }
 
 func quernPlainCombineGMRES[T float32 | float64](r *host.Run) {
@@ -5549,7 +5482,7 @@ func quernRow1CombineGMRES[T float32 | float64](r *host.Run, base int, u []T, st
 			}
 			u[i] = T(sum)
 		}
-	} /*line quern_gen.go:5552:1*/
+	} /*line quern_gen.go:5485:1*/
 }
 
 func quernPlainAddVector[T float32 | float64](r *host.Run) {
@@ -5597,7 +5530,7 @@ func quernRow1AddVector[T float32 | float64](r *host.Run, base int, x []T, y []T
 		/*line solve_gmres.go:187*/ if i < len(x) {
 			x[i] += y[i]
 		}
-	} /*line quern_gen.go:5600:1*/
+	} /*line quern_gen.go:5533:1*/
 }
 
 func quernPlainCountTiles(r *host.Run) {
@@ -5639,7 +5572,7 @@ func quernHostCountTiles(r *host.Run) {
 
 //go:noinline
 func quernRow1CountTiles(r *host.Run, count *[256]int32) {
-	/*line sort.go:23*/ clear(count[0:256]) /*line quern_gen.go:5642:1*/
+	/*line sort.go:23*/ clear(count[0:256]) /*line quern_gen.go:5575:1*/
 }
 
 //go:noinline
@@ -5663,7 +5596,7 @@ func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32
 		/*line sort.go:26:100000*/ if i < len(keys) {
 			count[uint32(keys[i])>>shift&255] += 1
 		}
-	} /*line quern_gen.go:5666:1*/
+	} /*line quern_gen.go:5599:1*/
 }
 
 //go:noinline
@@ -5671,7 +5604,7 @@ func quernRow3CountTiles(r *host.Run, counts []int32, gridX int, blockX int, cou
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:31*/ counts[threadX*gridX+blockX] = count[threadX]
-	} /*line quern_gen.go:5674:1*/
+	} /*line quern_gen.go:5607:1*/
 }
 
 func quernPlainMoveTiles(r *host.Run) {
@@ -5741,7 +5674,7 @@ func quernHostMoveTiles(r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:5744:1*/
+	} /*line quern_gen.go:5677:1*/
 }
 
 //go:noinline
@@ -5749,7 +5682,7 @@ func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX int
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:39*/ base[threadX] = counts[threadX*gridX+blockX]
-	} /*line quern_gen.go:5752:1*/
+	} /*line quern_gen.go:5685:1*/
 }
 
 //go:noinline
@@ -5761,7 +5694,7 @@ func quernRow2MoveTiles(r *host.Run, warps *[8][256]int32) {
 	clear(warps[4][0:256])
 	clear(warps[5][0:256])
 	clear(warps[6][0:256])
-	clear(warps[7][0:256]) /*line quern_gen.go:5764:1*/
+	clear(warps[7][0:256]) /*line quern_gen.go:5697:1*/
 }
 
 //go:noinline
@@ -5796,7 +5729,7 @@ func quernRow3MoveTiles(r *host.Run, digits []int32, first int, keys2 []int32, s
 		}
 		/*line sort.go:51:100000*/ digitRow[threadX] = digit
 		keyRow[threadX] = key
-	} /*line quern_gen.go:5799:1*/
+	} /*line quern_gen.go:5732:1*/
 }
 
 //go:noinline
@@ -5813,7 +5746,7 @@ func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, sames []uint32,
 			warps[threadX>>5][digit] = int32(bits.OnesCount32(same))
 		}
 		/*line sort.go:56:100000*/ rankRow[threadX] = rank
-	} /*line quern_gen.go:5816:1*/
+	} /*line quern_gen.go:5749:1*/
 }
 
 //go:noinline
@@ -5845,7 +5778,7 @@ func quernRow5MoveTiles(r *host.Run, base *[256]int32, warps *[8][256]int32) {
 		warps[7][threadX] = at
 		at += n8
 		/*line sort.go:63*/ base[threadX] = at
-	} /*line quern_gen.go:5848:1*/
+	} /*line quern_gen.go:5781:1*/
 }
 
 //go:noinline
@@ -5879,7 +5812,7 @@ func quernRow6MoveTiles(r *host.Run, digits []int32, first3 int, keys2 []int32, 
 			keysOut[to] = key
 			numbersOut[to] = numbers[i]
 		}
-	} /*line quern_gen.go:5882:1*/
+	} /*line quern_gen.go:5815:1*/
 }
 
 func quernPlainCountParts(r *host.Run) {
@@ -5920,7 +5853,7 @@ func quernRow1CountParts(r *host.Run, base int, base2 int, keys []int32, shift u
 		/*line sort.go:83:100000*/ for d := 0; d < 256; d++ {
 			counts[d*gridX+blockX] = count[d]
 		}
-	} /*line quern_gen.go:5923:1*/
+	} /*line quern_gen.go:5856:1*/
 }
 
 func quernPlainMoveParts(r *host.Run) {
@@ -5968,7 +5901,7 @@ func quernRow1MoveParts(r *host.Run, counts []int32, gridX int, blockX int, base
 			keysOut[to] = keys[i]
 			numbersOut[to] = numbers[i]
 		}
-	} /*line quern_gen.go:5971:1*/
+	} /*line quern_gen.go:5904:1*/
 }
 
 func quernPlainTotals(r *host.Run) {
@@ -6014,7 +5947,7 @@ func quernHostTotals(r *host.Run) {
 				quernRow3Totals(r, sums3, first3, partial, sums, blockX)
 			}
 		}
-	} /*line quern_gen.go:6017:1*/
+	} /*line quern_gen.go:5950:1*/
 }
 
 //go:noinline
@@ -6098,7 +6031,7 @@ func quernRow1Totals(r *host.Run, sums2 []int32, first int, base int, x []int32,
 			sum += x[i8]
 		}
 		/*line sort.go:121*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6101:1*/
+	} /*line quern_gen.go:6034:1*/
 }
 
 //go:noinline
@@ -6112,7 +6045,7 @@ func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32,
 			partial[threadX>>5] = sum2
 		}
 		/*line sort.go:126:100000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:6115:1*/
+	} /*line quern_gen.go:6048:1*/
 }
 
 //go:noinline
@@ -6177,7 +6110,7 @@ func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, 
 			sum2 += p8
 			/*line sort.go:132*/ sums[blockX] = sum2
 		}
-	} /*line quern_gen.go:6180:1*/
+	} /*line quern_gen.go:6113:1*/
 }
 
 func quernPlainScan(r *host.Run) {
@@ -6265,7 +6198,7 @@ func quernHostScan(r *host.Run) {
 			}
 			/*line sort.go:176:100000*/ carry += total
 		}
-	} /*line quern_gen.go:6268:1*/
+	} /*line quern_gen.go:6201:1*/
 }
 
 //go:noinline
@@ -6332,7 +6265,7 @@ func quernRow1Scan(r *host.Run, sums []int32, first int, items_0s []int32, items
 		items_4Row[threadX] = items_4
 		items_5Row[threadX] = items_5
 		items_6Row[threadX] = items_6
-	} /*line quern_gen.go:6335:1*/
+	} /*line quern_gen.go:6268:1*/
 }
 
 //go:noinline
@@ -6348,7 +6281,7 @@ func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds []in
 			warps[threadX>>5] = prefix + sum
 		}
 		/*line sort.go:161*/ prefixRow[threadX] = prefix
-	} /*line quern_gen.go:6351:1*/
+	} /*line quern_gen.go:6284:1*/
 }
 
 //go:noinline
@@ -6429,7 +6362,7 @@ func quernRow3Scan(r *host.Run, prefixs []int32, first3 int, items_0s []int32, i
 			x[at+7] = prefix2
 		}
 		/*line sort.go:174:100000*/ prefixRow[threadX] = prefix
-	} /*line quern_gen.go:6432:1*/
+	} /*line quern_gen.go:6365:1*/
 }
 
 func quernPlainScanAll(r *host.Run) {
@@ -6484,7 +6417,7 @@ func quernRow1ScanAll(r *host.Run, base int, x []int32, width int) {
 			x[i] = sum
 			sum += v
 		}
-	} /*line quern_gen.go:6487:1*/
+	} /*line quern_gen.go:6420:1*/
 }
 
 func quernPlainEnumerate(r *host.Run) {
@@ -6531,7 +6464,7 @@ func quernRow1Enumerate(r *host.Run, base int, x []int32, width int) {
 		/*line sort.go:200:100000*/ if i < len(x) {
 			x[i] = int32(i)
 		}
-	} /*line quern_gen.go:6534:1*/
+	} /*line quern_gen.go:6467:1*/
 }
 
 func quernPlainSolveWarps[T float32 | float64](r *host.Run) {
@@ -6595,7 +6528,7 @@ func quernHostSolveWarps[T float32 | float64](r *host.Run) {
 				quernRow4SolveWarps[T](r, sums2, first3, diagonals2, b, row2, unit, x, sync)
 			}
 		}
-	} /*line quern_gen.go:6598:1*/
+	} /*line quern_gen.go:6531:1*/
 }
 
 //go:noinline
@@ -6618,7 +6551,7 @@ func quernRow1SolveWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint32
 			old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-	} /*line quern_gen.go:6621:1*/
+	} /*line quern_gen.go:6554:1*/
 }
 
 //go:noinline
@@ -6627,7 +6560,7 @@ func quernRow2SolveWarps[T float32 | float64](r *host.Run, sums []T, first int, 
 	diagonalRow := (*[32]T)(diagonals[first:])
 //line triangular.go:34
 	*sumRow = [32]T{}
-	*diagonalRow = [32]T{} /*line quern_gen.go:6630:1*/
+	*diagonalRow = [32]T{} /*line quern_gen.go:6563:1*/
 }
 
 //go:noinline
@@ -6663,7 +6596,7 @@ func quernRow3SolveWarps[T float32 | float64](r *host.Run, sums []T, first2 int,
 		}
 		/*line triangular.go:46:60000*/ sumRow[threadX] = sum
 		diagonalRow[threadX] = diagonal
-	} /*line quern_gen.go:6666:1*/
+	} /*line quern_gen.go:6599:1*/
 }
 
 //go:noinline
@@ -6702,7 +6635,7 @@ func quernRow4SolveWarps[T float32 | float64](r *host.Run, sums2 []T, first3 int
 			/*line triangular.go:52:60000*/ x[row2] = v
 			kernel.StoreRelease(&sync[row2], 1)
 		}
-	} /*line quern_gen.go:6705:1*/
+	} /*line quern_gen.go:6638:1*/
 }
 
 func quernPlainSolveAll[T float32 | float64](r *host.Run) {
@@ -6805,7 +6738,7 @@ func quernRow1SolveAll[T float32 | float64](r *host.Run, base int, t1 int, upper
 			}
 			/*line triangular.go:83:60000*/ x[row] = v
 		}
-	} /*line quern_gen.go:6808:1*/
+	} /*line quern_gen.go:6741:1*/
 }
 
 //line triangular.go:87:60000

@@ -25,219 +25,128 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__bilateral_uint8                          func(t kernel.Thread, mode int, value float32, radius int, space float32, colors float32, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__bilateral_uint16                         func(t kernel.Thread, mode int, value float32, radius int, space float32, colors float32, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__bilateral_float32                        func(t kernel.Thread, mode int, value float32, radius int, space float32, colors float32, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__cannyGradient_uint8                      func(t kernel.Thread, w int, h int, stride int, src []uint8, magnitude []float32, direction []uint8)
-	quern_gen_is_stale__run_go_generate__cannyGradient_uint16                     func(t kernel.Thread, w int, h int, stride int, src []uint16, magnitude []float32, direction []uint8)
-	quern_gen_is_stale__run_go_generate__cannyGradient_float32                    func(t kernel.Thread, w int, h int, stride int, src []float32, magnitude []float32, direction []uint8)
-	quern_gen_is_stale__run_go_generate__cannyClasses                             func(t kernel.Thread, low float32, high float32, w int, h int, magnitude []float32, direction []uint8, classes []uint8)
-	quern_gen_is_stale__run_go_generate__cannyMark                                func(t kernel.Thread, classes []uint8, labels []int32, marks []int32)
-	quern_gen_is_stale__run_go_generate__cannyWrite                               func(t kernel.Thread, w int, h int, stride int, labels []int32, marks []int32, dst []uint8)
-	quern_gen_is_stale__run_go_generate__colors                                   func(t kernel.Thread, conversion int, srcChannels int, dstChannels int, w int, h int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__colorsFloat                              func(t kernel.Thread, conversion int, srcChannels int, dstChannels int, w int, h int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__storeWeights                             func(t kernel.Thread, chunk [256]float32, at int, weights []float32)
-	quern_gen_is_stale__run_go_generate__correlateRows_uint8                      func(t kernel.Thread, mode int, value float32, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint8, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateRows_uint16                     func(t kernel.Thread, mode int, value float32, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint16, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateRows_float32                    func(t kernel.Thread, mode int, value float32, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateColumns_uint8                   func(t kernel.Thread, mode int, value float32, center int, inner int, n int, outer int, srcStep int, srcOuter int, dstStep int, dstOuter int, weights []float32, src []float32, dst []uint8)
-	quern_gen_is_stale__run_go_generate__correlateColumns_uint16                  func(t kernel.Thread, mode int, value float32, center int, inner int, n int, outer int, srcStep int, srcOuter int, dstStep int, dstOuter int, weights []float32, src []float32, dst []uint16)
-	quern_gen_is_stale__run_go_generate__correlateColumns_float32                 func(t kernel.Thread, mode int, value float32, center int, inner int, n int, outer int, srcStep int, srcOuter int, dstStep int, dstOuter int, weights []float32, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateTiles_uint8_uint8               func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__correlateTiles_uint16_uint16             func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__correlateTiles_float32_float32           func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint8             func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint8, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint16            func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint16, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateLines_uint8_uint8               func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__correlateLines_uint16_uint16             func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__correlateLines_float32_float32           func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateLines_float32_uint8             func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint8, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateLines_float32_uint16            func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []uint16, dst []float32)
-	quern_gen_is_stale__run_go_generate__correlateLines_uint8_float32             func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []float32, dst []uint8)
-	quern_gen_is_stale__run_go_generate__correlateLines_uint16_float32            func(t kernel.Thread, mode int, value float32, kw int, kh int, kd int, cx int, cy int, cz int, w int, h int, d int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, weights []float32, src []float32, dst []uint16)
-	quern_gen_is_stale__run_go_generate__histogram                                func(t kernel.Thread, w int, h int, c int, stride int, src []uint8, counts []uint32)
-	quern_gen_is_stale__run_go_generate__equalizeTable                            func(t kernel.Thread, counts []uint32, table []uint8)
-	quern_gen_is_stale__run_go_generate__lookUp                                   func(t kernel.Thread, w int, h int, c int, srcStride int, dstStride int, table []uint8, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__claheTables                              func(t kernel.Thread, limit int, tw int, th int, w int, h int, c int, stride int, src []uint8, tables []uint8)
-	quern_gen_is_stale__run_go_generate__claheWrite                               func(t kernel.Thread, tilesX int, tilesY int, tw int, th int, w int, h int, c int, srcStride int, dstStride int, tables []uint8, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__labelRuns_uint8                          func(t kernel.Thread, w int, h int, stride int, src []uint8, labels []int32)
-	quern_gen_is_stale__run_go_generate__labelRuns_uint16                         func(t kernel.Thread, w int, h int, stride int, src []uint16, labels []int32)
-	quern_gen_is_stale__run_go_generate__labelRuns_float32                        func(t kernel.Thread, w int, h int, stride int, src []float32, labels []int32)
-	quern_gen_is_stale__run_go_generate__labelMerge                               func(t kernel.Thread, eight bool, w int, h int, labels []int32)
-	quern_gen_is_stale__run_go_generate__labelFlatten                             func(t kernel.Thread, labels []int32, counts []int32)
-	quern_gen_is_stale__run_go_generate__labelBases                               func(t kernel.Thread, counts []int32, total []int32)
-	quern_gen_is_stale__run_go_generate__labelNumber                              func(t kernel.Thread, labels []int32, bases []int32, numbers []int32)
-	quern_gen_is_stale__run_go_generate__labelWrite                               func(t kernel.Thread, labels []int32, numbers []int32)
-	quern_gen_is_stale__run_go_generate__median3_uint8                            func(t kernel.Thread, mode int, value uint8, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__median3_uint16                           func(t kernel.Thread, mode int, value uint16, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__median3_float32                          func(t kernel.Thread, mode int, value float32, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__median5_uint8                            func(t kernel.Thread, mode int, value uint8, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__median5_uint16                           func(t kernel.Thread, mode int, value uint16, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__median5_float32                          func(t kernel.Thread, mode int, value float32, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__medianHistogram_uint8                    func(t kernel.Thread, mode int, value uint8, bits int, kw int, kh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__medianHistogram_uint16                   func(t kernel.Thread, mode int, value uint16, bits int, kw int, kh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__medianHistogram_float32                  func(t kernel.Thread, mode int, value float32, bits int, kw int, kh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__medianSlideCPU                           func(t kernel.Thread, mode int, value uint8, kw int, kh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__medianSelectCPU_uint16                   func(t kernel.Thread, mode int, value uint16, kw int, kh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16, lists []int32)
-	quern_gen_is_stale__run_go_generate__medianSelectCPU_float32                  func(t kernel.Thread, mode int, value float32, kw int, kh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32, lists []int32)
-	quern_gen_is_stale__run_go_generate__resizeLinear_uint8                       func(t kernel.Thread, sx float64, ox float64, sy float64, oy float64, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__resizeLinear_uint16                      func(t kernel.Thread, sx float64, ox float64, sy float64, oy float64, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__resizeLinear_float32                     func(t kernel.Thread, sx float64, ox float64, sy float64, oy float64, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__warp_uint8                               func(t kernel.Thread, m [9]float64, interpolation int, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__warp_uint16                              func(t kernel.Thread, m [9]float64, interpolation int, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__warp_float32                             func(t kernel.Thread, m [9]float64, interpolation int, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__warpCubic_uint8                          func(t kernel.Thread, m [9]float64, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__warpCubic_uint16                         func(t kernel.Thread, m [9]float64, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__warpCubic_float32                        func(t kernel.Thread, m [9]float64, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__warpLanczos_uint8                        func(t kernel.Thread, m [9]float64, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__warpLanczos_uint16                       func(t kernel.Thread, m [9]float64, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__warpLanczos_float32                      func(t kernel.Thread, m [9]float64, mode int, value float32, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__shrink_uint8                             func(t kernel.Thread, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__shrink_uint16                            func(t kernel.Thread, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__shrink_float32                           func(t kernel.Thread, dw int, dh int, w int, h int, c int, srcStride int, dstStride int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__convert_float32_uint8                    func(t kernel.Thread, scale float32, offset float32, row int, h int, srcStride int, dstStride int, src []uint8, dst []float32)
-	quern_gen_is_stale__run_go_generate__convert_float32_uint16                   func(t kernel.Thread, scale float32, offset float32, row int, h int, srcStride int, dstStride int, src []uint16, dst []float32)
-	quern_gen_is_stale__run_go_generate__convert_uint8_float32                    func(t kernel.Thread, scale float32, offset float32, row int, h int, srcStride int, dstStride int, src []float32, dst []uint8)
-	quern_gen_is_stale__run_go_generate__convert_uint16_float32                   func(t kernel.Thread, scale float32, offset float32, row int, h int, srcStride int, dstStride int, src []float32, dst []uint16)
-	quern_gen_is_stale__run_go_generate__convert_uint16_uint8                     func(t kernel.Thread, scale float32, offset float32, row int, h int, srcStride int, dstStride int, src []uint8, dst []uint16)
-	quern_gen_is_stale__run_go_generate__convert_uint8_uint16                     func(t kernel.Thread, scale float32, offset float32, row int, h int, srcStride int, dstStride int, src []uint16, dst []uint8)
-	quern_gen_is_stale__run_go_generate__windowRows_uint8_uint8                   func(t kernel.Thread, op int, mode int, value uint8, width int, center int, segments int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__windowRows_uint16_uint16                 func(t kernel.Thread, op int, mode int, value uint16, width int, center int, segments int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__windowRows_float32_float32               func(t kernel.Thread, op int, mode int, value float32, width int, center int, segments int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__windowRows_uint32_uint8                  func(t kernel.Thread, op int, mode int, value uint8, width int, center int, segments int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint8, dst []uint32)
-	quern_gen_is_stale__run_go_generate__windowRows_uint32_uint16                 func(t kernel.Thread, op int, mode int, value uint16, width int, center int, segments int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint16, dst []uint32)
-	quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint8_uint8          func(t kernel.Thread, op int, mode int, value uint8, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint8, partial []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint16_uint16       func(t kernel.Thread, op int, mode int, value uint16, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint16, partial []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__windowColumns_float32_float32_float32    func(t kernel.Thread, op int, mode int, value float32, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []float32, partial []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint32_uint32        func(t kernel.Thread, op int, mode int, value uint32, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint32, partial []uint32, dst []uint8)
-	quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint32_uint32       func(t kernel.Thread, op int, mode int, value uint32, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint32, partial []uint32, dst []uint16)
-	quern_gen_is_stale__run_go_generate__windowRowsCPU_uint8_uint8                func(t kernel.Thread, op int, mode int, value uint8, width int, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__windowRowsCPU_uint16_uint16              func(t kernel.Thread, op int, mode int, value uint16, width int, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__windowRowsCPU_float32_float32            func(t kernel.Thread, op int, mode int, value float32, width int, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__windowRowsCPU_uint32_uint8               func(t kernel.Thread, op int, mode int, value uint8, width int, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint8, dst []uint32)
-	quern_gen_is_stale__run_go_generate__windowRowsCPU_uint32_uint16              func(t kernel.Thread, op int, mode int, value uint16, width int, center int, w int, h int, c int, srcStride int, srcPlane int, dstStride int, dstPlane int, src []uint16, dst []uint32)
-	quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint8_uint8_uint8       func(t kernel.Thread, op int, mode int, value uint8, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint8, partial []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint16_uint16_uint16    func(t kernel.Thread, op int, mode int, value uint16, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint16, partial []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__windowColumnsCPU_float32_float32_float32 func(t kernel.Thread, op int, mode int, value float32, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []float32, partial []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint8_uint32_uint32     func(t kernel.Thread, op int, mode int, value uint32, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint32, partial []uint32, dst []uint8)
-	quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint16_uint32_uint32    func(t kernel.Thread, op int, mode int, value uint32, divisor uint32, width int, center int, inner int, n int, outer int, srcStep int, srcOuter int, partialStep int, partialOuter int, dstStep int, dstOuter int, src []uint32, partial []uint32, dst []uint16)
-	quern_gen_is_stale__run_go_generate__maskedExtreme_uint8                      func(t kernel.Thread, op int, mode int, value uint8, mw int, mh int, cx int, cy int, w int, h int, c int, srcStride int, dstStride int, mask []float32, src []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__maskedExtreme_uint16                     func(t kernel.Thread, op int, mode int, value uint16, mw int, mh int, cx int, cy int, w int, h int, c int, srcStride int, dstStride int, mask []float32, src []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__maskedExtreme_float32                    func(t kernel.Thread, op int, mode int, value float32, mw int, mh int, cx int, cy int, w int, h int, c int, srcStride int, dstStride int, mask []float32, src []float32, dst []float32)
-	quern_gen_is_stale__run_go_generate__subtract_uint8                           func(t kernel.Thread, row int, h int, aStride int, bStride int, dstStride int, a []uint8, b []uint8, dst []uint8)
-	quern_gen_is_stale__run_go_generate__subtract_uint16                          func(t kernel.Thread, row int, h int, aStride int, bStride int, dstStride int, a []uint16, b []uint16, dst []uint16)
-	quern_gen_is_stale__run_go_generate__subtract_float32                         func(t kernel.Thread, row int, h int, aStride int, bStride int, dstStride int, a []float32, b []float32, dst []float32)
-)
 
-var (
-	quern_bilateral_uint8                          quern_gen_is_stale__run_go_generate__bilateral_uint8                          = bilateral[uint8]
-	quern_bilateral_uint16                         quern_gen_is_stale__run_go_generate__bilateral_uint16                         = bilateral[uint16]
-	quern_bilateral_float32                        quern_gen_is_stale__run_go_generate__bilateral_float32                        = bilateral[float32]
-	quern_cannyGradient_uint8                      quern_gen_is_stale__run_go_generate__cannyGradient_uint8                      = cannyGradient[uint8]
-	quern_cannyGradient_uint16                     quern_gen_is_stale__run_go_generate__cannyGradient_uint16                     = cannyGradient[uint16]
-	quern_cannyGradient_float32                    quern_gen_is_stale__run_go_generate__cannyGradient_float32                    = cannyGradient[float32]
-	quern_cannyClasses                             quern_gen_is_stale__run_go_generate__cannyClasses                             = cannyClasses
-	quern_cannyMark                                quern_gen_is_stale__run_go_generate__cannyMark                                = cannyMark
-	quern_cannyWrite                               quern_gen_is_stale__run_go_generate__cannyWrite                               = cannyWrite
-	quern_colors                                   quern_gen_is_stale__run_go_generate__colors                                   = colors
-	quern_colorsFloat                              quern_gen_is_stale__run_go_generate__colorsFloat                              = colorsFloat
-	quern_storeWeights                             quern_gen_is_stale__run_go_generate__storeWeights                             = storeWeights
-	quern_correlateRows_uint8                      quern_gen_is_stale__run_go_generate__correlateRows_uint8                      = correlateRows[uint8]
-	quern_correlateRows_uint16                     quern_gen_is_stale__run_go_generate__correlateRows_uint16                     = correlateRows[uint16]
-	quern_correlateRows_float32                    quern_gen_is_stale__run_go_generate__correlateRows_float32                    = correlateRows[float32]
-	quern_correlateColumns_uint8                   quern_gen_is_stale__run_go_generate__correlateColumns_uint8                   = correlateColumns[uint8]
-	quern_correlateColumns_uint16                  quern_gen_is_stale__run_go_generate__correlateColumns_uint16                  = correlateColumns[uint16]
-	quern_correlateColumns_float32                 quern_gen_is_stale__run_go_generate__correlateColumns_float32                 = correlateColumns[float32]
-	quern_correlateTiles_uint8_uint8               quern_gen_is_stale__run_go_generate__correlateTiles_uint8_uint8               = correlateTiles[uint8, uint8]
-	quern_correlateTiles_uint16_uint16             quern_gen_is_stale__run_go_generate__correlateTiles_uint16_uint16             = correlateTiles[uint16, uint16]
-	quern_correlateTiles_float32_float32           quern_gen_is_stale__run_go_generate__correlateTiles_float32_float32           = correlateTiles[float32, float32]
-	quern_correlateTiles_float32_uint8             quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint8             = correlateTiles[float32, uint8]
-	quern_correlateTiles_float32_uint16            quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint16            = correlateTiles[float32, uint16]
-	quern_correlateLines_uint8_uint8               quern_gen_is_stale__run_go_generate__correlateLines_uint8_uint8               = correlateLines[uint8, uint8]
-	quern_correlateLines_uint16_uint16             quern_gen_is_stale__run_go_generate__correlateLines_uint16_uint16             = correlateLines[uint16, uint16]
-	quern_correlateLines_float32_float32           quern_gen_is_stale__run_go_generate__correlateLines_float32_float32           = correlateLines[float32, float32]
-	quern_correlateLines_float32_uint8             quern_gen_is_stale__run_go_generate__correlateLines_float32_uint8             = correlateLines[float32, uint8]
-	quern_correlateLines_float32_uint16            quern_gen_is_stale__run_go_generate__correlateLines_float32_uint16            = correlateLines[float32, uint16]
-	quern_correlateLines_uint8_float32             quern_gen_is_stale__run_go_generate__correlateLines_uint8_float32             = correlateLines[uint8, float32]
-	quern_correlateLines_uint16_float32            quern_gen_is_stale__run_go_generate__correlateLines_uint16_float32            = correlateLines[uint16, float32]
-	quern_histogram                                quern_gen_is_stale__run_go_generate__histogram                                = histogram
-	quern_equalizeTable                            quern_gen_is_stale__run_go_generate__equalizeTable                            = equalizeTable
-	quern_lookUp                                   quern_gen_is_stale__run_go_generate__lookUp                                   = lookUp
-	quern_claheTables                              quern_gen_is_stale__run_go_generate__claheTables                              = claheTables
-	quern_claheWrite                               quern_gen_is_stale__run_go_generate__claheWrite                               = claheWrite
-	quern_labelRuns_uint8                          quern_gen_is_stale__run_go_generate__labelRuns_uint8                          = labelRuns[uint8]
-	quern_labelRuns_uint16                         quern_gen_is_stale__run_go_generate__labelRuns_uint16                         = labelRuns[uint16]
-	quern_labelRuns_float32                        quern_gen_is_stale__run_go_generate__labelRuns_float32                        = labelRuns[float32]
-	quern_labelMerge                               quern_gen_is_stale__run_go_generate__labelMerge                               = labelMerge
-	quern_labelFlatten                             quern_gen_is_stale__run_go_generate__labelFlatten                             = labelFlatten
-	quern_labelBases                               quern_gen_is_stale__run_go_generate__labelBases                               = labelBases
-	quern_labelNumber                              quern_gen_is_stale__run_go_generate__labelNumber                              = labelNumber
-	quern_labelWrite                               quern_gen_is_stale__run_go_generate__labelWrite                               = labelWrite
-	quern_median3_uint8                            quern_gen_is_stale__run_go_generate__median3_uint8                            = median3[uint8]
-	quern_median3_uint16                           quern_gen_is_stale__run_go_generate__median3_uint16                           = median3[uint16]
-	quern_median3_float32                          quern_gen_is_stale__run_go_generate__median3_float32                          = median3[float32]
-	quern_median5_uint8                            quern_gen_is_stale__run_go_generate__median5_uint8                            = median5[uint8]
-	quern_median5_uint16                           quern_gen_is_stale__run_go_generate__median5_uint16                           = median5[uint16]
-	quern_median5_float32                          quern_gen_is_stale__run_go_generate__median5_float32                          = median5[float32]
-	quern_medianHistogram_uint8                    quern_gen_is_stale__run_go_generate__medianHistogram_uint8                    = medianHistogram[uint8]
-	quern_medianHistogram_uint16                   quern_gen_is_stale__run_go_generate__medianHistogram_uint16                   = medianHistogram[uint16]
-	quern_medianHistogram_float32                  quern_gen_is_stale__run_go_generate__medianHistogram_float32                  = medianHistogram[float32]
-	quern_medianSlideCPU                           quern_gen_is_stale__run_go_generate__medianSlideCPU                           = medianSlideCPU
-	quern_medianSelectCPU_uint16                   quern_gen_is_stale__run_go_generate__medianSelectCPU_uint16                   = medianSelectCPU[uint16]
-	quern_medianSelectCPU_float32                  quern_gen_is_stale__run_go_generate__medianSelectCPU_float32                  = medianSelectCPU[float32]
-	quern_resizeLinear_uint8                       quern_gen_is_stale__run_go_generate__resizeLinear_uint8                       = resizeLinear[uint8]
-	quern_resizeLinear_uint16                      quern_gen_is_stale__run_go_generate__resizeLinear_uint16                      = resizeLinear[uint16]
-	quern_resizeLinear_float32                     quern_gen_is_stale__run_go_generate__resizeLinear_float32                     = resizeLinear[float32]
-	quern_warp_uint8                               quern_gen_is_stale__run_go_generate__warp_uint8                               = warp[uint8]
-	quern_warp_uint16                              quern_gen_is_stale__run_go_generate__warp_uint16                              = warp[uint16]
-	quern_warp_float32                             quern_gen_is_stale__run_go_generate__warp_float32                             = warp[float32]
-	quern_warpCubic_uint8                          quern_gen_is_stale__run_go_generate__warpCubic_uint8                          = warpCubic[uint8]
-	quern_warpCubic_uint16                         quern_gen_is_stale__run_go_generate__warpCubic_uint16                         = warpCubic[uint16]
-	quern_warpCubic_float32                        quern_gen_is_stale__run_go_generate__warpCubic_float32                        = warpCubic[float32]
-	quern_warpLanczos_uint8                        quern_gen_is_stale__run_go_generate__warpLanczos_uint8                        = warpLanczos[uint8]
-	quern_warpLanczos_uint16                       quern_gen_is_stale__run_go_generate__warpLanczos_uint16                       = warpLanczos[uint16]
-	quern_warpLanczos_float32                      quern_gen_is_stale__run_go_generate__warpLanczos_float32                      = warpLanczos[float32]
-	quern_shrink_uint8                             quern_gen_is_stale__run_go_generate__shrink_uint8                             = shrink[uint8]
-	quern_shrink_uint16                            quern_gen_is_stale__run_go_generate__shrink_uint16                            = shrink[uint16]
-	quern_shrink_float32                           quern_gen_is_stale__run_go_generate__shrink_float32                           = shrink[float32]
-	quern_convert_float32_uint8                    quern_gen_is_stale__run_go_generate__convert_float32_uint8                    = convert[float32, uint8]
-	quern_convert_float32_uint16                   quern_gen_is_stale__run_go_generate__convert_float32_uint16                   = convert[float32, uint16]
-	quern_convert_uint8_float32                    quern_gen_is_stale__run_go_generate__convert_uint8_float32                    = convert[uint8, float32]
-	quern_convert_uint16_float32                   quern_gen_is_stale__run_go_generate__convert_uint16_float32                   = convert[uint16, float32]
-	quern_convert_uint16_uint8                     quern_gen_is_stale__run_go_generate__convert_uint16_uint8                     = convert[uint16, uint8]
-	quern_convert_uint8_uint16                     quern_gen_is_stale__run_go_generate__convert_uint8_uint16                     = convert[uint8, uint16]
-	quern_windowRows_uint8_uint8                   quern_gen_is_stale__run_go_generate__windowRows_uint8_uint8                   = windowRows[uint8, uint8]
-	quern_windowRows_uint16_uint16                 quern_gen_is_stale__run_go_generate__windowRows_uint16_uint16                 = windowRows[uint16, uint16]
-	quern_windowRows_float32_float32               quern_gen_is_stale__run_go_generate__windowRows_float32_float32               = windowRows[float32, float32]
-	quern_windowRows_uint32_uint8                  quern_gen_is_stale__run_go_generate__windowRows_uint32_uint8                  = windowRows[uint32, uint8]
-	quern_windowRows_uint32_uint16                 quern_gen_is_stale__run_go_generate__windowRows_uint32_uint16                 = windowRows[uint32, uint16]
-	quern_windowColumns_uint8_uint8_uint8          quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint8_uint8          = windowColumns[uint8, uint8, uint8]
-	quern_windowColumns_uint16_uint16_uint16       quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint16_uint16       = windowColumns[uint16, uint16, uint16]
-	quern_windowColumns_float32_float32_float32    quern_gen_is_stale__run_go_generate__windowColumns_float32_float32_float32    = windowColumns[float32, float32, float32]
-	quern_windowColumns_uint8_uint32_uint32        quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint32_uint32        = windowColumns[uint8, uint32, uint32]
-	quern_windowColumns_uint16_uint32_uint32       quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint32_uint32       = windowColumns[uint16, uint32, uint32]
-	quern_windowRowsCPU_uint8_uint8                quern_gen_is_stale__run_go_generate__windowRowsCPU_uint8_uint8                = windowRowsCPU[uint8, uint8]
-	quern_windowRowsCPU_uint16_uint16              quern_gen_is_stale__run_go_generate__windowRowsCPU_uint16_uint16              = windowRowsCPU[uint16, uint16]
-	quern_windowRowsCPU_float32_float32            quern_gen_is_stale__run_go_generate__windowRowsCPU_float32_float32            = windowRowsCPU[float32, float32]
-	quern_windowRowsCPU_uint32_uint8               quern_gen_is_stale__run_go_generate__windowRowsCPU_uint32_uint8               = windowRowsCPU[uint32, uint8]
-	quern_windowRowsCPU_uint32_uint16              quern_gen_is_stale__run_go_generate__windowRowsCPU_uint32_uint16              = windowRowsCPU[uint32, uint16]
-	quern_windowColumnsCPU_uint8_uint8_uint8       quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint8_uint8_uint8       = windowColumnsCPU[uint8, uint8, uint8]
-	quern_windowColumnsCPU_uint16_uint16_uint16    quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint16_uint16_uint16    = windowColumnsCPU[uint16, uint16, uint16]
-	quern_windowColumnsCPU_float32_float32_float32 quern_gen_is_stale__run_go_generate__windowColumnsCPU_float32_float32_float32 = windowColumnsCPU[float32, float32, float32]
-	quern_windowColumnsCPU_uint8_uint32_uint32     quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint8_uint32_uint32     = windowColumnsCPU[uint8, uint32, uint32]
-	quern_windowColumnsCPU_uint16_uint32_uint32    quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint16_uint32_uint32    = windowColumnsCPU[uint16, uint32, uint32]
-	quern_maskedExtreme_uint8                      quern_gen_is_stale__run_go_generate__maskedExtreme_uint8                      = maskedExtreme[uint8]
-	quern_maskedExtreme_uint16                     quern_gen_is_stale__run_go_generate__maskedExtreme_uint16                     = maskedExtreme[uint16]
-	quern_maskedExtreme_float32                    quern_gen_is_stale__run_go_generate__maskedExtreme_float32                    = maskedExtreme[float32]
-	quern_subtract_uint8                           quern_gen_is_stale__run_go_generate__subtract_uint8                           = subtract[uint8]
-	quern_subtract_uint16                          quern_gen_is_stale__run_go_generate__subtract_uint16                          = subtract[uint16]
-	quern_subtract_float32                         quern_gen_is_stale__run_go_generate__subtract_float32                         = subtract[float32]
-)
+type quern_gen_is_stale__run_go_generate__bilateral_uint8 func(kernel.Thread, int, float32, int, float32, float32, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__cannyGradient_uint8 func(kernel.Thread, int, int, int, []uint8, []float32, []uint8)
+type quern_gen_is_stale__run_go_generate__cannyClasses func(kernel.Thread, float32, float32, int, int, []float32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__cannyMark func(kernel.Thread, []uint8, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__cannyWrite func(kernel.Thread, int, int, int, []int32, []int32, []uint8)
+type quern_gen_is_stale__run_go_generate__colors func(kernel.Thread, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__colorsFloat func(kernel.Thread, int, int, int, int, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__storeWeights func(kernel.Thread, [256]float32, int, []float32)
+type quern_gen_is_stale__run_go_generate__correlateRows_uint8 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, []float32, []uint8, []float32)
+type quern_gen_is_stale__run_go_generate__correlateRows_uint16 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, []float32, []uint16, []float32)
+type quern_gen_is_stale__run_go_generate__correlateRows_float32 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__correlateColumns_uint8 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, []float32, []float32, []uint8)
+type quern_gen_is_stale__run_go_generate__correlateColumns_uint16 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, []float32, []float32, []uint16)
+type quern_gen_is_stale__run_go_generate__correlateColumns_float32 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__correlateTiles_uint8_uint8 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, int, int, int, int, int, int, []float32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__correlateTiles_uint16_uint16 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, int, int, int, int, int, int, []float32, []uint16, []uint16)
+type quern_gen_is_stale__run_go_generate__correlateTiles_float32_float32 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, int, int, int, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint8 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, int, int, int, int, int, int, []float32, []uint8, []float32)
+type quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint16 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, int, int, int, int, int, int, []float32, []uint16, []float32)
+type quern_gen_is_stale__run_go_generate__correlateLines_uint8_uint8 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, int, int, int, int, int, int, []float32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__histogram func(kernel.Thread, int, int, int, int, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__equalizeTable func(kernel.Thread, []uint32, []uint8)
+type quern_gen_is_stale__run_go_generate__lookUp func(kernel.Thread, int, int, int, int, int, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__claheTables func(kernel.Thread, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__claheWrite func(kernel.Thread, int, int, int, int, int, int, int, int, int, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__labelRuns_uint8 func(kernel.Thread, int, int, int, []uint8, []int32)
+type quern_gen_is_stale__run_go_generate__labelMerge func(kernel.Thread, bool, int, int, []int32)
+type quern_gen_is_stale__run_go_generate__labelFlatten func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__labelBases func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__labelNumber func(kernel.Thread, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__labelWrite func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__median3_uint8 func(kernel.Thread, int, uint8, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__median5_uint8 func(kernel.Thread, int, uint8, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__medianHistogram_uint8 func(kernel.Thread, int, uint8, int, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__medianHistogram_uint16 func(kernel.Thread, int, uint16, int, int, int, int, int, int, int, int, []uint16, []uint16)
+type quern_gen_is_stale__run_go_generate__medianHistogram_float32 func(kernel.Thread, int, float32, int, int, int, int, int, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__medianSlideCPU func(kernel.Thread, int, uint8, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__medianSelectCPU_uint16 func(kernel.Thread, int, uint16, int, int, int, int, int, int, int, []uint16, []uint16, []int32)
+type quern_gen_is_stale__run_go_generate__resizeLinear_uint8 func(kernel.Thread, float64, float64, float64, float64, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__warp_uint8 func(kernel.Thread, [9]float64, int, int, float32, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__warpCubic_uint8 func(kernel.Thread, [9]float64, int, float32, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__warpLanczos_uint8 func(kernel.Thread, [9]float64, int, float32, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__shrink_uint8 func(kernel.Thread, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__convert_float32_uint8 func(kernel.Thread, float32, float32, int, int, int, int, []uint8, []float32)
+type quern_gen_is_stale__run_go_generate__windowRows_uint8_uint8 func(kernel.Thread, int, int, uint8, int, int, int, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__windowRows_uint16_uint16 func(kernel.Thread, int, int, uint16, int, int, int, int, int, int, int, int, int, int, []uint16, []uint16)
+type quern_gen_is_stale__run_go_generate__windowRows_float32_float32 func(kernel.Thread, int, int, float32, int, int, int, int, int, int, int, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__windowRows_uint32_uint8 func(kernel.Thread, int, int, uint8, int, int, int, int, int, int, int, int, int, int, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__windowRows_uint32_uint16 func(kernel.Thread, int, int, uint16, int, int, int, int, int, int, int, int, int, int, []uint16, []uint32)
+type quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint8_uint8 func(kernel.Thread, int, int, uint8, uint32, int, int, int, int, int, int, int, int, int, int, int, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint16_uint16 func(kernel.Thread, int, int, uint16, uint32, int, int, int, int, int, int, int, int, int, int, int, []uint16, []uint16, []uint16)
+type quern_gen_is_stale__run_go_generate__windowColumns_float32_float32_float32 func(kernel.Thread, int, int, float32, uint32, int, int, int, int, int, int, int, int, int, int, int, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint32_uint32 func(kernel.Thread, int, int, uint32, uint32, int, int, int, int, int, int, int, int, int, int, int, []uint32, []uint32, []uint8)
+type quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint32_uint32 func(kernel.Thread, int, int, uint32, uint32, int, int, int, int, int, int, int, int, int, int, int, []uint32, []uint32, []uint16)
+type quern_gen_is_stale__run_go_generate__windowRowsCPU_uint8_uint8 func(kernel.Thread, int, int, uint8, int, int, int, int, int, int, int, int, int, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint8_uint8_uint8 func(kernel.Thread, int, int, uint8, uint32, int, int, int, int, int, int, int, int, int, int, int, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__maskedExtreme_uint8 func(kernel.Thread, int, int, uint8, int, int, int, int, int, int, int, int, int, []float32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__subtract_uint8 func(kernel.Thread, int, int, int, int, int, []uint8, []uint8, []uint8)
+
+var quern_bilateral_uint8 quern_gen_is_stale__run_go_generate__bilateral_uint8 = bilateral[uint8]
+var quern_cannyGradient_uint8 quern_gen_is_stale__run_go_generate__cannyGradient_uint8 = cannyGradient[uint8]
+var quern_cannyClasses quern_gen_is_stale__run_go_generate__cannyClasses = cannyClasses
+var quern_cannyMark quern_gen_is_stale__run_go_generate__cannyMark = cannyMark
+var quern_cannyWrite quern_gen_is_stale__run_go_generate__cannyWrite = cannyWrite
+var quern_colors quern_gen_is_stale__run_go_generate__colors = colors
+var quern_colorsFloat quern_gen_is_stale__run_go_generate__colorsFloat = colorsFloat
+var quern_storeWeights quern_gen_is_stale__run_go_generate__storeWeights = storeWeights
+var quern_correlateRows_uint8 quern_gen_is_stale__run_go_generate__correlateRows_uint8 = correlateRows[uint8]
+var quern_correlateRows_uint16 quern_gen_is_stale__run_go_generate__correlateRows_uint16 = correlateRows[uint16]
+var quern_correlateRows_float32 quern_gen_is_stale__run_go_generate__correlateRows_float32 = correlateRows[float32]
+var quern_correlateColumns_uint8 quern_gen_is_stale__run_go_generate__correlateColumns_uint8 = correlateColumns[uint8]
+var quern_correlateColumns_uint16 quern_gen_is_stale__run_go_generate__correlateColumns_uint16 = correlateColumns[uint16]
+var quern_correlateColumns_float32 quern_gen_is_stale__run_go_generate__correlateColumns_float32 = correlateColumns[float32]
+var quern_correlateTiles_uint8_uint8 quern_gen_is_stale__run_go_generate__correlateTiles_uint8_uint8 = correlateTiles[uint8, uint8]
+var quern_correlateTiles_uint16_uint16 quern_gen_is_stale__run_go_generate__correlateTiles_uint16_uint16 = correlateTiles[uint16, uint16]
+var quern_correlateTiles_float32_float32 quern_gen_is_stale__run_go_generate__correlateTiles_float32_float32 = correlateTiles[float32, float32]
+var quern_correlateTiles_float32_uint8 quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint8 = correlateTiles[float32, uint8]
+var quern_correlateTiles_float32_uint16 quern_gen_is_stale__run_go_generate__correlateTiles_float32_uint16 = correlateTiles[float32, uint16]
+var quern_correlateLines_uint8_uint8 quern_gen_is_stale__run_go_generate__correlateLines_uint8_uint8 = correlateLines[uint8, uint8]
+var quern_histogram quern_gen_is_stale__run_go_generate__histogram = histogram
+var quern_equalizeTable quern_gen_is_stale__run_go_generate__equalizeTable = equalizeTable
+var quern_lookUp quern_gen_is_stale__run_go_generate__lookUp = lookUp
+var quern_claheTables quern_gen_is_stale__run_go_generate__claheTables = claheTables
+var quern_claheWrite quern_gen_is_stale__run_go_generate__claheWrite = claheWrite
+var quern_labelRuns_uint8 quern_gen_is_stale__run_go_generate__labelRuns_uint8 = labelRuns[uint8]
+var quern_labelMerge quern_gen_is_stale__run_go_generate__labelMerge = labelMerge
+var quern_labelFlatten quern_gen_is_stale__run_go_generate__labelFlatten = labelFlatten
+var quern_labelBases quern_gen_is_stale__run_go_generate__labelBases = labelBases
+var quern_labelNumber quern_gen_is_stale__run_go_generate__labelNumber = labelNumber
+var quern_labelWrite quern_gen_is_stale__run_go_generate__labelWrite = labelWrite
+var quern_median3_uint8 quern_gen_is_stale__run_go_generate__median3_uint8 = median3[uint8]
+var quern_median5_uint8 quern_gen_is_stale__run_go_generate__median5_uint8 = median5[uint8]
+var quern_medianHistogram_uint8 quern_gen_is_stale__run_go_generate__medianHistogram_uint8 = medianHistogram[uint8]
+var quern_medianHistogram_uint16 quern_gen_is_stale__run_go_generate__medianHistogram_uint16 = medianHistogram[uint16]
+var quern_medianHistogram_float32 quern_gen_is_stale__run_go_generate__medianHistogram_float32 = medianHistogram[float32]
+var quern_medianSlideCPU quern_gen_is_stale__run_go_generate__medianSlideCPU = medianSlideCPU
+var quern_medianSelectCPU_uint16 quern_gen_is_stale__run_go_generate__medianSelectCPU_uint16 = medianSelectCPU[uint16]
+var quern_resizeLinear_uint8 quern_gen_is_stale__run_go_generate__resizeLinear_uint8 = resizeLinear[uint8]
+var quern_warp_uint8 quern_gen_is_stale__run_go_generate__warp_uint8 = warp[uint8]
+var quern_warpCubic_uint8 quern_gen_is_stale__run_go_generate__warpCubic_uint8 = warpCubic[uint8]
+var quern_warpLanczos_uint8 quern_gen_is_stale__run_go_generate__warpLanczos_uint8 = warpLanczos[uint8]
+var quern_shrink_uint8 quern_gen_is_stale__run_go_generate__shrink_uint8 = shrink[uint8]
+var quern_convert_float32_uint8 quern_gen_is_stale__run_go_generate__convert_float32_uint8 = convert[float32, uint8]
+var quern_windowRows_uint8_uint8 quern_gen_is_stale__run_go_generate__windowRows_uint8_uint8 = windowRows[uint8, uint8]
+var quern_windowRows_uint16_uint16 quern_gen_is_stale__run_go_generate__windowRows_uint16_uint16 = windowRows[uint16, uint16]
+var quern_windowRows_float32_float32 quern_gen_is_stale__run_go_generate__windowRows_float32_float32 = windowRows[float32, float32]
+var quern_windowRows_uint32_uint8 quern_gen_is_stale__run_go_generate__windowRows_uint32_uint8 = windowRows[uint32, uint8]
+var quern_windowRows_uint32_uint16 quern_gen_is_stale__run_go_generate__windowRows_uint32_uint16 = windowRows[uint32, uint16]
+var quern_windowColumns_uint8_uint8_uint8 quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint8_uint8 = windowColumns[uint8, uint8, uint8]
+var quern_windowColumns_uint16_uint16_uint16 quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint16_uint16 = windowColumns[uint16, uint16, uint16]
+var quern_windowColumns_float32_float32_float32 quern_gen_is_stale__run_go_generate__windowColumns_float32_float32_float32 = windowColumns[float32, float32, float32]
+var quern_windowColumns_uint8_uint32_uint32 quern_gen_is_stale__run_go_generate__windowColumns_uint8_uint32_uint32 = windowColumns[uint8, uint32, uint32]
+var quern_windowColumns_uint16_uint32_uint32 quern_gen_is_stale__run_go_generate__windowColumns_uint16_uint32_uint32 = windowColumns[uint16, uint32, uint32]
+var quern_windowRowsCPU_uint8_uint8 quern_gen_is_stale__run_go_generate__windowRowsCPU_uint8_uint8 = windowRowsCPU[uint8, uint8]
+var quern_windowColumnsCPU_uint8_uint8_uint8 quern_gen_is_stale__run_go_generate__windowColumnsCPU_uint8_uint8_uint8 = windowColumnsCPU[uint8, uint8, uint8]
+var quern_maskedExtreme_uint8 quern_gen_is_stale__run_go_generate__maskedExtreme_uint8 = maskedExtreme[uint8]
+var quern_subtract_uint8 quern_gen_is_stale__run_go_generate__subtract_uint8 = subtract[uint8]
 
 var quernBilateral_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "bilateral[uint8]", Code: &quernPTX, Host: quernHostBilateral[uint8], Plain: quernPlainBilateral[uint8]}}
 var quernBilateral_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "bilateral[uint16]", Code: &quernPTX, Host: quernHostBilateral[uint16], Plain: quernPlainBilateral[uint16]}}
-var quernBilateral_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "bilateral[float32]", Code: &quernPTX, Host: quernHostBilateral_float32, Plain: quernPlainBilateral_float32}}
+var quernBilateral_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "bilateral[float32]", Code: &quernPTX, Host: quernHostBilateral_float32, Plain: quernPlainBilateral[float32]}}
 
 // LaunchBilateral runs bilateral on the grid g.
 //
@@ -571,9 +480,9 @@ func LaunchCorrelateTiles[Out uint8 | uint16 | float32, In uint8 | uint16 | floa
 
 var quernCorrelateLines_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint8,uint8]", Code: &quernPTX, Host: quernHostCorrelateLines[uint8, uint8], Plain: quernPlainCorrelateLines[uint8, uint8]}}
 var quernCorrelateLines_uint16_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint16,uint16]", Code: &quernPTX, Host: quernHostCorrelateLines[uint16, uint16], Plain: quernPlainCorrelateLines[uint16, uint16]}}
-var quernCorrelateLines_float32_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,float32]", Code: &quernPTX, Host: quernHostCorrelateLines_float32_float32[float32], Plain: quernPlainCorrelateLines_float32_float32[float32]}}
-var quernCorrelateLines_float32_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,uint8]", Code: &quernPTX, Host: quernHostCorrelateLines_float32_float32[uint8], Plain: quernPlainCorrelateLines_float32_float32[uint8]}}
-var quernCorrelateLines_float32_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,uint16]", Code: &quernPTX, Host: quernHostCorrelateLines_float32_float32[uint16], Plain: quernPlainCorrelateLines_float32_float32[uint16]}}
+var quernCorrelateLines_float32_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,float32]", Code: &quernPTX, Host: quernHostCorrelateLines_float32_float32[float32], Plain: quernPlainCorrelateLines[float32, float32]}}
+var quernCorrelateLines_float32_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,uint8]", Code: &quernPTX, Host: quernHostCorrelateLines_float32_float32[uint8], Plain: quernPlainCorrelateLines[uint8, float32]}}
+var quernCorrelateLines_float32_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[float32,uint16]", Code: &quernPTX, Host: quernHostCorrelateLines_float32_float32[uint16], Plain: quernPlainCorrelateLines[uint16, float32]}}
 var quernCorrelateLines_uint8_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint8,float32]", Code: &quernPTX, Host: quernHostCorrelateLines[float32, uint8], Plain: quernPlainCorrelateLines[float32, uint8]}}
 var quernCorrelateLines_uint16_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "correlateLines[uint16,float32]", Code: &quernPTX, Host: quernHostCorrelateLines[float32, uint16], Plain: quernPlainCorrelateLines[float32, uint16]}}
 
@@ -858,7 +767,7 @@ func LaunchLabelWrite(s *gpu.Stream, g gpu.Grid, labels, numbers *gpu.Buffer[int
 
 var quernMedian3_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median3[uint8]", Code: &quernPTX, Host: quernHostMedian3[uint8], Plain: quernPlainMedian3[uint8]}}
 var quernMedian3_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median3[uint16]", Code: &quernPTX, Host: quernHostMedian3[uint16], Plain: quernPlainMedian3[uint16]}}
-var quernMedian3_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median3[float32]", Code: &quernPTX, Host: quernHostMedian3_float32, Plain: quernPlainMedian3_float32}}
+var quernMedian3_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median3[float32]", Code: &quernPTX, Host: quernHostMedian3_float32, Plain: quernPlainMedian3[float32]}}
 
 // LaunchMedian3 runs median3 on the grid g.
 //
@@ -895,7 +804,7 @@ func LaunchMedian3[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, mode i
 
 var quernMedian5_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median5[uint8]", Code: &quernPTX, Host: quernHostMedian5[uint8], Plain: quernPlainMedian5[uint8]}}
 var quernMedian5_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median5[uint16]", Code: &quernPTX, Host: quernHostMedian5[uint16], Plain: quernPlainMedian5[uint16]}}
-var quernMedian5_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median5[float32]", Code: &quernPTX, Host: quernHostMedian5_float32, Plain: quernPlainMedian5_float32}}
+var quernMedian5_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "median5[float32]", Code: &quernPTX, Host: quernHostMedian5_float32, Plain: quernPlainMedian5[float32]}}
 
 // LaunchMedian5 runs median5 on the grid g.
 //
@@ -993,8 +902,8 @@ func LaunchMedianSlideCPU(s *gpu.Stream, g gpu.Grid, mode int, value uint8, kw, 
 	return l.End()
 }
 
-var quernMedianSelectCPU_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "medianSelectCPU[uint16]", Code: &quernPTX, Host: quernHostMedianSelectCPU_uint16, Plain: quernPlainMedianSelectCPU_uint16}}
-var quernMedianSelectCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "medianSelectCPU[float32]", Code: &quernPTX, Host: quernHostMedianSelectCPU_float32, Plain: quernPlainMedianSelectCPU_float32}}
+var quernMedianSelectCPU_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "medianSelectCPU[uint16]", Code: &quernPTX, Host: quernHostMedianSelectCPU_uint16, Plain: quernPlainMedianSelectCPU[uint16]}}
+var quernMedianSelectCPU_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "medianSelectCPU[float32]", Code: &quernPTX, Host: quernHostMedianSelectCPU_float32, Plain: quernPlainMedianSelectCPU[float32]}}
 
 // LaunchMedianSelectCPU runs medianSelectCPU on the grid g.
 //
@@ -1029,7 +938,7 @@ func LaunchMedianSelectCPU[T uint16 | float32](s *gpu.Stream, g gpu.Grid, mode i
 
 var quernResizeLinear_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "resizeLinear[uint8]", Code: &quernPTX, Host: quernHostResizeLinear[uint8], Plain: quernPlainResizeLinear[uint8]}}
 var quernResizeLinear_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "resizeLinear[uint16]", Code: &quernPTX, Host: quernHostResizeLinear[uint16], Plain: quernPlainResizeLinear[uint16]}}
-var quernResizeLinear_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "resizeLinear[float32]", Code: &quernPTX, Host: quernHostResizeLinear_float32, Plain: quernPlainResizeLinear_float32}}
+var quernResizeLinear_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "resizeLinear[float32]", Code: &quernPTX, Host: quernHostResizeLinear_float32, Plain: quernPlainResizeLinear[float32]}}
 
 // LaunchResizeLinear runs resizeLinear on the grid g.
 //
@@ -1068,7 +977,7 @@ func LaunchResizeLinear[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, s
 
 var quernWarp_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warp[uint8]", Code: &quernPTX, Host: quernHostWarp[uint8], Plain: quernPlainWarp[uint8]}}
 var quernWarp_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warp[uint16]", Code: &quernPTX, Host: quernHostWarp[uint16], Plain: quernPlainWarp[uint16]}}
-var quernWarp_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warp[float32]", Code: &quernPTX, Host: quernHostWarp_float32, Plain: quernPlainWarp_float32}}
+var quernWarp_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warp[float32]", Code: &quernPTX, Host: quernHostWarp_float32, Plain: quernPlainWarp[float32]}}
 
 // LaunchWarp runs warp on the grid g.
 //
@@ -1108,7 +1017,7 @@ func LaunchWarp[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m [9]floa
 
 var quernWarpCubic_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpCubic[uint8]", Code: &quernPTX, Host: quernHostWarpCubic[uint8], Plain: quernPlainWarpCubic[uint8]}}
 var quernWarpCubic_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpCubic[uint16]", Code: &quernPTX, Host: quernHostWarpCubic[uint16], Plain: quernPlainWarpCubic[uint16]}}
-var quernWarpCubic_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpCubic[float32]", Code: &quernPTX, Host: quernHostWarpCubic_float32, Plain: quernPlainWarpCubic_float32}}
+var quernWarpCubic_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpCubic[float32]", Code: &quernPTX, Host: quernHostWarpCubic_float32, Plain: quernPlainWarpCubic[float32]}}
 
 // LaunchWarpCubic runs warpCubic on the grid g.
 //
@@ -1144,7 +1053,7 @@ func LaunchWarpCubic[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m [9
 
 var quernWarpLanczos_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpLanczos[uint8]", Code: &quernPTX, Host: quernHostWarpLanczos[uint8], Plain: quernPlainWarpLanczos[uint8]}}
 var quernWarpLanczos_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpLanczos[uint16]", Code: &quernPTX, Host: quernHostWarpLanczos[uint16], Plain: quernPlainWarpLanczos[uint16]}}
-var quernWarpLanczos_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpLanczos[float32]", Code: &quernPTX, Host: quernHostWarpLanczos_float32, Plain: quernPlainWarpLanczos_float32}}
+var quernWarpLanczos_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "warpLanczos[float32]", Code: &quernPTX, Host: quernHostWarpLanczos_float32, Plain: quernPlainWarpLanczos[float32]}}
 
 // LaunchWarpLanczos runs warpLanczos on the grid g.
 //
@@ -1180,7 +1089,7 @@ func LaunchWarpLanczos[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, m 
 
 var quernShrink_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shrink[uint8]", Code: &quernPTX, Host: quernHostShrink[uint8], Plain: quernPlainShrink[uint8]}}
 var quernShrink_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shrink[uint16]", Code: &quernPTX, Host: quernHostShrink[uint16], Plain: quernPlainShrink[uint16]}}
-var quernShrink_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shrink[float32]", Code: &quernPTX, Host: quernHostShrink_float32, Plain: quernPlainShrink_float32}}
+var quernShrink_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "shrink[float32]", Code: &quernPTX, Host: quernHostShrink_float32, Plain: quernPlainShrink[float32]}}
 
 // LaunchShrink runs shrink on the grid g.
 //
@@ -1214,12 +1123,12 @@ func LaunchShrink[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, dw, dh,
 	return l.End()
 }
 
-var quernConvert_float32_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[float32,uint8]", Code: &quernPTX, Host: quernHostConvert[uint8], Plain: quernPlainConvert[uint8]}}
-var quernConvert_float32_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[float32,uint16]", Code: &quernPTX, Host: quernHostConvert[uint16], Plain: quernPlainConvert[uint16]}}
-var quernConvert_uint8_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint8,float32]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[float32, uint8], Plain: quernPlainConvert_uint8_float32[float32, uint8]}}
-var quernConvert_uint16_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint16,float32]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[float32, uint16], Plain: quernPlainConvert_uint8_float32[float32, uint16]}}
-var quernConvert_uint16_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint16,uint8]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[uint8, uint16], Plain: quernPlainConvert_uint8_float32[uint8, uint16]}}
-var quernConvert_uint8_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint8,uint16]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[uint16, uint8], Plain: quernPlainConvert_uint8_float32[uint16, uint8]}}
+var quernConvert_float32_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[float32,uint8]", Code: &quernPTX, Host: quernHostConvert[uint8], Plain: quernPlainConvert[uint8, float32]}}
+var quernConvert_float32_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[float32,uint16]", Code: &quernPTX, Host: quernHostConvert[uint16], Plain: quernPlainConvert[uint16, float32]}}
+var quernConvert_uint8_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint8,float32]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[float32, uint8], Plain: quernPlainConvert[float32, uint8]}}
+var quernConvert_uint16_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint16,float32]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[float32, uint16], Plain: quernPlainConvert[float32, uint16]}}
+var quernConvert_uint16_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint16,uint8]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[uint8, uint16], Plain: quernPlainConvert[uint8, uint16]}}
+var quernConvert_uint8_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "convert[uint8,uint16]", Code: &quernPTX, Host: quernHostConvert_uint8_float32[uint16, uint8], Plain: quernPlainConvert[uint16, uint8]}}
 
 // LaunchConvert runs convert on the grid g.
 //
@@ -1365,11 +1274,11 @@ func LaunchWindowColumns[Out uint8 | uint16 | float32, Acc uint8 | uint16 | floa
 	return l.End()
 }
 
-var quernWindowRowsCPU_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint8,uint8]", Code: &quernPTX, Host: quernHostWindowRowsCPU[uint8], Plain: quernPlainWindowRowsCPU[uint8]}}
-var quernWindowRowsCPU_uint16_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint16,uint16]", Code: &quernPTX, Host: quernHostWindowRowsCPU[uint16], Plain: quernPlainWindowRowsCPU[uint16]}}
-var quernWindowRowsCPU_float32_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[float32,float32]", Code: &quernPTX, Host: quernHostWindowRowsCPU_float32_float32, Plain: quernPlainWindowRowsCPU_float32_float32}}
-var quernWindowRowsCPU_uint32_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint32,uint8]", Code: &quernPTX, Host: quernHostWindowRowsCPU_uint32_uint8[uint8], Plain: quernPlainWindowRowsCPU_uint32_uint8[uint8]}}
-var quernWindowRowsCPU_uint32_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint32,uint16]", Code: &quernPTX, Host: quernHostWindowRowsCPU_uint32_uint8[uint16], Plain: quernPlainWindowRowsCPU_uint32_uint8[uint16]}}
+var quernWindowRowsCPU_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint8,uint8]", Code: &quernPTX, Host: quernHostWindowRowsCPU[uint8], Plain: quernPlainWindowRowsCPU[uint8, uint8]}}
+var quernWindowRowsCPU_uint16_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint16,uint16]", Code: &quernPTX, Host: quernHostWindowRowsCPU[uint16], Plain: quernPlainWindowRowsCPU[uint16, uint16]}}
+var quernWindowRowsCPU_float32_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[float32,float32]", Code: &quernPTX, Host: quernHostWindowRowsCPU_float32_float32, Plain: quernPlainWindowRowsCPU[float32, float32]}}
+var quernWindowRowsCPU_uint32_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint32,uint8]", Code: &quernPTX, Host: quernHostWindowRowsCPU_uint32_uint8[uint8], Plain: quernPlainWindowRowsCPU[uint8, uint32]}}
+var quernWindowRowsCPU_uint32_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowRowsCPU[uint32,uint16]", Code: &quernPTX, Host: quernHostWindowRowsCPU_uint32_uint8[uint16], Plain: quernPlainWindowRowsCPU[uint16, uint32]}}
 
 // LaunchWindowRowsCPU runs windowRowsCPU on the grid g.
 //
@@ -1411,11 +1320,11 @@ func LaunchWindowRowsCPU[Acc uint8 | uint16 | float32 | uint32, In uint8 | uint1
 	return l.End()
 }
 
-var quernWindowColumnsCPU_uint8_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint8,uint8,uint8]", Code: &quernPTX, Host: quernHostWindowColumnsCPU[uint8], Plain: quernPlainWindowColumnsCPU[uint8]}}
-var quernWindowColumnsCPU_uint16_uint16_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint16,uint16,uint16]", Code: &quernPTX, Host: quernHostWindowColumnsCPU[uint16], Plain: quernPlainWindowColumnsCPU[uint16]}}
-var quernWindowColumnsCPU_float32_float32_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[float32,float32,float32]", Code: &quernPTX, Host: quernHostWindowColumnsCPU_float32_float32_float32, Plain: quernPlainWindowColumnsCPU_float32_float32_float32}}
-var quernWindowColumnsCPU_uint8_uint32_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint8,uint32,uint32]", Code: &quernPTX, Host: quernHostWindowColumnsCPU_uint8_uint32_uint32[uint8], Plain: quernPlainWindowColumnsCPU_uint8_uint32_uint32[uint8]}}
-var quernWindowColumnsCPU_uint16_uint32_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint16,uint32,uint32]", Code: &quernPTX, Host: quernHostWindowColumnsCPU_uint8_uint32_uint32[uint16], Plain: quernPlainWindowColumnsCPU_uint8_uint32_uint32[uint16]}}
+var quernWindowColumnsCPU_uint8_uint8_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint8,uint8,uint8]", Code: &quernPTX, Host: quernHostWindowColumnsCPU[uint8], Plain: quernPlainWindowColumnsCPU[uint8, uint8]}}
+var quernWindowColumnsCPU_uint16_uint16_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint16,uint16,uint16]", Code: &quernPTX, Host: quernHostWindowColumnsCPU[uint16], Plain: quernPlainWindowColumnsCPU[uint16, uint16]}}
+var quernWindowColumnsCPU_float32_float32_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[float32,float32,float32]", Code: &quernPTX, Host: quernHostWindowColumnsCPU_float32_float32_float32, Plain: quernPlainWindowColumnsCPU[float32, float32]}}
+var quernWindowColumnsCPU_uint8_uint32_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint8,uint32,uint32]", Code: &quernPTX, Host: quernHostWindowColumnsCPU_uint8_uint32_uint32[uint8], Plain: quernPlainWindowColumnsCPU[uint32, uint8]}}
+var quernWindowColumnsCPU_uint16_uint32_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "windowColumnsCPU[uint16,uint32,uint32]", Code: &quernPTX, Host: quernHostWindowColumnsCPU_uint8_uint32_uint32[uint16], Plain: quernPlainWindowColumnsCPU[uint32, uint16]}}
 
 // LaunchWindowColumnsCPU runs windowColumnsCPU on the grid g.
 //
@@ -1464,7 +1373,7 @@ func LaunchWindowColumnsCPU[Out uint8 | uint16 | float32, Acc uint8 | uint16 | f
 
 var quernMaskedExtreme_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "maskedExtreme[uint8]", Code: &quernPTX, Host: quernHostMaskedExtreme[uint8], Plain: quernPlainMaskedExtreme[uint8]}}
 var quernMaskedExtreme_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "maskedExtreme[uint16]", Code: &quernPTX, Host: quernHostMaskedExtreme[uint16], Plain: quernPlainMaskedExtreme[uint16]}}
-var quernMaskedExtreme_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "maskedExtreme[float32]", Code: &quernPTX, Host: quernHostMaskedExtreme_float32, Plain: quernPlainMaskedExtreme_float32}}
+var quernMaskedExtreme_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "maskedExtreme[float32]", Code: &quernPTX, Host: quernHostMaskedExtreme_float32, Plain: quernPlainMaskedExtreme[float32]}}
 
 // LaunchMaskedExtreme runs maskedExtreme on the grid g.
 //
@@ -1506,7 +1415,7 @@ func LaunchMaskedExtreme[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, 
 
 var quernSubtract_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "subtract[uint8]", Code: &quernPTX, Host: quernHostSubtract[uint8], Plain: quernPlainSubtract[uint8]}}
 var quernSubtract_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "subtract[uint16]", Code: &quernPTX, Host: quernHostSubtract[uint16], Plain: quernPlainSubtract[uint16]}}
-var quernSubtract_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "subtract[float32]", Code: &quernPTX, Host: quernHostSubtract_float32, Plain: quernPlainSubtract_float32}}
+var quernSubtract_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "subtract[float32]", Code: &quernPTX, Host: quernHostSubtract_float32, Plain: quernPlainSubtract[float32]}}
 
 // LaunchSubtract runs subtract on the grid g.
 //
@@ -1536,7 +1445,7 @@ func LaunchSubtract[T uint8 | uint16 | float32](s *gpu.Stream, g gpu.Grid, row, 
 	return l.End()
 }
 
-func quernPlainBilateral[T uint8 | uint16](r *host.Run) {
+func quernPlainBilateral[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[T](r, 10), host.Slice[T](r, 11)
 	host.Plain(r, func(t kernel.Thread) { bilateral[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
 }
@@ -1813,7 +1722,7 @@ func quernRow1Bilateral[T uint8 | uint16](r *host.Run, base int, w int, y int, h
 			/*line bilateral.go:60*/ result04 := quernFunc1Bilateral[T](t114)
 			/*line bilateral.go:60*/ dst[start2+x*c+3] = result04
 		}
-	} /*line quern_gen.go:1816:1*/
+	} /*line quern_gen.go:1725:1*/
 }
 
 // quernFunc1Bilateral is kernels.round.
@@ -1823,12 +1732,7 @@ func quernFunc1Bilateral[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:1826:1*/
-}
-
-func quernPlainBilateral_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
-	host.Plain(r, func(t kernel.Thread) { bilateral[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
+	return host.Narrow[T](v) /*line quern_gen.go:1735:1*/
 }
 
 func quernHostBilateral_float32(r *host.Run) {
@@ -2103,7 +2007,7 @@ func quernRow1Bilateral_float32(r *host.Run, base int, w int, y int, h int, c in
 			/*line bilateral.go:60*/ result04 := round[float32](t114)
 			/*line bilateral.go:60*/ dst[start2+x*c+3] = result04
 		}
-	} /*line quern_gen.go:2106:1*/
+	} /*line quern_gen.go:2010:1*/
 }
 
 func quernPlainCannyGradient[T uint8 | uint16 | float32](r *host.Run) {
@@ -2241,7 +2145,7 @@ func quernRow1CannyGradient[T uint8 | uint16 | float32](r *host.Run, base int, w
 			/*line canny.go:34*/ code = 3
 		}
 		/*line canny.go:36:10000*/ direction[start+x] = code
-	} /*line quern_gen.go:2244:1*/
+	} /*line quern_gen.go:2148:1*/
 }
 
 func quernPlainCannyClasses(r *host.Run) {
@@ -2590,7 +2494,7 @@ func quernRow1CannyClasses(r *host.Run, base int, w int, y int, h int, magnitude
 			}
 		}
 		classes[start+x] = class
-	} /*line quern_gen.go:2593:1*/
+	} /*line quern_gen.go:2497:1*/
 }
 
 func quernPlainCannyMark(r *host.Run) {
@@ -2643,7 +2547,7 @@ func quernRow1CannyMark(r *host.Run, base int, classes []uint8, marks []int32, l
 		/*line canny.go:86*/ if i < len(classes) && classes[i] == 2 {
 			kernel.StoreRelaxed(&marks[labels[i]], 1)
 		}
-	} /*line quern_gen.go:2646:1*/
+	} /*line quern_gen.go:2550:1*/
 }
 
 func quernPlainCannyWrite(r *host.Run) {
@@ -2715,7 +2619,7 @@ func quernRow1CannyWrite(r *host.Run, base int, w int, y int, h int, labels []in
 			v = 255
 		}
 		dst[start2+x] = v
-	} /*line quern_gen.go:2718:1*/
+	} /*line quern_gen.go:2622:1*/
 }
 
 func quernPlainColors(r *host.Run) {
@@ -3118,7 +3022,7 @@ func quernRow1Colors(r *host.Run, base int, w int, y int, h int, src []uint8, st
 		/*line color.go:65:20000*/ if dstChannels == 4 {
 			dst[out2+3] = alpha
 		}
-	} /*line quern_gen.go:3121:1*/
+	} /*line quern_gen.go:3025:1*/
 }
 
 func quernPlainColorsFloat(r *host.Run) {
@@ -3301,7 +3205,7 @@ func quernRow1ColorsFloat(r *host.Run, base int, w int, y int, h int, src []floa
 		if dstChannels == 4 {
 			dst[out+3] = alpha
 		}
-	} /*line quern_gen.go:3304:1*/
+	} /*line quern_gen.go:3208:1*/
 }
 
 // quernFunc1ColorsFloat is kernels.fromHSVFloat.
@@ -3344,7 +3248,7 @@ func quernFunc1ColorsFloat(h float32, s float32, v float32) (float32, float32, f
 		/*line color.go:270*/ t15 := v
 		t16 := p
 		return t15, t16, q
-	} /*line quern_gen.go:3347:1*/
+	} /*line quern_gen.go:3251:1*/
 }
 
 func quernPlainStoreWeights(r *host.Run) {
@@ -3386,10 +3290,10 @@ func quernRow1StoreWeights(r *host.Run, at int, weights []float32, chunk *[256]f
 		/*line correlate.go:12*/ if at+threadX < len(weights) {
 			weights[at+threadX] = chunk[threadX]
 		}
-	} /*line quern_gen.go:3389:1*/
+	} /*line quern_gen.go:3293:1*/
 }
 
-func quernPlainCorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](r *host.Run) {
+func quernPlainCorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[T](r, 17), host.Slice[U](r, 18)
 	host.Plain(r, func(t kernel.Thread) {
 		correlateLines[U, T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18)
@@ -3513,7 +3417,7 @@ func quernRow1CorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](r *ho
 				/*line correlate.go:328*/ out[i6] = result0
 			}
 		}
-	} /*line quern_gen.go:3516:1*/
+	} /*line quern_gen.go:3420:1*/
 }
 
 // quernFunc1CorrelateLines is kernels.round.
@@ -3523,14 +3427,7 @@ func quernFunc1CorrelateLines[T uint8 | uint16 | float32, U uint8 | uint16](v fl
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[U](v) /*line quern_gen.go:3526:1*/
-}
-
-func quernPlainCorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Value[int](r, 15), host.Slice[float32](r, 16), host.Slice[T](r, 17), host.Slice[float32](r, 18)
-	host.Plain(r, func(t kernel.Thread) {
-		correlateLines[float32, T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17, v18)
-	})
+	return host.Narrow[U](v) /*line quern_gen.go:3430:1*/
 }
 
 func quernHostCorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host.Run) {
@@ -3650,7 +3547,7 @@ func quernRow1CorrelateLines_float32_float32[T float32 | uint8 | uint16](r *host
 				/*line correlate.go:328*/ out[i6] = result0
 			}
 		}
-	} /*line quern_gen.go:3653:1*/
+	} /*line quern_gen.go:3550:1*/
 }
 
 func quernPlainHistogram(r *host.Run) {
@@ -3701,7 +3598,7 @@ func quernHostHistogram(r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:3704:1*/
+	} /*line quern_gen.go:3601:1*/
 }
 
 //go:noinline
@@ -3709,7 +3606,7 @@ func quernRow1Histogram(r *host.Run, bins *[4][256]uint32) {
 	/*line histogram.go:14*/ clear(bins[0][0:256])
 	clear(bins[1][0:256])
 	clear(bins[2][0:256])
-	clear(bins[3][0:256]) /*line quern_gen.go:3712:1*/
+	clear(bins[3][0:256]) /*line quern_gen.go:3609:1*/
 }
 
 //go:noinline
@@ -3730,7 +3627,7 @@ func quernRow2Histogram(r *host.Run, c int, step int, blockX int, gridX int, h i
 				}
 			}
 		}
-	} /*line quern_gen.go:3733:1*/
+	} /*line quern_gen.go:3630:1*/
 }
 
 //go:noinline
@@ -3779,7 +3676,7 @@ func quernRow3Histogram(r *host.Run, bins *[4][256]uint32, k int, counts []uint3
 		/*line histogram.go:30*/ if n4 > 0 {
 			/*line histogram.go:30*/ atomic.AddUint32(&counts[start4+threadX], n4)
 		}
-	} /*line quern_gen.go:3782:1*/
+	} /*line quern_gen.go:3679:1*/
 }
 
 //go:noinline
@@ -3801,7 +3698,7 @@ func quernRow4Histogram(r *host.Run, bins *[4][256]uint32, k2 int, counts []uint
 		if n5 > 0 {
 			/*line histogram.go:30*/ atomic.AddUint32(&counts[start5+threadX], n5)
 		}
-	} /*line quern_gen.go:3804:1*/
+	} /*line quern_gen.go:3701:1*/
 }
 
 func quernPlainEqualizeTable(r *host.Run) {
@@ -3874,7 +3771,7 @@ func quernHostEqualizeTable(r *host.Run) {
 				quernRow5EqualizeTable(r, vs, first6, rest, first5, start, base, table)
 			}
 		}
-	} /*line quern_gen.go:3877:1*/
+	} /*line quern_gen.go:3774:1*/
 }
 
 //go:noinline
@@ -3902,14 +3799,14 @@ func quernRow1EqualizeTable(r *host.Run, ns []int32, first int, base int, counts
 			n = int32(counts[at])
 		}
 		/*line histogram.go:47:30000*/ nRow[threadX] = n
-	} /*line quern_gen.go:3905:1*/
+	} /*line quern_gen.go:3802:1*/
 }
 
 //go:noinline
 func quernRow2EqualizeTable(r *host.Run, scanAdds []int32, first2 int, vs []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow := (*[256]int32)(vs[first2:])
-	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:3912:1*/
+	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:3809:1*/
 }
 
 //go:noinline
@@ -3920,7 +3817,7 @@ func quernRow3EqualizeTable(r *host.Run, vs []int32, first3 int, sums *[8]int32)
 		/*line label.go:151*/ if threadX&31 == 31 {
 			sums[threadX>>5] = v
 		}
-	} /*line quern_gen.go:3923:1*/
+	} /*line quern_gen.go:3820:1*/
 }
 
 //go:noinline
@@ -3958,7 +3855,7 @@ func quernRow4EqualizeTable(r *host.Run, ns []int32, first4 int, vs []int32, s i
 			*first5 = n
 		}
 		/*line histogram.go:51:30000*/ vRow[threadX] = v
-	} /*line quern_gen.go:3961:1*/
+	} /*line quern_gen.go:3858:1*/
 }
 
 //go:noinline
@@ -3991,7 +3888,7 @@ func quernRow5EqualizeTable(r *host.Run, vs []int32, first6 int, rest int64, fir
 		/*line histogram.go:58:30000*/ if at < len(table) {
 			table[at] = uint8(v2)
 		}
-	} /*line quern_gen.go:3994:1*/
+	} /*line quern_gen.go:3891:1*/
 }
 
 func quernPlainLookUp(r *host.Run) {
@@ -4056,7 +3953,7 @@ func quernRow1LookUp(r *host.Run, base int, size int, y int, h int, dst []uint8,
 			continue
 		}
 		/*line histogram.go:73*/ dst[start+e] = table[host.Rem(e, c)*256+int(src[start2+e])]
-	} /*line quern_gen.go:4059:1*/
+	} /*line quern_gen.go:3956:1*/
 }
 
 func quernPlainClaheTables(r *host.Run) {
@@ -4182,12 +4079,12 @@ func quernHostClaheTables(r *host.Run) {
 				quernRow9ClaheTables(r, vs2, first7, s, s2, s3, s4, s5, s6, s7, s8, tables, base3, area, size2)
 			}
 		}
-	} /*line quern_gen.go:4185:1*/
+	} /*line quern_gen.go:4082:1*/
 }
 
 //go:noinline
 func quernRow1ClaheTables(r *host.Run, bins *[256]int32) {
-	/*line histogram.go:87*/ clear(bins[0:256]) /*line quern_gen.go:4190:1*/
+	/*line histogram.go:87*/ clear(bins[0:256]) /*line quern_gen.go:4087:1*/
 }
 
 //go:noinline
@@ -4218,7 +4115,7 @@ func quernRow2ClaheTables(r *host.Run, kFirst int, size int, tw int, start int, 
 			/*line histogram.go:92*/ y := inside(3, t4, h)
 			bins[src[y*stride+x*c+blockZ]] += 1
 		}
-	} /*line quern_gen.go:4221:1*/
+	} /*line quern_gen.go:4118:1*/
 }
 
 //go:noinline
@@ -4253,14 +4150,14 @@ func quernRow3ClaheTables(r *host.Run, ns []int32, first int, overs []int32, bin
 			nRow[threadX] = n
 			overRow[threadX] = over
 		}
-	} /*line quern_gen.go:4256:1*/
+	} /*line quern_gen.go:4153:1*/
 }
 
 //go:noinline
 func quernRow4ClaheTables(r *host.Run, scanAdds []int32, first2 int, vs []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow := (*[256]int32)(vs[first2:])
-	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:4263:1*/
+	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:4160:1*/
 }
 
 //go:noinline
@@ -4271,7 +4168,7 @@ func quernRow5ClaheTables(r *host.Run, vs []int32, first3 int, sums *[8]int32) {
 		/*line label.go:151*/ if threadX&31 == 31 {
 			sums[threadX>>5] = v
 		}
-	} /*line quern_gen.go:4274:1*/
+	} /*line quern_gen.go:4171:1*/
 }
 
 //go:noinline
@@ -4291,14 +4188,14 @@ func quernRow6ClaheTables(r *host.Run, ns []int32, first4 int, overs []int32, ns
 			}
 		}
 		/*line histogram.go:106*/ nRow2[threadX] = n2
-	} /*line quern_gen.go:4294:1*/
+	} /*line quern_gen.go:4191:1*/
 }
 
 //go:noinline
 func quernRow7ClaheTables(r *host.Run, scanAdds2 []int32, first5 int, vs2 []int32) {
 	scanAddRow2 := (*[256]int32)(scanAdds2[first5:])
 	vRow2 := (*[256]int32)(vs2[first5:])
-	/*line label.go:149*/ copy(vRow2[:], scanAddRow2[:]) /*line quern_gen.go:4301:1*/
+	/*line label.go:149*/ copy(vRow2[:], scanAddRow2[:]) /*line quern_gen.go:4198:1*/
 }
 
 //go:noinline
@@ -4309,7 +4206,7 @@ func quernRow8ClaheTables(r *host.Run, vs2 []int32, first6 int, sums *[8]int32) 
 		/*line label.go:151*/ if threadX&31 == 31 {
 			sums[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:4312:1*/
+	} /*line quern_gen.go:4209:1*/
 }
 
 //go:noinline
@@ -4378,7 +4275,7 @@ func quernRow9ClaheTables(r *host.Run, vs2 []int32, first7 int, s int32, s2 int3
 		}
 		/*line histogram.go:106*/ sum := int64(v2)
 		/*line histogram.go:109*/ tables[base3+threadX] = uint8(min(255, (510*sum+area)/size2))
-	} /*line quern_gen.go:4381:1*/
+	} /*line quern_gen.go:4278:1*/
 }
 
 func quernPlainClaheWrite(r *host.Run) {
@@ -4493,7 +4390,7 @@ func quernRow1ClaheWrite(r *host.Run, base int, size int, y int, h int, c int, s
 		/*line histogram.go:132*/ result4 := int64(tables[((channel*tilesY+y1)*tilesX+x1)*256+v])
 		/*line histogram.go:135*/ sum := (result*gx+result2*fx)*gy + (result3*gx+result4*fx)*fy
 		/*line histogram.go:137*/ dst[start3+e] = uint8((2*sum + area) / size6)
-	} /*line quern_gen.go:4496:1*/
+	} /*line quern_gen.go:4393:1*/
 }
 
 func quernPlainLabelRuns[T uint8 | uint16 | float32](r *host.Run) {
@@ -4518,7 +4415,7 @@ func quernHostLabelRuns[T uint8 | uint16 | float32](r *host.Run) {
 		quernRow1LabelRuns[T](r, givens, base, w, base2, h, src, stride)
 		/*line label.go:23*/ host.Ballot(masks, givens)
 		quernRow2LabelRuns[T](r, masks, base, w, base2, h, c, labels)
-	} /*line quern_gen.go:4521:1*/
+	} /*line quern_gen.go:4418:1*/
 }
 
 //go:noinline
@@ -4570,7 +4467,7 @@ func quernRow1LabelRuns[T uint8 | uint16 | float32](r *host.Run, givens []bool, 
 				}
 			}
 		}
-	} /*line quern_gen.go:4573:1*/
+	} /*line quern_gen.go:4470:1*/
 }
 
 //go:noinline
@@ -4633,7 +4530,7 @@ func quernRow2LabelRuns[T uint8 | uint16 | float32](r *host.Run, masks []uint32,
 				}
 			}
 		}
-	} /*line quern_gen.go:4636:1*/
+	} /*line quern_gen.go:4533:1*/
 }
 
 func quernPlainLabelMerge(r *host.Run) {
@@ -4908,7 +4805,7 @@ func quernRow1LabelMerge(r *host.Run, base int, w int, y int, h int, labels []in
 				}
 			}
 		}
-	} /*line quern_gen.go:4911:1*/
+	} /*line quern_gen.go:4808:1*/
 }
 
 func quernPlainLabelFlatten(r *host.Run) {
@@ -4969,7 +4866,7 @@ func quernHostLabelFlatten(r *host.Run) {
 				quernRow4LabelFlatten(r, vs, first4, s, s2, s3, s4, s5, s6, s7, s8, counts, blockX)
 			}
 		}
-	} /*line quern_gen.go:4972:1*/
+	} /*line quern_gen.go:4869:1*/
 }
 
 //go:noinline
@@ -5046,14 +4943,14 @@ func quernRow1LabelFlatten(r *host.Run, owns []int32, first int, base int, label
 			}
 		}
 		/*line label.go:141:40000*/ ownRow[threadX] = own
-	} /*line quern_gen.go:5049:1*/
+	} /*line quern_gen.go:4946:1*/
 }
 
 //go:noinline
 func quernRow2LabelFlatten(r *host.Run, scanAdds []int32, first2 int, vs []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow := (*[256]int32)(vs[first2:])
-	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:5056:1*/
+	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:4953:1*/
 }
 
 //go:noinline
@@ -5064,7 +4961,7 @@ func quernRow3LabelFlatten(r *host.Run, vs []int32, first3 int, sums *[8]int32) 
 		/*line label.go:151*/ if threadX&31 == 31 {
 			sums[threadX>>5] = v
 		}
-	} /*line quern_gen.go:5067:1*/
+	} /*line quern_gen.go:4964:1*/
 }
 
 //go:noinline
@@ -5100,7 +4997,7 @@ func quernRow4LabelFlatten(r *host.Run, vs []int32, first4 int, s int32, s2 int3
 		/*line label.go:142:40000*/ if threadX == 255 {
 			counts[blockX] = v
 		}
-	} /*line quern_gen.go:5103:1*/
+	} /*line quern_gen.go:5000:1*/
 }
 
 func quernPlainLabelBases(r *host.Run) {
@@ -5173,7 +5070,7 @@ func quernHostLabelBases(r *host.Run) {
 				quernRow5LabelBases(r, total, base)
 			}
 		}
-	} /*line quern_gen.go:5176:1*/
+	} /*line quern_gen.go:5073:1*/
 }
 
 //go:noinline
@@ -5201,14 +5098,14 @@ func quernRow1LabelBases(r *host.Run, vs []int32, first int, at int, counts []in
 			v = counts[i]
 		}
 		/*line label.go:176:40000*/ vRow[threadX] = v
-	} /*line quern_gen.go:5204:1*/
+	} /*line quern_gen.go:5101:1*/
 }
 
 //go:noinline
 func quernRow2LabelBases(r *host.Run, scanAdds []int32, first2 int, vs2 []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow2 := (*[256]int32)(vs2[first2:])
-	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:5211:1*/
+	/*line label.go:149*/ copy(vRow2[:], scanAddRow[:]) /*line quern_gen.go:5108:1*/
 }
 
 //go:noinline
@@ -5219,7 +5116,7 @@ func quernRow3LabelBases(r *host.Run, vs2 []int32, first3 int, sums *[8]int32) {
 		/*line label.go:151*/ if threadX&31 == 31 {
 			sums[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:5222:1*/
+	} /*line quern_gen.go:5119:1*/
 }
 
 //go:noinline
@@ -5302,7 +5199,7 @@ func quernRow4LabelBases(r *host.Run, vs []int32, first4 int, vs2 []int32, s int
 			*last = v2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:5305:1*/
+	} /*line quern_gen.go:5202:1*/
 }
 
 //go:noinline
@@ -5326,7 +5223,7 @@ func quernRow5LabelBases(r *host.Run, total []int32, base int32) {
 		/*line label.go:187*/ if threadX == 0 && len(total) > 0 {
 			total[0] = base
 		}
-	} /*line quern_gen.go:5329:1*/
+	} /*line quern_gen.go:5226:1*/
 }
 
 func quernPlainLabelNumber(r *host.Run) {
@@ -5388,7 +5285,7 @@ func quernHostLabelNumber(r *host.Run) {
 				quernRow4LabelNumber(r, owns, first4, vs, s, s2, s3, s4, s5, s6, s7, s8, base, numbers, bases, blockX)
 			}
 		}
-	} /*line quern_gen.go:5391:1*/
+	} /*line quern_gen.go:5288:1*/
 }
 
 //go:noinline
@@ -5416,14 +5313,14 @@ func quernRow1LabelNumber(r *host.Run, owns []int32, first int, base int, labels
 			own = 1
 		}
 		ownRow[threadX] = own
-	} /*line quern_gen.go:5419:1*/
+	} /*line quern_gen.go:5316:1*/
 }
 
 //go:noinline
 func quernRow2LabelNumber(r *host.Run, scanAdds []int32, first2 int, vs []int32) {
 	scanAddRow := (*[256]int32)(scanAdds[first2:])
 	vRow := (*[256]int32)(vs[first2:])
-	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:5426:1*/
+	/*line label.go:149*/ copy(vRow[:], scanAddRow[:]) /*line quern_gen.go:5323:1*/
 }
 
 //go:noinline
@@ -5434,7 +5331,7 @@ func quernRow3LabelNumber(r *host.Run, vs []int32, first3 int, sums *[8]int32) {
 		/*line label.go:151*/ if threadX&31 == 31 {
 			sums[threadX>>5] = v
 		}
-	} /*line quern_gen.go:5437:1*/
+	} /*line quern_gen.go:5334:1*/
 }
 
 //go:noinline
@@ -5509,7 +5406,7 @@ func quernRow4LabelNumber(r *host.Run, owns []int32, first4 int, vs []int32, s i
 		/*line label.go:203:40000*/ if own == 1 && i < len(numbers) {
 			numbers[i] = bases[blockX] + v
 		}
-	} /*line quern_gen.go:5512:1*/
+	} /*line quern_gen.go:5409:1*/
 }
 
 func quernPlainLabelWrite(r *host.Run) {
@@ -5569,10 +5466,10 @@ func quernRow1LabelWrite(r *host.Run, base int, labels []int32, numbers []int32,
 			/*line label.go:218*/ number = numbers[r2]
 		}
 		/*line label.go:220:40000*/ labels[i] = number
-	} /*line quern_gen.go:5572:1*/
+	} /*line quern_gen.go:5469:1*/
 }
 
-func quernPlainMedian3[T uint8 | uint16](r *host.Run) {
+func quernPlainMedian3[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8)
 	host.Plain(r, func(t kernel.Thread) { median3[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
 }
@@ -5619,7 +5516,7 @@ func quernHostMedian3[T uint8 | uint16](r *host.Run) {
 				quernRow2Median3[T](r, threadY, base, base2, size2, h, tile, c, size3, dst, dstStride)
 			}
 		}
-	} /*line quern_gen.go:5622:1*/
+	} /*line quern_gen.go:5519:1*/
 }
 
 //go:noinline
@@ -5675,7 +5572,7 @@ func quernRow1Median3[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mo
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
-	} /*line quern_gen.go:5678:1*/
+	} /*line quern_gen.go:5575:1*/
 }
 
 //go:noinline
@@ -5784,7 +5681,7 @@ func quernRow2Median3[T uint8 | uint16](r *host.Run, threadY int, base int, base
 			/*line median.go:107*/ result02 := quernFunc1Median3[T](t12)
 			/*line median.go:107*/ dst[y2*dstStride+e2] = result02
 		}
-	} /*line quern_gen.go:5787:1*/
+	} /*line quern_gen.go:5684:1*/
 }
 
 // quernFunc1Median3 is kernels.unkey.
@@ -5794,12 +5691,7 @@ func quernFunc1Median3[T uint8 | uint16](k int32) T {
 	/*line median.go:24:50000*/ if size == 0 {
 		return T(k)
 	}
-	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:5797:1*/
-}
-
-func quernPlainMedian3_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
-	host.Plain(r, func(t kernel.Thread) { median3[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:5694:1*/
 }
 
 func quernHostMedian3_float32(r *host.Run) {
@@ -5844,7 +5736,7 @@ func quernHostMedian3_float32(r *host.Run) {
 				quernRow2Median3_float32(r, threadY, base, base2, size2, h, tile, c, size3, dst, dstStride)
 			}
 		}
-	} /*line quern_gen.go:5847:1*/
+	} /*line quern_gen.go:5739:1*/
 }
 
 //go:noinline
@@ -5900,7 +5792,7 @@ func quernRow1Median3_float32(r *host.Run, jFirst int, threadY int, mode int, t4
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
-	} /*line quern_gen.go:5903:1*/
+	} /*line quern_gen.go:5795:1*/
 }
 
 //go:noinline
@@ -6009,7 +5901,7 @@ func quernRow2Median3_float32(r *host.Run, threadY int, base int, base2 int, siz
 			/*line median.go:107*/ result02 := unkey[float32](t12)
 			/*line median.go:107*/ dst[y2*dstStride+e2] = result02
 		}
-	} /*line quern_gen.go:6012:1*/
+	} /*line quern_gen.go:5904:1*/
 }
 
 // quernFunc1Median3_float32 is kernels.key.
@@ -6024,10 +5916,10 @@ func quernFunc1Median3_float32(v float32) int32 {
 		return 2147483647
 	}
 	/*line median.go:18:50000*/ b := int32(math.Float32bits(f))
-	return b ^ b>>31&2147483647 /*line quern_gen.go:6027:1*/
+	return b ^ b>>31&2147483647 /*line quern_gen.go:5919:1*/
 }
 
-func quernPlainMedian5[T uint8 | uint16](r *host.Run) {
+func quernPlainMedian5[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8)
 	host.Plain(r, func(t kernel.Thread) { median5[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
 }
@@ -6076,7 +5968,7 @@ func quernHostMedian5[T uint8 | uint16](r *host.Run) {
 				quernRow2Median5[T](r, threadY, base, base2, size3, h, tile, c, size2, size4, size5, dst, dstStride)
 			}
 		}
-	} /*line quern_gen.go:6079:1*/
+	} /*line quern_gen.go:5971:1*/
 }
 
 //go:noinline
@@ -6132,7 +6024,7 @@ func quernRow1Median5[T uint8 | uint16](r *host.Run, jFirst int, threadY int, mo
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
-	} /*line quern_gen.go:6135:1*/
+	} /*line quern_gen.go:6027:1*/
 }
 
 //go:noinline
@@ -6435,7 +6327,7 @@ func quernRow2Median5[T uint8 | uint16](r *host.Run, threadY int, base int, base
 			/*line median.go:138*/ result02 := quernFunc1Median5[T](t12)
 			/*line median.go:138*/ dst[y2*dstStride+e2] = result02
 		}
-	} /*line quern_gen.go:6438:1*/
+	} /*line quern_gen.go:6330:1*/
 }
 
 // quernFunc1Median5 is kernels.unkey.
@@ -6445,12 +6337,7 @@ func quernFunc1Median5[T uint8 | uint16](k int32) T {
 	/*line median.go:24:50000*/ if size == 0 {
 		return T(k)
 	}
-	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:6448:1*/
-}
-
-func quernPlainMedian5_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
-	host.Plain(r, func(t kernel.Thread) { median5[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+	/*line median.go:27:50000*/ return host.Narrow[T](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:6340:1*/
 }
 
 func quernHostMedian5_float32(r *host.Run) {
@@ -6497,7 +6384,7 @@ func quernHostMedian5_float32(r *host.Run) {
 				quernRow2Median5_float32(r, threadY, base, base2, size3, h, tile, c, size2, size4, size5, dst, dstStride)
 			}
 		}
-	} /*line quern_gen.go:6500:1*/
+	} /*line quern_gen.go:6387:1*/
 }
 
 //go:noinline
@@ -6553,7 +6440,7 @@ func quernRow1Median5_float32(r *host.Run, jFirst int, threadY int, mode int, t4
 				/*line median.go:73*/ tile[jFirst+threadY][i] = result0
 			}
 		}
-	} /*line quern_gen.go:6556:1*/
+	} /*line quern_gen.go:6443:1*/
 }
 
 //go:noinline
@@ -6856,7 +6743,7 @@ func quernRow2Median5_float32(r *host.Run, threadY int, base int, base2 int, siz
 			/*line median.go:138*/ result02 := unkey[float32](t12)
 			/*line median.go:138*/ dst[y2*dstStride+e2] = result02
 		}
-	} /*line quern_gen.go:6859:1*/
+	} /*line quern_gen.go:6746:1*/
 }
 
 // quernFunc1Median5_float32 is kernels.key.
@@ -6871,7 +6758,7 @@ func quernFunc1Median5_float32(v float32) int32 {
 		return 2147483647
 	}
 	/*line median.go:18:50000*/ b := int32(math.Float32bits(f))
-	return b ^ b>>31&2147483647 /*line quern_gen.go:6874:1*/
+	return b ^ b>>31&2147483647 /*line quern_gen.go:6761:1*/
 }
 
 func quernPlainMedianSlideCPU(r *host.Run) {
@@ -6981,12 +6868,12 @@ func quernRow1MedianSlideCPU(r *host.Run, dst []uint8, t1 int, t2 int, c int, si
 				/*line median.go:267:50000*/ out[x*c+channel] = uint8(median)
 			}
 		}
-	} /*line quern_gen.go:6984:1*/
+	} /*line quern_gen.go:6871:1*/
 }
 
-func quernPlainMedianSelectCPU_uint16(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[uint16](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[uint16](r, 9), host.Slice[uint16](r, 10), host.Slice[int32](r, 11)
-	host.Plain(r, func(t kernel.Thread) { medianSelectCPU[uint16](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
+func quernPlainMedianSelectCPU[T uint16 | float32](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[T](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[T](r, 9), host.Slice[T](r, 10), host.Slice[int32](r, 11)
+	host.Plain(r, func(t kernel.Thread) { medianSelectCPU[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
 }
 
 func quernHostMedianSelectCPU_uint16(r *host.Run) {
@@ -7111,7 +6998,7 @@ func quernRow1MedianSelectCPU_uint16(r *host.Run, lists []int32, t1 int, t2 int,
 			/*line median.go:295:50000*/ result03 := quernFunc1MedianSelectCPU_uint16(result02)
 			/*line median.go:295*/ out[e] = result03
 		}
-	} /*line quern_gen.go:7114:1*/
+	} /*line quern_gen.go:7001:1*/
 }
 
 // quernFunc1MedianSelectCPU_uint16 is kernels.unkey.
@@ -7121,12 +7008,7 @@ func quernFunc1MedianSelectCPU_uint16(k int32) uint16 {
 	/*line median.go:24:50000*/ if size == 0 {
 		return uint16(k)
 	}
-	/*line median.go:27:50000*/ return host.Narrow[uint16](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:7124:1*/
-}
-
-func quernPlainMedianSelectCPU_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10), host.Slice[int32](r, 11)
-	host.Plain(r, func(t kernel.Thread) { medianSelectCPU[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
+	/*line median.go:27:50000*/ return host.Narrow[uint16](math.Float32frombits(uint32(k ^ k>>31&2147483647))) /*line quern_gen.go:7011:1*/
 }
 
 func quernHostMedianSelectCPU_float32(r *host.Run) {
@@ -7251,7 +7133,7 @@ func quernRow1MedianSelectCPU_float32(r *host.Run, lists []int32, t1 int, t2 int
 			/*line median.go:295:50000*/ result03 := unkey[float32](result02)
 			/*line median.go:295*/ out[e] = result03
 		}
-	} /*line quern_gen.go:7254:1*/
+	} /*line quern_gen.go:7136:1*/
 }
 
 // quernFunc1MedianSelectCPU_float32 is kernels.key.
@@ -7266,10 +7148,10 @@ func quernFunc1MedianSelectCPU_float32(v float32) int32 {
 		return 2147483647
 	}
 	/*line median.go:18:50000*/ b := int32(math.Float32bits(f))
-	return b ^ b>>31&2147483647 /*line quern_gen.go:7269:1*/
+	return b ^ b>>31&2147483647 /*line quern_gen.go:7151:1*/
 }
 
-func quernPlainResizeLinear[T uint8 | uint16](r *host.Run) {
+func quernPlainResizeLinear[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[T](r, 11), host.Slice[T](r, 12)
 	host.Plain(r, func(t kernel.Thread) { resizeLinear[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
 }
@@ -7507,14 +7389,14 @@ func quernRow1ResizeLinear[T uint8 | uint16](r *host.Run, base int, size int, y 
 			/*line resize.go:43*/ result014 := quernFunc2ResizeLinear[T](t234)
 			/*line resize.go:43*/ dst[start4+i] = result014
 		}
-	} /*line quern_gen.go:7510:1*/
+	} /*line quern_gen.go:7392:1*/
 }
 
 // quernFunc1ResizeLinear is kernels.split.
 func quernFunc1ResizeLinear[T uint8 | uint16](u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:7517:1*/
+	return t1, float32(u - f) /*line quern_gen.go:7399:1*/
 }
 
 // quernFunc2ResizeLinear is kernels.round.
@@ -7524,12 +7406,7 @@ func quernFunc2ResizeLinear[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:7527:1*/
-}
-
-func quernPlainResizeLinear_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[float64](r, 0), host.Value[float64](r, 1), host.Value[float64](r, 2), host.Value[float64](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[float32](r, 11), host.Slice[float32](r, 12)
-	host.Plain(r, func(t kernel.Thread) { resizeLinear[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
+	return host.Narrow[T](v) /*line quern_gen.go:7409:1*/
 }
 
 func quernHostResizeLinear_float32(r *host.Run) {
@@ -7765,17 +7642,17 @@ func quernRow1ResizeLinear_float32(r *host.Run, base int, size int, y int, dh in
 			/*line resize.go:43*/ result014 := round[float32](t234)
 			/*line resize.go:43*/ dst[start4+i] = result014
 		}
-	} /*line quern_gen.go:7768:1*/
+	} /*line quern_gen.go:7645:1*/
 }
 
 // quernFunc1ResizeLinear_float32 is kernels.split.
 func quernFunc1ResizeLinear_float32(u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:7775:1*/
+	return t1, float32(u - f) /*line quern_gen.go:7652:1*/
 }
 
-func quernPlainWarp[T uint8 | uint16](r *host.Run) {
+func quernPlainWarp[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[T](r, 11), host.Slice[T](r, 12)
 	host.Plain(r, func(t kernel.Thread) { warp[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
 }
@@ -7887,7 +7764,7 @@ func quernRow1Warp[T uint8 | uint16](r *host.Run, m *[9]float64, base int, dw in
 				/*line warp.go:109*/ out[channel3] = result07
 			}
 		}
-	} /*line quern_gen.go:7890:1*/
+	} /*line quern_gen.go:7767:1*/
 }
 
 // quernFunc1Warp is kernels.round.
@@ -7897,7 +7774,7 @@ func quernFunc1Warp[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:7900:1*/
+	return host.Narrow[T](v) /*line quern_gen.go:7777:1*/
 }
 
 // quernFunc2Warp is kernels.bilinear.
@@ -7968,19 +7845,14 @@ func quernFunc2Warp[T uint8 | uint16](mode int, value float32, u float64, v floa
 		q[1] = result06
 	}
 	/*line warp.go:59:70000*/ top := p[0] + fx*(p[1]-p[0])
-	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:7971:1*/
+	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:7848:1*/
 }
 
 // quernFunc3Warp is kernels.split.
 func quernFunc3Warp[T uint8 | uint16](u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:7978:1*/
-}
-
-func quernPlainWarp_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[float32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Slice[float32](r, 11), host.Slice[float32](r, 12)
-	host.Plain(r, func(t kernel.Thread) { warp[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
+	return t1, float32(u - f) /*line quern_gen.go:7855:1*/
 }
 
 func quernHostWarp_float32(r *host.Run) {
@@ -8090,7 +7962,7 @@ func quernRow1Warp_float32(r *host.Run, m *[9]float64, base int, dw int, py int,
 				/*line warp.go:109*/ out[channel3] = result07
 			}
 		}
-	} /*line quern_gen.go:8093:1*/
+	} /*line quern_gen.go:7965:1*/
 }
 
 // quernFunc1Warp_float32 is kernels.bilinear.
@@ -8161,17 +8033,17 @@ func quernFunc1Warp_float32(mode int, value float32, u float64, v float64, chann
 		q[1] = result06
 	}
 	/*line warp.go:59:70000*/ top := p[0] + fx*(p[1]-p[0])
-	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:8164:1*/
+	return top + fy*(q[0]+fx*(q[1]-q[0])-top) /*line quern_gen.go:8036:1*/
 }
 
 // quernFunc2Warp_float32 is kernels.split.
 func quernFunc2Warp_float32(u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:8171:1*/
+	return t1, float32(u - f) /*line quern_gen.go:8043:1*/
 }
 
-func quernPlainWarpCubic[T uint8 | uint16](r *host.Run) {
+func quernPlainWarpCubic[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[T](r, 10), host.Slice[T](r, 11)
 	host.Plain(r, func(t kernel.Thread) { warpCubic[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
 }
@@ -8395,14 +8267,14 @@ func quernRow1WarpCubic[T uint8 | uint16](r *host.Run, m *[9]float64, base int, 
 			/*line warp.go:169:70000*/ result04 := quernFunc2WarpCubic[T](sum)
 			/*line warp.go:169*/ t32[channel] = result04
 		}
-	} /*line quern_gen.go:8398:1*/
+	} /*line quern_gen.go:8270:1*/
 }
 
 // quernFunc1WarpCubic is kernels.split.
 func quernFunc1WarpCubic[T uint8 | uint16](u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:8405:1*/
+	return t1, float32(u - f) /*line quern_gen.go:8277:1*/
 }
 
 // quernFunc2WarpCubic is kernels.round.
@@ -8412,12 +8284,7 @@ func quernFunc2WarpCubic[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:8415:1*/
-}
-
-func quernPlainWarpCubic_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
-	host.Plain(r, func(t kernel.Thread) { warpCubic[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
+	return host.Narrow[T](v) /*line quern_gen.go:8287:1*/
 }
 
 func quernHostWarpCubic_float32(r *host.Run) {
@@ -8639,17 +8506,17 @@ func quernRow1WarpCubic_float32(r *host.Run, m *[9]float64, base int, dw int, py
 			/*line warp.go:169:70000*/ result04 := round[float32](sum)
 			/*line warp.go:169*/ t32[channel] = result04
 		}
-	} /*line quern_gen.go:8642:1*/
+	} /*line quern_gen.go:8509:1*/
 }
 
 // quernFunc1WarpCubic_float32 is kernels.split.
 func quernFunc1WarpCubic_float32(u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:8649:1*/
+	return t1, float32(u - f) /*line quern_gen.go:8516:1*/
 }
 
-func quernPlainWarpLanczos[T uint8 | uint16](r *host.Run) {
+func quernPlainWarpLanczos[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[T](r, 10), host.Slice[T](r, 11)
 	host.Plain(r, func(t kernel.Thread) { warpLanczos[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
 }
@@ -8917,14 +8784,14 @@ func quernRow1WarpLanczos[T uint8 | uint16](r *host.Run, m *[9]float64, base int
 			/*line warp.go:169:70000*/ result04 := quernFunc2WarpLanczos[T](sum)
 			/*line warp.go:169*/ t32[channel] = result04
 		}
-	} /*line quern_gen.go:8920:1*/
+	} /*line quern_gen.go:8787:1*/
 }
 
 // quernFunc1WarpLanczos is kernels.split.
 func quernFunc1WarpLanczos[T uint8 | uint16](u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:8927:1*/
+	return t1, float32(u - f) /*line quern_gen.go:8794:1*/
 }
 
 // quernFunc2WarpLanczos is kernels.round.
@@ -8934,12 +8801,7 @@ func quernFunc2WarpLanczos[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:8937:1*/
-}
-
-func quernPlainWarpLanczos_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[[9]float64](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Slice[float32](r, 10), host.Slice[float32](r, 11)
-	host.Plain(r, func(t kernel.Thread) { warpLanczos[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
+	return host.Narrow[T](v) /*line quern_gen.go:8804:1*/
 }
 
 func quernHostWarpLanczos_float32(r *host.Run) {
@@ -9205,17 +9067,17 @@ func quernRow1WarpLanczos_float32(r *host.Run, m *[9]float64, base int, dw int, 
 			/*line warp.go:169:70000*/ result04 := round[float32](sum)
 			/*line warp.go:169*/ t32[channel] = result04
 		}
-	} /*line quern_gen.go:9208:1*/
+	} /*line quern_gen.go:9070:1*/
 }
 
 // quernFunc1WarpLanczos_float32 is kernels.split.
 func quernFunc1WarpLanczos_float32(u float64) (int, float32) {
 	/*line warp.go:32*/ f := math.Floor(u)
 	t1 := host.Int64[int](f)
-	return t1, float32(u - f) /*line quern_gen.go:9215:1*/
+	return t1, float32(u - f) /*line quern_gen.go:9077:1*/
 }
 
-func quernPlainShrink[T uint8 | uint16](r *host.Run) {
+func quernPlainShrink[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8)
 	host.Plain(r, func(t kernel.Thread) { shrink[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
 }
@@ -9336,7 +9198,7 @@ func quernRow1Shrink[T uint8 | uint16](r *host.Run, base int, dw int, py int, dh
 			/*line warp.go:258*/ result03 := quernFunc1Shrink[T](t13)
 			/*line warp.go:258*/ dst[at3+channel] = result03
 		}
-	} /*line quern_gen.go:9339:1*/
+	} /*line quern_gen.go:9201:1*/
 }
 
 // quernFunc1Shrink is kernels.round.
@@ -9346,12 +9208,7 @@ func quernFunc1Shrink[T uint8 | uint16](v float32) T {
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[T](v) /*line quern_gen.go:9349:1*/
-}
-
-func quernPlainShrink_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7), host.Slice[float32](r, 8)
-	host.Plain(r, func(t kernel.Thread) { shrink[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+	return host.Narrow[T](v) /*line quern_gen.go:9211:1*/
 }
 
 func quernHostShrink_float32(r *host.Run) {
@@ -9470,12 +9327,12 @@ func quernRow1Shrink_float32(r *host.Run, base int, dw int, py int, dh int, c in
 			/*line warp.go:258*/ result03 := round[float32](t13)
 			/*line warp.go:258*/ dst[at3+channel] = result03
 		}
-	} /*line quern_gen.go:9473:1*/
+	} /*line quern_gen.go:9330:1*/
 }
 
-func quernPlainConvert[T uint8 | uint16](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[T](r, 6), host.Slice[float32](r, 7)
-	host.Plain(r, func(t kernel.Thread) { convert[float32, T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernPlainConvert[T uint8 | uint16 | float32, U float32 | uint8 | uint16](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[T](r, 6), host.Slice[U](r, 7)
+	host.Plain(r, func(t kernel.Thread) { convert[U, T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
 
 func quernHostConvert[T uint8 | uint16](r *host.Run) {
@@ -9537,12 +9394,7 @@ func quernRow1Convert[T uint8 | uint16](r *host.Run, base int, row int, y int, h
 		/*line warp.go:276:70000*/ t1 := scale*float32(src[start+e]) + offset
 		/*line warp.go:276*/ result0 := round[float32](t1)
 		/*line warp.go:276*/ dst[start2+e] = result0
-	} /*line quern_gen.go:9540:1*/
-}
-
-func quernPlainConvert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[T](r, 6), host.Slice[U](r, 7)
-	host.Plain(r, func(t kernel.Thread) { convert[U, T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
+	} /*line quern_gen.go:9397:1*/
 }
 
 func quernHostConvert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16](r *host.Run) {
@@ -9604,7 +9456,7 @@ func quernRow1Convert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint16
 		/*line warp.go:276:70000*/ t1 := scale*float32(src[start+e]) + offset
 		/*line warp.go:276*/ result0 := quernFunc1Convert_uint8_float32[T, U](t1)
 		/*line warp.go:276*/ dst[start2+e] = result0
-	} /*line quern_gen.go:9607:1*/
+	} /*line quern_gen.go:9459:1*/
 }
 
 // quernFunc1Convert_uint8_float32 is kernels.round.
@@ -9614,13 +9466,13 @@ func quernFunc1Convert_uint8_float32[T float32 | uint8 | uint16, U uint8 | uint1
 	/*line boundary.go:52*/ if size == 0 {
 		v = float32(math.RoundToEven(float64(v)))
 	}
-	return host.Narrow[U](v) /*line quern_gen.go:9617:1*/
+	return host.Narrow[U](v) /*line quern_gen.go:9469:1*/
 }
 
-func quernPlainWindowRowsCPU[T uint8 | uint16](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[T](r, 12), host.Slice[T](r, 13)
+func quernPlainWindowRowsCPU[T uint8 | uint16 | float32, U uint8 | uint16 | float32 | uint32](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[T](r, 12), host.Slice[U](r, 13)
 	host.Plain(r, func(t kernel.Thread) {
-		windowRowsCPU[T, T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13)
+		windowRowsCPU[U, T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13)
 	})
 }
 
@@ -9704,7 +9556,7 @@ func quernRow1WindowRowsCPU[T uint8 | uint16](r *host.Run, src []T, t1 int, t2 i
 				}
 			}
 		}
-	} /*line quern_gen.go:9707:1*/
+	} /*line quern_gen.go:9559:1*/
 }
 
 // quernFunc1WindowRowsCPU is kernels.neutral.
@@ -9720,7 +9572,7 @@ func quernFunc1WindowRowsCPU[T uint8 | uint16](op int) T {
 	} else {
 		/*line window.go:38:80000*/ result02 := quernFunc3WindowRowsCPU[T]()
 		return result02
-	} /*line quern_gen.go:9723:1*/
+	} /*line quern_gen.go:9575:1*/
 }
 
 // quernFunc2WindowRowsCPU is kernels.highest.
@@ -9733,7 +9585,7 @@ func quernFunc2WindowRowsCPU[T uint8 | uint16]() T {
 	}
 //line window.go:47:80000
 	var zero T
-	return zero - 1 /*line quern_gen.go:9736:1*/
+	return zero - 1 /*line quern_gen.go:9588:1*/
 }
 
 // quernFunc3WindowRowsCPU is kernels.lowest.
@@ -9744,14 +9596,7 @@ func quernFunc3WindowRowsCPU[T uint8 | uint16]() T {
 		var big float32 = 3e+38
 		return host.Narrow[T](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:9747:1*/
-}
-
-func quernPlainWindowRowsCPU_float32_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13)
-	host.Plain(r, func(t kernel.Thread) {
-		windowRowsCPU[float32, float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13)
-	})
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:9599:1*/
 }
 
 func quernHostWindowRowsCPU_float32_float32(r *host.Run) {
@@ -9834,14 +9679,7 @@ func quernRow1WindowRowsCPU_float32_float32(r *host.Run, src []float32, t1 int, 
 				}
 			}
 		}
-	} /*line quern_gen.go:9837:1*/
-}
-
-func quernPlainWindowRowsCPU_uint32_uint8[T uint8 | uint16](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[T](r, 12), host.Slice[uint32](r, 13)
-	host.Plain(r, func(t kernel.Thread) {
-		windowRowsCPU[uint32, T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13)
-	})
+	} /*line quern_gen.go:9682:1*/
 }
 
 func quernHostWindowRowsCPU_uint32_uint8[T uint8 | uint16](r *host.Run) {
@@ -9924,7 +9762,7 @@ func quernRow1WindowRowsCPU_uint32_uint8[T uint8 | uint16](r *host.Run, src []T,
 				}
 			}
 		}
-	} /*line quern_gen.go:9927:1*/
+	} /*line quern_gen.go:9765:1*/
 }
 
 // quernFunc1WindowRowsCPU_uint32_uint8 is kernels.neutral.
@@ -9940,7 +9778,7 @@ func quernFunc1WindowRowsCPU_uint32_uint8[T uint8 | uint16](op int) uint32 {
 	} else {
 		/*line window.go:38:80000*/ result02 := quernFunc3WindowRowsCPU_uint32_uint8[T]()
 		return result02
-	} /*line quern_gen.go:9943:1*/
+	} /*line quern_gen.go:9781:1*/
 }
 
 // quernFunc2WindowRowsCPU_uint32_uint8 is kernels.highest.
@@ -9953,7 +9791,7 @@ func quernFunc2WindowRowsCPU_uint32_uint8[T uint8 | uint16]() uint32 {
 	}
 //line window.go:47:80000
 	var zero uint32
-	return zero - 1 /*line quern_gen.go:9956:1*/
+	return zero - 1 /*line quern_gen.go:9794:1*/
 }
 
 // quernFunc3WindowRowsCPU_uint32_uint8 is kernels.lowest.
@@ -9964,13 +9802,13 @@ func quernFunc3WindowRowsCPU_uint32_uint8[T uint8 | uint16]() uint32 {
 		var big float32 = 3e+38
 		return host.Narrow[uint32](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:9967:1*/
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:9805:1*/
 }
 
-func quernPlainWindowColumnsCPU[T uint8 | uint16](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[T](r, 15), host.Slice[T](r, 16), host.Slice[T](r, 17)
+func quernPlainWindowColumnsCPU[T uint8 | uint16 | float32 | uint32, U uint8 | uint16 | float32](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[T](r, 15), host.Slice[T](r, 16), host.Slice[U](r, 17)
 	host.Plain(r, func(t kernel.Thread) {
-		windowColumnsCPU[T, T, T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
+		windowColumnsCPU[U, T, T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
 	})
 }
 
@@ -10082,7 +9920,7 @@ func quernRow1WindowColumnsCPU[T uint8 | uint16](r *host.Run, t1 int, blockZ int
 				}
 			}
 		}
-	} /*line quern_gen.go:10085:1*/
+	} /*line quern_gen.go:9923:1*/
 }
 
 // quernFunc1WindowColumnsCPU is kernels.neutral.
@@ -10098,7 +9936,7 @@ func quernFunc1WindowColumnsCPU[T uint8 | uint16](op int) T {
 	} else {
 		/*line window.go:38:80000*/ result02 := quernFunc3WindowColumnsCPU[T]()
 		return result02
-	} /*line quern_gen.go:10101:1*/
+	} /*line quern_gen.go:9939:1*/
 }
 
 // quernFunc2WindowColumnsCPU is kernels.highest.
@@ -10111,7 +9949,7 @@ func quernFunc2WindowColumnsCPU[T uint8 | uint16]() T {
 	}
 //line window.go:47:80000
 	var zero T
-	return zero - 1 /*line quern_gen.go:10114:1*/
+	return zero - 1 /*line quern_gen.go:9952:1*/
 }
 
 // quernFunc3WindowColumnsCPU is kernels.lowest.
@@ -10122,14 +9960,7 @@ func quernFunc3WindowColumnsCPU[T uint8 | uint16]() T {
 		var big float32 = 3e+38
 		return host.Narrow[T](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:10125:1*/
-}
-
-func quernPlainWindowColumnsCPU_float32_float32_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[float32](r, 15), host.Slice[float32](r, 16), host.Slice[float32](r, 17)
-	host.Plain(r, func(t kernel.Thread) {
-		windowColumnsCPU[float32, float32, float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
-	})
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:9963:1*/
 }
 
 func quernHostWindowColumnsCPU_float32_float32_float32(r *host.Run) {
@@ -10240,7 +10071,7 @@ func quernRow1WindowColumnsCPU_float32_float32_float32(r *host.Run, t1 int, bloc
 				}
 			}
 		}
-	} /*line quern_gen.go:10243:1*/
+	} /*line quern_gen.go:10074:1*/
 }
 
 // quernFunc1WindowColumnsCPU_float32_float32_float32 is kernels.mean.
@@ -10258,14 +10089,7 @@ func quernFunc1WindowColumnsCPU_float32_float32_float32(sum float32, n uint32) f
 	/*line window.go:66:80000*/ if r2 > n-r2 || r2 == n-r2 && q&1 == 1 {
 		q++
 	}
-	/*line window.go:69:80000*/ return float32(q) /*line quern_gen.go:10261:1*/
-}
-
-func quernPlainWindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[uint32](r, 2), host.Value[uint32](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Value[int](r, 12), host.Value[int](r, 13), host.Value[int](r, 14), host.Slice[uint32](r, 15), host.Slice[uint32](r, 16), host.Slice[T](r, 17)
-	host.Plain(r, func(t kernel.Thread) {
-		windowColumnsCPU[T, uint32, uint32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, v17)
-	})
+	/*line window.go:69:80000*/ return float32(q) /*line quern_gen.go:10092:1*/
 }
 
 func quernHostWindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run) {
@@ -10376,7 +10200,7 @@ func quernRow1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:10379:1*/
+	} /*line quern_gen.go:10203:1*/
 }
 
 // quernFunc1WindowColumnsCPU_uint8_uint32_uint32 is kernels.neutral.
@@ -10392,7 +10216,7 @@ func quernFunc1WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16](op int) ui
 	} else {
 		/*line window.go:38:80000*/ result02 := quernFunc3WindowColumnsCPU_uint8_uint32_uint32[T]()
 		return result02
-	} /*line quern_gen.go:10395:1*/
+	} /*line quern_gen.go:10219:1*/
 }
 
 // quernFunc2WindowColumnsCPU_uint8_uint32_uint32 is kernels.highest.
@@ -10405,7 +10229,7 @@ func quernFunc2WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16]() uint32 {
 	}
 //line window.go:47:80000
 	var zero uint32
-	return zero - 1 /*line quern_gen.go:10408:1*/
+	return zero - 1 /*line quern_gen.go:10232:1*/
 }
 
 // quernFunc3WindowColumnsCPU_uint8_uint32_uint32 is kernels.lowest.
@@ -10416,10 +10240,10 @@ func quernFunc3WindowColumnsCPU_uint8_uint32_uint32[T uint8 | uint16]() uint32 {
 		var big float32 = 3e+38
 		return host.Narrow[uint32](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:10419:1*/
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:10243:1*/
 }
 
-func quernPlainMaskedExtreme[T uint8 | uint16](r *host.Run) {
+func quernPlainMaskedExtreme[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[T](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[T](r, 13), host.Slice[T](r, 14)
 	host.Plain(r, func(t kernel.Thread) {
 		maskedExtreme[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14)
@@ -10538,7 +10362,7 @@ func quernRow1MaskedExtreme[T uint8 | uint16](r *host.Run, base int, size int, y
 			}
 		}
 		dst[start2+e] = v
-	} /*line quern_gen.go:10541:1*/
+	} /*line quern_gen.go:10365:1*/
 }
 
 // quernFunc1MaskedExtreme is kernels.neutral.
@@ -10554,7 +10378,7 @@ func quernFunc1MaskedExtreme[T uint8 | uint16](op int) T {
 	} else {
 		/*line window.go:38:80000*/ result02 := quernFunc3MaskedExtreme[T]()
 		return result02
-	} /*line quern_gen.go:10557:1*/
+	} /*line quern_gen.go:10381:1*/
 }
 
 // quernFunc2MaskedExtreme is kernels.highest.
@@ -10567,7 +10391,7 @@ func quernFunc2MaskedExtreme[T uint8 | uint16]() T {
 	}
 //line window.go:47:80000
 	var zero T
-	return zero - 1 /*line quern_gen.go:10570:1*/
+	return zero - 1 /*line quern_gen.go:10394:1*/
 }
 
 // quernFunc3MaskedExtreme is kernels.lowest.
@@ -10578,14 +10402,7 @@ func quernFunc3MaskedExtreme[T uint8 | uint16]() T {
 		var big float32 = 3e+38
 		return host.Narrow[T](-big * big)
 	}
-	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:10581:1*/
-}
-
-func quernPlainMaskedExtreme_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Value[int](r, 7), host.Value[int](r, 8), host.Value[int](r, 9), host.Value[int](r, 10), host.Value[int](r, 11), host.Slice[float32](r, 12), host.Slice[float32](r, 13), host.Slice[float32](r, 14)
-	host.Plain(r, func(t kernel.Thread) {
-		maskedExtreme[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14)
-	})
+	/*line window.go:56:80000*/ return 0 /*line quern_gen.go:10405:1*/
 }
 
 func quernHostMaskedExtreme_float32(r *host.Run) {
@@ -10700,10 +10517,10 @@ func quernRow1MaskedExtreme_float32(r *host.Run, base int, size int, y int, h in
 			}
 		}
 		dst[start2+e] = v
-	} /*line quern_gen.go:10703:1*/
+	} /*line quern_gen.go:10520:1*/
 }
 
-func quernPlainSubtract[T uint8 | uint16](r *host.Run) {
+func quernPlainSubtract[T uint8 | uint16 | float32](r *host.Run) {
 	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7)
 	host.Plain(r, func(t kernel.Thread) { subtract[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
@@ -10775,12 +10592,7 @@ func quernRow1Subtract[T uint8 | uint16](r *host.Run, base int, row int, y int, 
 			v = min(u, v)
 		}
 		dst[start3+e] = u - v
-	} /*line quern_gen.go:10778:1*/
-}
-
-func quernPlainSubtract_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6), host.Slice[float32](r, 7)
-	host.Plain(r, func(t kernel.Thread) { subtract[float32](t, v0, v1, v2, v3, v4, v5, v6, v7) })
+	} /*line quern_gen.go:10595:1*/
 }
 
 func quernHostSubtract_float32(r *host.Run) {
@@ -10850,7 +10662,7 @@ func quernRow1Subtract_float32(r *host.Run, base int, row int, y int, h int, a [
 			v = min(u, v)
 		}
 		dst[start3+e] = u - v
-	} /*line quern_gen.go:10853:1*/
+	} /*line quern_gen.go:10665:1*/
 }
 
 //line window.go:357
