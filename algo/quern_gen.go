@@ -23,333 +23,244 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__sumCompensated_float32 func(t kernel.Thread, part int, in []float32, out []Compensated[float32])
-	quern_gen_is_stale__run_go_generate__Compensated_float32    struct {
-		Sum  float32
-		Rest float32
-	}
-	quern_gen_is_stale__run_go_generate__sumCompensated_float64 func(t kernel.Thread, part int, in []float64, out []Compensated[float64])
-	quern_gen_is_stale__run_go_generate__Compensated_float64    struct {
-		Sum  float64
-		Rest float64
-	}
-	quern_gen_is_stale__run_go_generate__addParts                    func(t kernel.Thread, parts int, partial []uint32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEven_float32       func(t kernel.Thread, copies int, bins int, low float32, high float32, scale float32, in []float32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEven_float64       func(t kernel.Thread, copies int, bins int, low float64, high float64, scale float64, in []float64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEvenParts_float32  func(t kernel.Thread, part int, bins int, low float32, high float32, scale float32, in []float32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEvenParts_float64  func(t kernel.Thread, part int, bins int, low float64, high float64, scale float64, in []float64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEdges_int32        func(t kernel.Thread, copies int, bins int, edges []int32, in []int32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEdges_float32      func(t kernel.Thread, copies int, bins int, edges []float32, in []float32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEdges_float64      func(t kernel.Thread, copies int, bins int, edges []float64, in []float64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEdgesParts_int32   func(t kernel.Thread, part int, bins int, edges []int32, in []int32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEdgesParts_float32 func(t kernel.Thread, part int, bins int, edges []float32, in []float32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramEdgesParts_float64 func(t kernel.Thread, part int, bins int, edges []float64, in []float64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValues_uint8       func(t kernel.Thread, copies int, bins int, in []uint8, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValues_uint16      func(t kernel.Thread, copies int, bins int, in []uint16, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValues_int32       func(t kernel.Thread, copies int, bins int, in []int32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValues_int64       func(t kernel.Thread, copies int, bins int, in []int64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValuesParts_uint8  func(t kernel.Thread, part int, bins int, in []uint8, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValuesParts_uint16 func(t kernel.Thread, part int, bins int, in []uint16, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValuesParts_int32  func(t kernel.Thread, part int, bins int, in []int32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__histogramValuesParts_int64  func(t kernel.Thread, part int, bins int, in []int64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__minMaxOfParts_int32         func(t kernel.Thread, part int, swap bool, in []int32, out []int32)
-	quern_gen_is_stale__run_go_generate__minMaxOfParts_int64         func(t kernel.Thread, part int, swap bool, in []int64, out []int64)
-	quern_gen_is_stale__run_go_generate__minMaxOfParts_uint32        func(t kernel.Thread, part int, swap bool, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__minMaxOfParts_uint64        func(t kernel.Thread, part int, swap bool, in []uint64, out []uint64)
-	quern_gen_is_stale__run_go_generate__minMaxOfParts_float32       func(t kernel.Thread, part int, swap bool, in []float32, out []float32)
-	quern_gen_is_stale__run_go_generate__minMaxOfParts_float64       func(t kernel.Thread, part int, swap bool, in []float64, out []float64)
-	quern_gen_is_stale__run_go_generate__momentsOfParts_int32        func(t kernel.Thread, part int, in []int32, out []Moments)
-	quern_gen_is_stale__run_go_generate__Moments                     struct {
-		Count int64
-		Mean  float64
-		M2    float64
-	}
-	quern_gen_is_stale__run_go_generate__momentsOfParts_float32 func(t kernel.Thread, part int, in []float32, out []Moments)
-	quern_gen_is_stale__run_go_generate__momentsOfParts_float64 func(t kernel.Thread, part int, in []float64, out []Moments)
-	quern_gen_is_stale__run_go_generate__momentsOfLines_int32   func(t kernel.Thread, l struct {
-		N     int
-		Inner int
-		Parts int
-		Part  int
-		Group int
-	}, ends []int32, in []int32, out []Moments)
-	quern_gen_is_stale__run_go_generate__momentsOfLines_float32 func(t kernel.Thread, l struct {
-		N     int
-		Inner int
-		Parts int
-		Part  int
-		Group int
-	}, ends []int32, in []float32, out []Moments)
-	quern_gen_is_stale__run_go_generate__momentsOfLines_float64 func(t kernel.Thread, l struct {
-		N     int
-		Inner int
-		Parts int
-		Part  int
-		Group int
-	}, ends []int32, in []float64, out []Moments)
-	quern_gen_is_stale__run_go_generate__keepFlagged_uint8       func(t kernel.Thread, flags []uint8, in []uint8, kept []uint8, count []int, status []uint64)
-	quern_gen_is_stale__run_go_generate__keepFlagged_uint16      func(t kernel.Thread, flags []uint8, in []uint16, kept []uint16, count []int, status []uint64)
-	quern_gen_is_stale__run_go_generate__keepFlagged_uint32      func(t kernel.Thread, flags []uint8, in []uint32, kept []uint32, count []int, status []uint64)
-	quern_gen_is_stale__run_go_generate__keepFlagged_uint64      func(t kernel.Thread, flags []uint8, in []uint64, kept []uint64, count []int, status []uint64)
-	quern_gen_is_stale__run_go_generate__countFlags              func(t kernel.Thread, part int, flags []uint8, before []uint32)
-	quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint8  func(t kernel.Thread, part int, before []uint32, flags []uint8, in []uint8, kept []uint8)
-	quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint16 func(t kernel.Thread, part int, before []uint32, flags []uint8, in []uint16, kept []uint16)
-	quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint32 func(t kernel.Thread, part int, before []uint32, flags []uint8, in []uint32, kept []uint32)
-	quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint64 func(t kernel.Thread, part int, before []uint32, flags []uint8, in []uint64, kept []uint64)
-	quern_gen_is_stale__run_go_generate__placeCounts             func(t kernel.Thread, before []uint32, count []int)
-	quern_gen_is_stale__run_go_generate__sortHistogram_uint32    func(t kernel.Thread, o digitOrder[uint32], passes int32, last uint32, keys []uint32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__digitOrder_uint32       struct {
-		Sign     uint32
-		Infinity uint32
-		Flip     uint32
-		Shift    uint32
-		Mask     uint32
-	}
-	quern_gen_is_stale__run_go_generate__sortHistogram_uint64 func(t kernel.Thread, o digitOrder[uint64], passes int32, last uint32, keys []uint64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__digitOrder_uint64    struct {
-		Sign     uint64
-		Infinity uint64
-		Flip     uint64
-		Shift    uint32
-		Mask     uint32
-	}
-	quern_gen_is_stale__run_go_generate__sortBases       func(t kernel.Thread, portions int32, counts []uint32, bases []uint32)
-	quern_gen_is_stale__run_go_generate__sortKeys_uint32 func(t kernel.Thread, o digitOrder[uint32], l sortLaunch, status []uint32, bases []uint32, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__sortLaunch      struct {
-		Begin  uint32
-		Count  uint32
-		Bases  uint32
-		Ticket uint32
-		Taken  uint32
-		Status uint32
-		All    uint32
-		More   bool
-	}
-	quern_gen_is_stale__run_go_generate__sortKeys_uint64         func(t kernel.Thread, o digitOrder[uint64], l sortLaunch, status []uint32, bases []uint32, in []uint64, out []uint64)
-	quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint32 func(t kernel.Thread, o digitOrder[uint32], l sortLaunch, status []uint32, bases []uint32, in []uint32, out []uint32, values []uint32, outValues []uint32)
-	quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint64 func(t kernel.Thread, o digitOrder[uint32], l sortLaunch, status []uint32, bases []uint32, in []uint32, out []uint32, values []uint64, outValues []uint64)
-	quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint32 func(t kernel.Thread, o digitOrder[uint64], l sortLaunch, status []uint32, bases []uint32, in []uint64, out []uint64, values []uint32, outValues []uint32)
-	quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint64 func(t kernel.Thread, o digitOrder[uint64], l sortLaunch, status []uint32, bases []uint32, in []uint64, out []uint64, values []uint64, outValues []uint64)
-	quern_gen_is_stale__run_go_generate__sortLines_uint32        func(t kernel.Thread, o digitOrder[uint32], passes int32, last uint32, n uint32, inner uint32, keys []uint32, values []uint32)
-	quern_gen_is_stale__run_go_generate__sortLines_uint64        func(t kernel.Thread, o digitOrder[uint64], passes int32, last uint32, n uint32, inner uint32, keys []uint64, values []uint32)
-	quern_gen_is_stale__run_go_generate__countParts_uint32       func(t kernel.Thread, o digitOrder[uint32], part int, keys []uint32, counts []uint32)
-	quern_gen_is_stale__run_go_generate__countParts_uint64       func(t kernel.Thread, o digitOrder[uint64], part int, keys []uint64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__placeParts              func(t kernel.Thread, parts int, counts []uint32)
-	quern_gen_is_stale__run_go_generate__moveParts_uint32        func(t kernel.Thread, o digitOrder[uint32], part int, counts []uint32, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__moveParts_uint64        func(t kernel.Thread, o digitOrder[uint64], part int, counts []uint32, in []uint64, out []uint64)
-	quern_gen_is_stale__run_go_generate__movePairs_uint32_uint32 func(t kernel.Thread, o digitOrder[uint32], part int, counts []uint32, in []uint32, out []uint32, values []uint32, outValues []uint32)
-	quern_gen_is_stale__run_go_generate__movePairs_uint32_uint64 func(t kernel.Thread, o digitOrder[uint32], part int, counts []uint32, in []uint32, out []uint32, values []uint64, outValues []uint64)
-	quern_gen_is_stale__run_go_generate__movePairs_uint64_uint32 func(t kernel.Thread, o digitOrder[uint64], part int, counts []uint32, in []uint64, out []uint64, values []uint32, outValues []uint32)
-	quern_gen_is_stale__run_go_generate__movePairs_uint64_uint64 func(t kernel.Thread, o digitOrder[uint64], part int, counts []uint32, in []uint64, out []uint64, values []uint64, outValues []uint64)
-	quern_gen_is_stale__run_go_generate__sortLineParts_uint32    func(t kernel.Thread, o digitOrder[uint32], passes int32, last uint32, n int, inner int, keys []uint32, spare []uint32)
-	quern_gen_is_stale__run_go_generate__sortLineParts_uint64    func(t kernel.Thread, o digitOrder[uint64], passes int32, last uint32, n int, inner int, keys []uint64, spare []uint64)
-	quern_gen_is_stale__run_go_generate__linesOf                 func(t kernel.Thread, n uint32, inner uint32, at []uint32, lines []uint32)
-	quern_gen_is_stale__run_go_generate__placeLines_uint8        func(t kernel.Thread, n uint32, inner uint32, at []uint32, in []uint8, out []uint8)
-	quern_gen_is_stale__run_go_generate__placeLines_uint16       func(t kernel.Thread, n uint32, inner uint32, at []uint32, in []uint16, out []uint16)
-	quern_gen_is_stale__run_go_generate__placeLines_uint32       func(t kernel.Thread, n uint32, inner uint32, at []uint32, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__placeLines_uint64       func(t kernel.Thread, n uint32, inner uint32, at []uint32, in []uint64, out []uint64)
-	quern_gen_is_stale__run_go_generate__numbers                 func(t kernel.Thread, out []uint32)
-	quern_gen_is_stale__run_go_generate__widen_uint8             func(t kernel.Thread, keys []uint8, words []uint32)
-	quern_gen_is_stale__run_go_generate__widen_uint16            func(t kernel.Thread, keys []uint16, words []uint32)
-	quern_gen_is_stale__run_go_generate__narrow_uint8            func(t kernel.Thread, words []uint32, keys []uint8)
-	quern_gen_is_stale__run_go_generate__narrow_uint16           func(t kernel.Thread, words []uint32, keys []uint16)
-	quern_gen_is_stale__run_go_generate__gather_uint8            func(t kernel.Thread, words int, at []uint32, in []uint8, out []uint8)
-	quern_gen_is_stale__run_go_generate__gather_uint16           func(t kernel.Thread, words int, at []uint32, in []uint16, out []uint16)
-	quern_gen_is_stale__run_go_generate__gather_uint32           func(t kernel.Thread, words int, at []uint32, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__gather_uint64           func(t kernel.Thread, words int, at []uint32, in []uint64, out []uint64)
-	quern_gen_is_stale__run_go_generate__scatter_uint8           func(t kernel.Thread, words int, at []uint32, in []uint8, out []uint8)
-	quern_gen_is_stale__run_go_generate__scatter_uint16          func(t kernel.Thread, words int, at []uint32, in []uint16, out []uint16)
-	quern_gen_is_stale__run_go_generate__scatter_uint32          func(t kernel.Thread, words int, at []uint32, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__scatter_uint64          func(t kernel.Thread, words int, at []uint32, in []uint64, out []uint64)
-	quern_gen_is_stale__run_go_generate__sortRegisters_uint32    func(t kernel.Thread, o digitOrder[uint32], n uint32, inner uint32, shift uint32, keys []uint32)
-	quern_gen_is_stale__run_go_generate__sortRegisters_uint64    func(t kernel.Thread, o digitOrder[uint64], n uint32, inner uint32, shift uint32, keys []uint64)
-	quern_gen_is_stale__run_go_generate__segmentsOf              func(t kernel.Thread, ends []int32, at []uint32, segments []uint32)
-	quern_gen_is_stale__run_go_generate__placeSegments_uint8     func(t kernel.Thread, ends []int32, at []uint32, in []uint8, out []uint8)
-	quern_gen_is_stale__run_go_generate__placeSegments_uint16    func(t kernel.Thread, ends []int32, at []uint32, in []uint16, out []uint16)
-	quern_gen_is_stale__run_go_generate__placeSegments_uint32    func(t kernel.Thread, ends []int32, at []uint32, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__placeSegments_uint64    func(t kernel.Thread, ends []int32, at []uint32, in []uint64, out []uint64)
-	quern_gen_is_stale__run_go_generate__limitCount_uint32       func(t kernel.Thread, o digitOrder[uint32], bits uint32, l limitLevel, keys []uint32, limit []uint64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__limitLevel              struct {
-		Shift uint32
-		Bits  uint32
-	}
-	quern_gen_is_stale__run_go_generate__limitCount_uint64                    func(t kernel.Thread, o digitOrder[uint64], bits uint64, l limitLevel, keys []uint64, limit []uint64, counts []uint32)
-	quern_gen_is_stale__run_go_generate__limitDigit                           func(t kernel.Thread, bits uint32, counts []uint32, limit []uint64)
-	quern_gen_is_stale__run_go_generate__keepFirst_uint32                     func(t kernel.Thread, o digitOrder[uint32], bits uint32, limit []uint64, in []uint32, kept []uint32, index []uint32, status []uint64)
-	quern_gen_is_stale__run_go_generate__keepFirst_uint64                     func(t kernel.Thread, o digitOrder[uint64], bits uint64, limit []uint64, in []uint64, kept []uint64, index []uint32, status []uint64)
-	quern_gen_is_stale__run_go_generate__setRank                              func(t kernel.Thread, rank uint32, limit []uint64)
-	quern_gen_is_stale__run_go_generate__copyFirst                            func(t kernel.Thread, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__firstOfLines_uint8                   func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint8, out []uint8, index []uint32)
-	quern_gen_is_stale__run_go_generate__firstOfLines_uint16                  func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint16, out []uint16, index []uint32)
-	quern_gen_is_stale__run_go_generate__firstOfLines_uint32                  func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint32, out []uint32, index []uint32)
-	quern_gen_is_stale__run_go_generate__firstOfLines_uint64                  func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint64, out []uint64, index []uint32)
-	quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 func(a Compensated[float32], b Compensated[float32]) Compensated[float32]
-	quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 func(a Compensated[float64], b Compensated[float64]) Compensated[float64]
-	quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts           func(a Moments, b Moments) Moments
-	quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int32   func(a int32, b int32, flip int32) int32
-	quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int64   func(a int64, b int64, flip int64) int64
-	quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float32   func(a float32, b float32, sign float32) float32
-	quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float64   func(a float64, b float64, sign float64) float64
-	quern_gen_is_stale__run_go_generate__op_addReduceParts_int32              func(a int32, b int32) int32
-	quern_gen_is_stale__run_go_generate__op_addReduceParts_int64              func(a int64, b int64) int64
-	quern_gen_is_stale__run_go_generate__op_addReduceParts_float32            func(a float32, b float32) float32
-	quern_gen_is_stale__run_go_generate__op_addReduceParts_float64            func(a float64, b float64) float64
-	quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int32         func(a int32, b int32) int32
-	quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int64         func(a int64, b int64) int64
-	quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float32       func(a float32, b float32) float32
-	quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float64       func(a float64, b float64) float64
-	quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int32     func(a int32, b int32, how uint32) bool
-	quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int64     func(a int64, b int64, how uint32) bool
-	quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float32     func(a float32, b float32, how uint32) bool
-	quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float64     func(a float64, b float64, how uint32) bool
-	quern_gen_is_stale__run_go_generate__op_sameRunTiles_int32                func(a int32, b int32) bool
-	quern_gen_is_stale__run_go_generate__op_sameRunTiles_int64                func(a int64, b int64) bool
-	quern_gen_is_stale__run_go_generate__op_sameRunTiles_float32              func(a float32, b float32) bool
-	quern_gen_is_stale__run_go_generate__op_sameRunTiles_float64              func(a float64, b float64) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int32           func(x int32) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int64           func(x int64) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float32         func(x float32) bool
-	quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float64         func(x float64) bool
-)
 
-var (
-	quern_sumCompensated_float32      quern_gen_is_stale__run_go_generate__sumCompensated_float32               = sumCompensated[float32]
-	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__Compensated_float32)((*Compensated[float32])(nil))
-	quern_sumCompensated_float64      quern_gen_is_stale__run_go_generate__sumCompensated_float64               = sumCompensated[float64]
-	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__Compensated_float64)((*Compensated[float64])(nil))
-	quern_addParts                    quern_gen_is_stale__run_go_generate__addParts                             = addParts
-	quern_histogramEven_float32       quern_gen_is_stale__run_go_generate__histogramEven_float32                = histogramEven[float32]
-	quern_histogramEven_float64       quern_gen_is_stale__run_go_generate__histogramEven_float64                = histogramEven[float64]
-	quern_histogramEvenParts_float32  quern_gen_is_stale__run_go_generate__histogramEvenParts_float32           = histogramEvenParts[float32]
-	quern_histogramEvenParts_float64  quern_gen_is_stale__run_go_generate__histogramEvenParts_float64           = histogramEvenParts[float64]
-	quern_histogramEdges_int32        quern_gen_is_stale__run_go_generate__histogramEdges_int32                 = histogramEdges[int32]
-	quern_histogramEdges_float32      quern_gen_is_stale__run_go_generate__histogramEdges_float32               = histogramEdges[float32]
-	quern_histogramEdges_float64      quern_gen_is_stale__run_go_generate__histogramEdges_float64               = histogramEdges[float64]
-	quern_histogramEdgesParts_int32   quern_gen_is_stale__run_go_generate__histogramEdgesParts_int32            = histogramEdgesParts[int32]
-	quern_histogramEdgesParts_float32 quern_gen_is_stale__run_go_generate__histogramEdgesParts_float32          = histogramEdgesParts[float32]
-	quern_histogramEdgesParts_float64 quern_gen_is_stale__run_go_generate__histogramEdgesParts_float64          = histogramEdgesParts[float64]
-	quern_histogramValues_uint8       quern_gen_is_stale__run_go_generate__histogramValues_uint8                = histogramValues[uint8]
-	quern_histogramValues_uint16      quern_gen_is_stale__run_go_generate__histogramValues_uint16               = histogramValues[uint16]
-	quern_histogramValues_int32       quern_gen_is_stale__run_go_generate__histogramValues_int32                = histogramValues[int32]
-	quern_histogramValues_int64       quern_gen_is_stale__run_go_generate__histogramValues_int64                = histogramValues[int64]
-	quern_histogramValuesParts_uint8  quern_gen_is_stale__run_go_generate__histogramValuesParts_uint8           = histogramValuesParts[uint8]
-	quern_histogramValuesParts_uint16 quern_gen_is_stale__run_go_generate__histogramValuesParts_uint16          = histogramValuesParts[uint16]
-	quern_histogramValuesParts_int32  quern_gen_is_stale__run_go_generate__histogramValuesParts_int32           = histogramValuesParts[int32]
-	quern_histogramValuesParts_int64  quern_gen_is_stale__run_go_generate__histogramValuesParts_int64           = histogramValuesParts[int64]
-	quern_minMaxOfParts_int32         quern_gen_is_stale__run_go_generate__minMaxOfParts_int32                  = minMaxOfParts[int32]
-	quern_minMaxOfParts_int64         quern_gen_is_stale__run_go_generate__minMaxOfParts_int64                  = minMaxOfParts[int64]
-	quern_minMaxOfParts_uint32        quern_gen_is_stale__run_go_generate__minMaxOfParts_uint32                 = minMaxOfParts[uint32]
-	quern_minMaxOfParts_uint64        quern_gen_is_stale__run_go_generate__minMaxOfParts_uint64                 = minMaxOfParts[uint64]
-	quern_minMaxOfParts_float32       quern_gen_is_stale__run_go_generate__minMaxOfParts_float32                = minMaxOfParts[float32]
-	quern_minMaxOfParts_float64       quern_gen_is_stale__run_go_generate__minMaxOfParts_float64                = minMaxOfParts[float64]
-	quern_momentsOfParts_int32        quern_gen_is_stale__run_go_generate__momentsOfParts_int32                 = momentsOfParts[int32]
-	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__Moments)((*Moments)(nil))
-	quern_momentsOfParts_float32      quern_gen_is_stale__run_go_generate__momentsOfParts_float32               = momentsOfParts[float32]
-	quern_momentsOfParts_float64      quern_gen_is_stale__run_go_generate__momentsOfParts_float64               = momentsOfParts[float64]
-	quern_momentsOfLines_int32        quern_gen_is_stale__run_go_generate__momentsOfLines_int32                 = momentsOfLines[int32]
-	quern_momentsOfLines_float32      quern_gen_is_stale__run_go_generate__momentsOfLines_float32               = momentsOfLines[float32]
-	quern_momentsOfLines_float64      quern_gen_is_stale__run_go_generate__momentsOfLines_float64               = momentsOfLines[float64]
-	quern_keepFlagged_uint8           quern_gen_is_stale__run_go_generate__keepFlagged_uint8                    = keepFlagged[uint8]
-	quern_keepFlagged_uint16          quern_gen_is_stale__run_go_generate__keepFlagged_uint16                   = keepFlagged[uint16]
-	quern_keepFlagged_uint32          quern_gen_is_stale__run_go_generate__keepFlagged_uint32                   = keepFlagged[uint32]
-	quern_keepFlagged_uint64          quern_gen_is_stale__run_go_generate__keepFlagged_uint64                   = keepFlagged[uint64]
-	quern_countFlags                  quern_gen_is_stale__run_go_generate__countFlags                           = countFlags
-	quern_keepFlaggedParts_uint8      quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint8               = keepFlaggedParts[uint8]
-	quern_keepFlaggedParts_uint16     quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint16              = keepFlaggedParts[uint16]
-	quern_keepFlaggedParts_uint32     quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint32              = keepFlaggedParts[uint32]
-	quern_keepFlaggedParts_uint64     quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint64              = keepFlaggedParts[uint64]
-	quern_placeCounts                 quern_gen_is_stale__run_go_generate__placeCounts                          = placeCounts
-	quern_sortHistogram_uint32        quern_gen_is_stale__run_go_generate__sortHistogram_uint32                 = sortHistogram[uint32]
-	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__digitOrder_uint32)((*digitOrder[uint32])(nil))
-	quern_sortHistogram_uint64        quern_gen_is_stale__run_go_generate__sortHistogram_uint64                 = sortHistogram[uint64]
-	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__digitOrder_uint64)((*digitOrder[uint64])(nil))
-	quern_sortBases                   quern_gen_is_stale__run_go_generate__sortBases                            = sortBases
-	quern_sortKeys_uint32             quern_gen_is_stale__run_go_generate__sortKeys_uint32                      = sortKeys[uint32]
-	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__sortLaunch)((*sortLaunch)(nil))
-	quern_sortKeys_uint64             quern_gen_is_stale__run_go_generate__sortKeys_uint64                      = sortKeys[uint64]
-	quern_sortPairs_uint32_uint32     quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint32              = sortPairs[uint32, uint32]
-	quern_sortPairs_uint32_uint64     quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint64              = sortPairs[uint32, uint64]
-	quern_sortPairs_uint64_uint32     quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint32              = sortPairs[uint64, uint32]
-	quern_sortPairs_uint64_uint64     quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint64              = sortPairs[uint64, uint64]
-	quern_sortLines_uint32            quern_gen_is_stale__run_go_generate__sortLines_uint32                     = sortLines[uint32]
-	quern_sortLines_uint64            quern_gen_is_stale__run_go_generate__sortLines_uint64                     = sortLines[uint64]
-	quern_countParts_uint32           quern_gen_is_stale__run_go_generate__countParts_uint32                    = countParts[uint32]
-	quern_countParts_uint64           quern_gen_is_stale__run_go_generate__countParts_uint64                    = countParts[uint64]
-	quern_placeParts                  quern_gen_is_stale__run_go_generate__placeParts                           = placeParts
-	quern_moveParts_uint32            quern_gen_is_stale__run_go_generate__moveParts_uint32                     = moveParts[uint32]
-	quern_moveParts_uint64            quern_gen_is_stale__run_go_generate__moveParts_uint64                     = moveParts[uint64]
-	quern_movePairs_uint32_uint32     quern_gen_is_stale__run_go_generate__movePairs_uint32_uint32              = movePairs[uint32, uint32]
-	quern_movePairs_uint32_uint64     quern_gen_is_stale__run_go_generate__movePairs_uint32_uint64              = movePairs[uint32, uint64]
-	quern_movePairs_uint64_uint32     quern_gen_is_stale__run_go_generate__movePairs_uint64_uint32              = movePairs[uint64, uint32]
-	quern_movePairs_uint64_uint64     quern_gen_is_stale__run_go_generate__movePairs_uint64_uint64              = movePairs[uint64, uint64]
-	quern_sortLineParts_uint32        quern_gen_is_stale__run_go_generate__sortLineParts_uint32                 = sortLineParts[uint32]
-	quern_sortLineParts_uint64        quern_gen_is_stale__run_go_generate__sortLineParts_uint64                 = sortLineParts[uint64]
-	quern_linesOf                     quern_gen_is_stale__run_go_generate__linesOf                              = linesOf
-	quern_placeLines_uint8            quern_gen_is_stale__run_go_generate__placeLines_uint8                     = placeLines[uint8]
-	quern_placeLines_uint16           quern_gen_is_stale__run_go_generate__placeLines_uint16                    = placeLines[uint16]
-	quern_placeLines_uint32           quern_gen_is_stale__run_go_generate__placeLines_uint32                    = placeLines[uint32]
-	quern_placeLines_uint64           quern_gen_is_stale__run_go_generate__placeLines_uint64                    = placeLines[uint64]
-	quern_numbers                     quern_gen_is_stale__run_go_generate__numbers                              = numbers
-	quern_widen_uint8                 quern_gen_is_stale__run_go_generate__widen_uint8                          = widen[uint8]
-	quern_widen_uint16                quern_gen_is_stale__run_go_generate__widen_uint16                         = widen[uint16]
-	quern_narrow_uint8                quern_gen_is_stale__run_go_generate__narrow_uint8                         = narrow[uint8]
-	quern_narrow_uint16               quern_gen_is_stale__run_go_generate__narrow_uint16                        = narrow[uint16]
-	quern_gather_uint8                quern_gen_is_stale__run_go_generate__gather_uint8                         = gather[uint8]
-	quern_gather_uint16               quern_gen_is_stale__run_go_generate__gather_uint16                        = gather[uint16]
-	quern_gather_uint32               quern_gen_is_stale__run_go_generate__gather_uint32                        = gather[uint32]
-	quern_gather_uint64               quern_gen_is_stale__run_go_generate__gather_uint64                        = gather[uint64]
-	quern_scatter_uint8               quern_gen_is_stale__run_go_generate__scatter_uint8                        = scatter[uint8]
-	quern_scatter_uint16              quern_gen_is_stale__run_go_generate__scatter_uint16                       = scatter[uint16]
-	quern_scatter_uint32              quern_gen_is_stale__run_go_generate__scatter_uint32                       = scatter[uint32]
-	quern_scatter_uint64              quern_gen_is_stale__run_go_generate__scatter_uint64                       = scatter[uint64]
-	quern_sortRegisters_uint32        quern_gen_is_stale__run_go_generate__sortRegisters_uint32                 = sortRegisters[uint32]
-	quern_sortRegisters_uint64        quern_gen_is_stale__run_go_generate__sortRegisters_uint64                 = sortRegisters[uint64]
-	quern_segmentsOf                  quern_gen_is_stale__run_go_generate__segmentsOf                           = segmentsOf
-	quern_placeSegments_uint8         quern_gen_is_stale__run_go_generate__placeSegments_uint8                  = placeSegments[uint8]
-	quern_placeSegments_uint16        quern_gen_is_stale__run_go_generate__placeSegments_uint16                 = placeSegments[uint16]
-	quern_placeSegments_uint32        quern_gen_is_stale__run_go_generate__placeSegments_uint32                 = placeSegments[uint32]
-	quern_placeSegments_uint64        quern_gen_is_stale__run_go_generate__placeSegments_uint64                 = placeSegments[uint64]
-	quern_limitCount_uint32           quern_gen_is_stale__run_go_generate__limitCount_uint32                    = limitCount[uint32]
-	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__limitLevel)((*limitLevel)(nil))
-	quern_limitCount_uint64           quern_gen_is_stale__run_go_generate__limitCount_uint64                    = limitCount[uint64]
-	quern_limitDigit                  quern_gen_is_stale__run_go_generate__limitDigit                           = limitDigit
-	quern_keepFirst_uint32            quern_gen_is_stale__run_go_generate__keepFirst_uint32                     = keepFirst[uint32]
-	quern_keepFirst_uint64            quern_gen_is_stale__run_go_generate__keepFirst_uint64                     = keepFirst[uint64]
-	quern_setRank                     quern_gen_is_stale__run_go_generate__setRank                              = setRank
-	quern_copyFirst                   quern_gen_is_stale__run_go_generate__copyFirst                            = copyFirst
-	quern_firstOfLines_uint8          quern_gen_is_stale__run_go_generate__firstOfLines_uint8                   = firstOfLines[uint8]
-	quern_firstOfLines_uint16         quern_gen_is_stale__run_go_generate__firstOfLines_uint16                  = firstOfLines[uint16]
-	quern_firstOfLines_uint32         quern_gen_is_stale__run_go_generate__firstOfLines_uint32                  = firstOfLines[uint32]
-	quern_firstOfLines_uint64         quern_gen_is_stale__run_go_generate__firstOfLines_uint64                  = firstOfLines[uint64]
-	_                                 quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 = addCompensated[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 = addCompensated[float64]
-	_                                 quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts           = mergeMoments
-	_                                 quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int32   = extremeInteger[int32]
-	_                                 quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int64   = extremeInteger[int64]
-	_                                 quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float32   = extremeFloat[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float64   = extremeFloat[float64]
-	_                                 quern_gen_is_stale__run_go_generate__op_addReduceParts_int32              = add[int32]
-	_                                 quern_gen_is_stale__run_go_generate__op_addReduceParts_int64              = add[int64]
-	_                                 quern_gen_is_stale__run_go_generate__op_addReduceParts_float32            = add[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_addReduceParts_float64            = add[float64]
-	_                                 quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int32         = multiply[int32]
-	_                                 quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int64         = multiply[int64]
-	_                                 quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float32       = multiply[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float64       = multiply[float64]
-	_                                 quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int32     = orderedIntegers[int32]
-	_                                 quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int64     = orderedIntegers[int64]
-	_                                 quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float32     = orderedFloats[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float64     = orderedFloats[float64]
-	_                                 quern_gen_is_stale__run_go_generate__op_sameRunTiles_int32                = same[int32]
-	_                                 quern_gen_is_stale__run_go_generate__op_sameRunTiles_int64                = same[int64]
-	_                                 quern_gen_is_stale__run_go_generate__op_sameRunTiles_float32              = same[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_sameRunTiles_float64              = same[float64]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int32           = nonZero[int32]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int64           = nonZero[int64]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float32         = nonZero[float32]
-	_                                 quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float64         = nonZero[float64]
-)
+type quern_gen_is_stale__run_go_generate__Compensated_float32 struct {
+	Sum  float32
+	Rest float32
+}
+type quern_gen_is_stale__run_go_generate__sumCompensated_float32 func(kernel.Thread, int, []float32, []Compensated[float32])
+type quern_gen_is_stale__run_go_generate__Compensated_float64 struct {
+	Sum  float64
+	Rest float64
+}
+type quern_gen_is_stale__run_go_generate__addParts func(kernel.Thread, int, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramEven_float32 func(kernel.Thread, int, int, float32, float32, float32, []float32, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramEven_float64 func(kernel.Thread, int, int, float64, float64, float64, []float64, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramEvenParts_float32 func(kernel.Thread, int, int, float32, float32, float32, []float32, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramEdges_int32 func(kernel.Thread, int, int, []int32, []int32, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramEdges_float32 func(kernel.Thread, int, int, []float32, []float32, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramEdges_float64 func(kernel.Thread, int, int, []float64, []float64, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramEdgesParts_int32 func(kernel.Thread, int, int, []int32, []int32, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramValues_uint8 func(kernel.Thread, int, int, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramValues_uint16 func(kernel.Thread, int, int, []uint16, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramValues_int32 func(kernel.Thread, int, int, []int32, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramValues_int64 func(kernel.Thread, int, int, []int64, []uint32)
+type quern_gen_is_stale__run_go_generate__histogramValuesParts_uint8 func(kernel.Thread, int, int, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__minMaxOfParts_int32 func(kernel.Thread, int, bool, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__minMaxOfParts_int64 func(kernel.Thread, int, bool, []int64, []int64)
+type quern_gen_is_stale__run_go_generate__minMaxOfParts_uint32 func(kernel.Thread, int, bool, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__minMaxOfParts_uint64 func(kernel.Thread, int, bool, []uint64, []uint64)
+type quern_gen_is_stale__run_go_generate__minMaxOfParts_float32 func(kernel.Thread, int, bool, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__minMaxOfParts_float64 func(kernel.Thread, int, bool, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__Moments struct {
+	Count int64
+	Mean  float64
+	M2    float64
+}
+type quern_gen_is_stale__run_go_generate__momentsOfParts_int32 func(kernel.Thread, int, []int32, []Moments)
+type quern_gen_is_stale__run_go_generate__momentsOfLines_int32 func(kernel.Thread, struct {
+	N     int
+	Inner int
+	Parts int
+	Part  int
+	Group int
+}, []int32, []int32, []Moments)
+type quern_gen_is_stale__run_go_generate__keepFlagged_uint8 func(kernel.Thread, []uint8, []uint8, []uint8, []int, []uint64)
+type quern_gen_is_stale__run_go_generate__keepFlagged_uint16 func(kernel.Thread, []uint8, []uint16, []uint16, []int, []uint64)
+type quern_gen_is_stale__run_go_generate__keepFlagged_uint32 func(kernel.Thread, []uint8, []uint32, []uint32, []int, []uint64)
+type quern_gen_is_stale__run_go_generate__keepFlagged_uint64 func(kernel.Thread, []uint8, []uint64, []uint64, []int, []uint64)
+type quern_gen_is_stale__run_go_generate__countFlags func(kernel.Thread, int, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint8 func(kernel.Thread, int, []uint32, []uint8, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__placeCounts func(kernel.Thread, []uint32, []int)
+type quern_gen_is_stale__run_go_generate__digitOrder_uint32 struct {
+	Sign     uint32
+	Infinity uint32
+	Flip     uint32
+	Shift    uint32
+	Mask     uint32
+}
+type quern_gen_is_stale__run_go_generate__sortHistogram_uint32 func(kernel.Thread, digitOrder[uint32], int32, uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__digitOrder_uint64 struct {
+	Sign     uint64
+	Infinity uint64
+	Flip     uint64
+	Shift    uint32
+	Mask     uint32
+}
+type quern_gen_is_stale__run_go_generate__sortHistogram_uint64 func(kernel.Thread, digitOrder[uint64], int32, uint32, []uint64, []uint32)
+type quern_gen_is_stale__run_go_generate__sortBases func(kernel.Thread, int32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__sortLaunch struct {
+	Begin  uint32
+	Count  uint32
+	Bases  uint32
+	Ticket uint32
+	Taken  uint32
+	Status uint32
+	All    uint32
+	More   bool
+}
+type quern_gen_is_stale__run_go_generate__sortKeys_uint32 func(kernel.Thread, digitOrder[uint32], sortLaunch, []uint32, []uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__sortKeys_uint64 func(kernel.Thread, digitOrder[uint64], sortLaunch, []uint32, []uint32, []uint64, []uint64)
+type quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint32 func(kernel.Thread, digitOrder[uint32], sortLaunch, []uint32, []uint32, []uint32, []uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint64 func(kernel.Thread, digitOrder[uint32], sortLaunch, []uint32, []uint32, []uint32, []uint32, []uint64, []uint64)
+type quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint32 func(kernel.Thread, digitOrder[uint64], sortLaunch, []uint32, []uint32, []uint64, []uint64, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint64 func(kernel.Thread, digitOrder[uint64], sortLaunch, []uint32, []uint32, []uint64, []uint64, []uint64, []uint64)
+type quern_gen_is_stale__run_go_generate__sortLines_uint32 func(kernel.Thread, digitOrder[uint32], int32, uint32, uint32, uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__sortLines_uint64 func(kernel.Thread, digitOrder[uint64], int32, uint32, uint32, uint32, []uint64, []uint32)
+type quern_gen_is_stale__run_go_generate__countParts_uint32 func(kernel.Thread, digitOrder[uint32], int, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__placeParts func(kernel.Thread, int, []uint32)
+type quern_gen_is_stale__run_go_generate__moveParts_uint32 func(kernel.Thread, digitOrder[uint32], int, []uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__movePairs_uint32_uint32 func(kernel.Thread, digitOrder[uint32], int, []uint32, []uint32, []uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__sortLineParts_uint32 func(kernel.Thread, digitOrder[uint32], int32, uint32, int, int, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__linesOf func(kernel.Thread, uint32, uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__placeLines_uint8 func(kernel.Thread, uint32, uint32, []uint32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__numbers func(kernel.Thread, []uint32)
+type quern_gen_is_stale__run_go_generate__widen_uint8 func(kernel.Thread, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__narrow_uint8 func(kernel.Thread, []uint32, []uint8)
+type quern_gen_is_stale__run_go_generate__gather_uint8 func(kernel.Thread, int, []uint32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__scatter_uint8 func(kernel.Thread, int, []uint32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__sortRegisters_uint32 func(kernel.Thread, digitOrder[uint32], uint32, uint32, uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__sortRegisters_uint64 func(kernel.Thread, digitOrder[uint64], uint32, uint32, uint32, []uint64)
+type quern_gen_is_stale__run_go_generate__segmentsOf func(kernel.Thread, []int32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__placeSegments_uint8 func(kernel.Thread, []int32, []uint32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__limitLevel struct {
+	Shift uint32
+	Bits  uint32
+}
+type quern_gen_is_stale__run_go_generate__limitCount_uint32 func(kernel.Thread, digitOrder[uint32], uint32, limitLevel, []uint32, []uint64, []uint32)
+type quern_gen_is_stale__run_go_generate__limitCount_uint64 func(kernel.Thread, digitOrder[uint64], uint64, limitLevel, []uint64, []uint64, []uint32)
+type quern_gen_is_stale__run_go_generate__limitDigit func(kernel.Thread, uint32, []uint32, []uint64)
+type quern_gen_is_stale__run_go_generate__keepFirst_uint32 func(kernel.Thread, digitOrder[uint32], uint32, []uint64, []uint32, []uint32, []uint32, []uint64)
+type quern_gen_is_stale__run_go_generate__keepFirst_uint64 func(kernel.Thread, digitOrder[uint64], uint64, []uint64, []uint64, []uint64, []uint32, []uint64)
+type quern_gen_is_stale__run_go_generate__setRank func(kernel.Thread, uint32, []uint64)
+type quern_gen_is_stale__run_go_generate__copyFirst func(kernel.Thread, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__firstOfLines_uint8 func(kernel.Thread, uint32, uint32, uint32, bool, []uint32, []uint8, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 func(Compensated[float32], Compensated[float32]) Compensated[float32]
+type quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 func(Compensated[float64], Compensated[float64]) Compensated[float64]
+type quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts func(Moments, Moments) Moments
+type quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int32 func(int32, int32, int32) int32
+type quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int64 func(int64, int64, int64) int64
+type quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float32 func(float32, float32, float32) float32
+type quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float64 func(float64, float64, float64) float64
+type quern_gen_is_stale__run_go_generate__op_addReduceParts_int32 func(int32, int32) int32
+type quern_gen_is_stale__run_go_generate__op_addReduceParts_int64 func(int64, int64) int64
+type quern_gen_is_stale__run_go_generate__op_addReduceParts_float32 func(float32, float32) float32
+type quern_gen_is_stale__run_go_generate__op_addReduceParts_float64 func(float64, float64) float64
+type quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int32 func(int32, int32) int32
+type quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int64 func(int64, int64) int64
+type quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float32 func(float32, float32) float32
+type quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float64 func(float64, float64) float64
+type quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int32 func(int32, int32, uint32) bool
+type quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int64 func(int64, int64, uint32) bool
+type quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float32 func(float32, float32, uint32) bool
+type quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float64 func(float64, float64, uint32) bool
+type quern_gen_is_stale__run_go_generate__op_sameRunTiles_int32 func(int32, int32) bool
+type quern_gen_is_stale__run_go_generate__op_sameRunTiles_int64 func(int64, int64) bool
+type quern_gen_is_stale__run_go_generate__op_sameRunTiles_float32 func(float32, float32) bool
+type quern_gen_is_stale__run_go_generate__op_sameRunTiles_float64 func(float64, float64) bool
+type quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int32 func(int32) bool
+type quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int64 func(int64) bool
+type quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float32 func(float32) bool
+type quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float64 func(float64) bool
+
+var _ = (*quern_gen_is_stale__run_go_generate__Compensated_float32)((*Compensated[float32])(nil))
+var quern_sumCompensated_float32 quern_gen_is_stale__run_go_generate__sumCompensated_float32 = sumCompensated[float32]
+var _ = (*quern_gen_is_stale__run_go_generate__Compensated_float64)((*Compensated[float64])(nil))
+var quern_addParts quern_gen_is_stale__run_go_generate__addParts = addParts
+var quern_histogramEven_float32 quern_gen_is_stale__run_go_generate__histogramEven_float32 = histogramEven[float32]
+var quern_histogramEven_float64 quern_gen_is_stale__run_go_generate__histogramEven_float64 = histogramEven[float64]
+var quern_histogramEvenParts_float32 quern_gen_is_stale__run_go_generate__histogramEvenParts_float32 = histogramEvenParts[float32]
+var quern_histogramEdges_int32 quern_gen_is_stale__run_go_generate__histogramEdges_int32 = histogramEdges[int32]
+var quern_histogramEdges_float32 quern_gen_is_stale__run_go_generate__histogramEdges_float32 = histogramEdges[float32]
+var quern_histogramEdges_float64 quern_gen_is_stale__run_go_generate__histogramEdges_float64 = histogramEdges[float64]
+var quern_histogramEdgesParts_int32 quern_gen_is_stale__run_go_generate__histogramEdgesParts_int32 = histogramEdgesParts[int32]
+var quern_histogramValues_uint8 quern_gen_is_stale__run_go_generate__histogramValues_uint8 = histogramValues[uint8]
+var quern_histogramValues_uint16 quern_gen_is_stale__run_go_generate__histogramValues_uint16 = histogramValues[uint16]
+var quern_histogramValues_int32 quern_gen_is_stale__run_go_generate__histogramValues_int32 = histogramValues[int32]
+var quern_histogramValues_int64 quern_gen_is_stale__run_go_generate__histogramValues_int64 = histogramValues[int64]
+var quern_histogramValuesParts_uint8 quern_gen_is_stale__run_go_generate__histogramValuesParts_uint8 = histogramValuesParts[uint8]
+var quern_minMaxOfParts_int32 quern_gen_is_stale__run_go_generate__minMaxOfParts_int32 = minMaxOfParts[int32]
+var quern_minMaxOfParts_int64 quern_gen_is_stale__run_go_generate__minMaxOfParts_int64 = minMaxOfParts[int64]
+var quern_minMaxOfParts_uint32 quern_gen_is_stale__run_go_generate__minMaxOfParts_uint32 = minMaxOfParts[uint32]
+var quern_minMaxOfParts_uint64 quern_gen_is_stale__run_go_generate__minMaxOfParts_uint64 = minMaxOfParts[uint64]
+var quern_minMaxOfParts_float32 quern_gen_is_stale__run_go_generate__minMaxOfParts_float32 = minMaxOfParts[float32]
+var quern_minMaxOfParts_float64 quern_gen_is_stale__run_go_generate__minMaxOfParts_float64 = minMaxOfParts[float64]
+var _ = (*quern_gen_is_stale__run_go_generate__Moments)((*Moments)(nil))
+var quern_momentsOfParts_int32 quern_gen_is_stale__run_go_generate__momentsOfParts_int32 = momentsOfParts[int32]
+var quern_momentsOfLines_int32 quern_gen_is_stale__run_go_generate__momentsOfLines_int32 = momentsOfLines[int32]
+var quern_keepFlagged_uint8 quern_gen_is_stale__run_go_generate__keepFlagged_uint8 = keepFlagged[uint8]
+var quern_keepFlagged_uint16 quern_gen_is_stale__run_go_generate__keepFlagged_uint16 = keepFlagged[uint16]
+var quern_keepFlagged_uint32 quern_gen_is_stale__run_go_generate__keepFlagged_uint32 = keepFlagged[uint32]
+var quern_keepFlagged_uint64 quern_gen_is_stale__run_go_generate__keepFlagged_uint64 = keepFlagged[uint64]
+var quern_countFlags quern_gen_is_stale__run_go_generate__countFlags = countFlags
+var quern_keepFlaggedParts_uint8 quern_gen_is_stale__run_go_generate__keepFlaggedParts_uint8 = keepFlaggedParts[uint8]
+var quern_placeCounts quern_gen_is_stale__run_go_generate__placeCounts = placeCounts
+var _ = (*quern_gen_is_stale__run_go_generate__digitOrder_uint32)((*digitOrder[uint32])(nil))
+var quern_sortHistogram_uint32 quern_gen_is_stale__run_go_generate__sortHistogram_uint32 = sortHistogram[uint32]
+var _ = (*quern_gen_is_stale__run_go_generate__digitOrder_uint64)((*digitOrder[uint64])(nil))
+var quern_sortHistogram_uint64 quern_gen_is_stale__run_go_generate__sortHistogram_uint64 = sortHistogram[uint64]
+var quern_sortBases quern_gen_is_stale__run_go_generate__sortBases = sortBases
+var _ = (*quern_gen_is_stale__run_go_generate__sortLaunch)((*sortLaunch)(nil))
+var quern_sortKeys_uint32 quern_gen_is_stale__run_go_generate__sortKeys_uint32 = sortKeys[uint32]
+var quern_sortKeys_uint64 quern_gen_is_stale__run_go_generate__sortKeys_uint64 = sortKeys[uint64]
+var quern_sortPairs_uint32_uint32 quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint32 = sortPairs[uint32, uint32]
+var quern_sortPairs_uint32_uint64 quern_gen_is_stale__run_go_generate__sortPairs_uint32_uint64 = sortPairs[uint32, uint64]
+var quern_sortPairs_uint64_uint32 quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint32 = sortPairs[uint64, uint32]
+var quern_sortPairs_uint64_uint64 quern_gen_is_stale__run_go_generate__sortPairs_uint64_uint64 = sortPairs[uint64, uint64]
+var quern_sortLines_uint32 quern_gen_is_stale__run_go_generate__sortLines_uint32 = sortLines[uint32]
+var quern_sortLines_uint64 quern_gen_is_stale__run_go_generate__sortLines_uint64 = sortLines[uint64]
+var quern_countParts_uint32 quern_gen_is_stale__run_go_generate__countParts_uint32 = countParts[uint32]
+var quern_placeParts quern_gen_is_stale__run_go_generate__placeParts = placeParts
+var quern_moveParts_uint32 quern_gen_is_stale__run_go_generate__moveParts_uint32 = moveParts[uint32]
+var quern_movePairs_uint32_uint32 quern_gen_is_stale__run_go_generate__movePairs_uint32_uint32 = movePairs[uint32, uint32]
+var quern_sortLineParts_uint32 quern_gen_is_stale__run_go_generate__sortLineParts_uint32 = sortLineParts[uint32]
+var quern_linesOf quern_gen_is_stale__run_go_generate__linesOf = linesOf
+var quern_placeLines_uint8 quern_gen_is_stale__run_go_generate__placeLines_uint8 = placeLines[uint8]
+var quern_numbers quern_gen_is_stale__run_go_generate__numbers = numbers
+var quern_widen_uint8 quern_gen_is_stale__run_go_generate__widen_uint8 = widen[uint8]
+var quern_narrow_uint8 quern_gen_is_stale__run_go_generate__narrow_uint8 = narrow[uint8]
+var quern_gather_uint8 quern_gen_is_stale__run_go_generate__gather_uint8 = gather[uint8]
+var quern_scatter_uint8 quern_gen_is_stale__run_go_generate__scatter_uint8 = scatter[uint8]
+var quern_sortRegisters_uint32 quern_gen_is_stale__run_go_generate__sortRegisters_uint32 = sortRegisters[uint32]
+var quern_sortRegisters_uint64 quern_gen_is_stale__run_go_generate__sortRegisters_uint64 = sortRegisters[uint64]
+var quern_segmentsOf quern_gen_is_stale__run_go_generate__segmentsOf = segmentsOf
+var quern_placeSegments_uint8 quern_gen_is_stale__run_go_generate__placeSegments_uint8 = placeSegments[uint8]
+var _ = (*quern_gen_is_stale__run_go_generate__limitLevel)((*limitLevel)(nil))
+var quern_limitCount_uint32 quern_gen_is_stale__run_go_generate__limitCount_uint32 = limitCount[uint32]
+var quern_limitCount_uint64 quern_gen_is_stale__run_go_generate__limitCount_uint64 = limitCount[uint64]
+var quern_limitDigit quern_gen_is_stale__run_go_generate__limitDigit = limitDigit
+var quern_keepFirst_uint32 quern_gen_is_stale__run_go_generate__keepFirst_uint32 = keepFirst[uint32]
+var quern_keepFirst_uint64 quern_gen_is_stale__run_go_generate__keepFirst_uint64 = keepFirst[uint64]
+var quern_setRank quern_gen_is_stale__run_go_generate__setRank = setRank
+var quern_copyFirst quern_gen_is_stale__run_go_generate__copyFirst = copyFirst
+var quern_firstOfLines_uint8 quern_gen_is_stale__run_go_generate__firstOfLines_uint8 = firstOfLines[uint8]
+var _ quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 = addCompensated[float32]
+var _ quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 = addCompensated[float64]
+var _ quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts = mergeMoments
+var _ quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int32 = extremeInteger[int32]
+var _ quern_gen_is_stale__run_go_generate__op_extremeIntegerReduceParts_int64 = extremeInteger[int64]
+var _ quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float32 = extremeFloat[float32]
+var _ quern_gen_is_stale__run_go_generate__op_extremeFloatReduceParts_float64 = extremeFloat[float64]
+var _ quern_gen_is_stale__run_go_generate__op_addReduceParts_int32 = add[int32]
+var _ quern_gen_is_stale__run_go_generate__op_addReduceParts_int64 = add[int64]
+var _ quern_gen_is_stale__run_go_generate__op_addReduceParts_float32 = add[float32]
+var _ quern_gen_is_stale__run_go_generate__op_addReduceParts_float64 = add[float64]
+var _ quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int32 = multiply[int32]
+var _ quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_int64 = multiply[int64]
+var _ quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float32 = multiply[float32]
+var _ quern_gen_is_stale__run_go_generate__op_multiplyReduceParts_float64 = multiply[float64]
+var _ quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int32 = orderedIntegers[int32]
+var _ quern_gen_is_stale__run_go_generate__op_orderedIntegersExtremes_int64 = orderedIntegers[int64]
+var _ quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float32 = orderedFloats[float32]
+var _ quern_gen_is_stale__run_go_generate__op_orderedFloatsExtremes_float64 = orderedFloats[float64]
+var _ quern_gen_is_stale__run_go_generate__op_sameRunTiles_int32 = same[int32]
+var _ quern_gen_is_stale__run_go_generate__op_sameRunTiles_int64 = same[int64]
+var _ quern_gen_is_stale__run_go_generate__op_sameRunTiles_float32 = same[float32]
+var _ quern_gen_is_stale__run_go_generate__op_sameRunTiles_float64 = same[float64]
+var _ quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int32 = nonZero[int32]
+var _ quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_int64 = nonZero[int64]
+var _ quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float32 = nonZero[float32]
+var _ quern_gen_is_stale__run_go_generate__op_nonZeroCountLines_float64 = nonZero[float64]
 
 var quernSumCompensated_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumCompensated[float32]", Code: &quernPTX, Host: quernHostSumCompensated[float32], Plain: quernPlainSumCompensated[float32]}}
 var quernSumCompensated_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sumCompensated[float64]", Code: &quernPTX, Host: quernHostSumCompensated[float64], Plain: quernPlainSumCompensated[float64]}}
@@ -881,8 +792,8 @@ func LaunchSortLines[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[
 	return l.End()
 }
 
-var quernCountParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "countParts[uint32]", Code: &quernPTX, Host: quernHostCountParts_uint32, Plain: quernPlainCountParts_uint32}}
-var quernCountParts_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "countParts[uint64]", Code: &quernPTX, Host: quernHostCountParts_uint64, Plain: quernPlainCountParts_uint64}}
+var quernCountParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "countParts[uint32]", Code: &quernPTX, Host: quernHostCountParts_uint32, Plain: quernPlainCountParts[uint32]}}
+var quernCountParts_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "countParts[uint64]", Code: &quernPTX, Host: quernHostCountParts_uint64, Plain: quernPlainCountParts[uint64]}}
 
 // LaunchCountParts runs countParts on the grid g.
 //
@@ -981,8 +892,8 @@ func LaunchMovePairs[K uint32 | uint64, V uint32 | uint64](s *gpu.Stream, g gpu.
 	return l.End()
 }
 
-var quernSortLineParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortLineParts[uint32]", Code: &quernPTX, Host: quernHostSortLineParts_uint32, Plain: quernPlainSortLineParts_uint32}}
-var quernSortLineParts_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortLineParts[uint64]", Code: &quernPTX, Host: quernHostSortLineParts_uint64, Plain: quernPlainSortLineParts_uint64}}
+var quernSortLineParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortLineParts[uint32]", Code: &quernPTX, Host: quernHostSortLineParts_uint32, Plain: quernPlainSortLineParts[uint32]}}
+var quernSortLineParts_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "sortLineParts[uint64]", Code: &quernPTX, Host: quernHostSortLineParts_uint64, Plain: quernPlainSortLineParts[uint64]}}
 
 // LaunchSortLineParts runs sortLineParts on the grid g.
 //
@@ -1027,10 +938,10 @@ func LaunchLinesOf(s *gpu.Stream, g gpu.Grid, n, inner uint32, at, lines *gpu.Bu
 	return l.End()
 }
 
-var quernPlaceLines_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint8]", Code: &quernPTX, Host: quernHostPlaceLines_uint8, Plain: quernPlainPlaceLines_uint8}}
-var quernPlaceLines_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint16]", Code: &quernPTX, Host: quernHostPlaceLines_uint16, Plain: quernPlainPlaceLines_uint16}}
-var quernPlaceLines_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint32]", Code: &quernPTX, Host: quernHostPlaceLines_uint32, Plain: quernPlainPlaceLines_uint32}}
-var quernPlaceLines_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint64]", Code: &quernPTX, Host: quernHostPlaceLines_uint64, Plain: quernPlainPlaceLines_uint64}}
+var quernPlaceLines_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint8]", Code: &quernPTX, Host: quernHostPlaceLines_uint8, Plain: quernPlainPlaceLines[uint8]}}
+var quernPlaceLines_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint16]", Code: &quernPTX, Host: quernHostPlaceLines_uint16, Plain: quernPlainPlaceLines[uint16]}}
+var quernPlaceLines_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint32]", Code: &quernPTX, Host: quernHostPlaceLines_uint32, Plain: quernPlainPlaceLines[uint32]}}
+var quernPlaceLines_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint64]", Code: &quernPTX, Host: quernHostPlaceLines_uint64, Plain: quernPlainPlaceLines[uint64]}}
 
 // LaunchPlaceLines runs placeLines on the grid g.
 //
@@ -1119,10 +1030,10 @@ func LaunchNarrow[K uint8 | uint16](s *gpu.Stream, g gpu.Grid, words *gpu.Buffer
 	return l.End()
 }
 
-var quernGather_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint8]", Code: &quernPTX, Host: quernHostGather_uint8, Plain: quernPlainGather_uint8}}
-var quernGather_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint16]", Code: &quernPTX, Host: quernHostGather_uint16, Plain: quernPlainGather_uint16}}
-var quernGather_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint32]", Code: &quernPTX, Host: quernHostGather_uint32, Plain: quernPlainGather_uint32}}
-var quernGather_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint64]", Code: &quernPTX, Host: quernHostGather_uint64, Plain: quernPlainGather_uint64}}
+var quernGather_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint8]", Code: &quernPTX, Host: quernHostGather_uint8, Plain: quernPlainGather[uint8]}}
+var quernGather_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint16]", Code: &quernPTX, Host: quernHostGather_uint16, Plain: quernPlainGather[uint16]}}
+var quernGather_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint32]", Code: &quernPTX, Host: quernHostGather_uint32, Plain: quernPlainGather[uint32]}}
+var quernGather_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint64]", Code: &quernPTX, Host: quernHostGather_uint64, Plain: quernPlainGather[uint64]}}
 
 // LaunchGather runs gather on the grid g.
 //
@@ -1150,10 +1061,10 @@ func LaunchGather[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid,
 	return l.End()
 }
 
-var quernScatter_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint8]", Code: &quernPTX, Host: quernHostScatter_uint8, Plain: quernPlainScatter_uint8}}
-var quernScatter_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint16]", Code: &quernPTX, Host: quernHostScatter_uint16, Plain: quernPlainScatter_uint16}}
-var quernScatter_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint32]", Code: &quernPTX, Host: quernHostScatter_uint32, Plain: quernPlainScatter_uint32}}
-var quernScatter_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint64]", Code: &quernPTX, Host: quernHostScatter_uint64, Plain: quernPlainScatter_uint64}}
+var quernScatter_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint8]", Code: &quernPTX, Host: quernHostScatter_uint8, Plain: quernPlainScatter[uint8]}}
+var quernScatter_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint16]", Code: &quernPTX, Host: quernHostScatter_uint16, Plain: quernPlainScatter[uint16]}}
+var quernScatter_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint32]", Code: &quernPTX, Host: quernHostScatter_uint32, Plain: quernPlainScatter[uint32]}}
+var quernScatter_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "scatter[uint64]", Code: &quernPTX, Host: quernHostScatter_uint64, Plain: quernPlainScatter[uint64]}}
 
 // LaunchScatter runs scatter on the grid g.
 //
@@ -2058,7 +1969,7 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 				quernRow15SumCompensated[T](r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2061:1*/
+	} /*line quern_gen.go:1972:1*/
 }
 
 //go:noinline
@@ -2073,14 +1984,14 @@ func quernRow1SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:225*/ v := sum
 		vRow[threadX] = v
-	} /*line quern_gen.go:2076:1*/
+	} /*line quern_gen.go:1987:1*/
 }
 
 //go:noinline
 func quernRow2SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first3 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first3:])
 	resultRow := (*[256]Compensated[T])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2083:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1994:1*/
 }
 
 //go:noinline
@@ -2118,7 +2029,7 @@ func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:2121:1*/
+	} /*line quern_gen.go:2032:1*/
 }
 
 //go:noinline
@@ -2165,7 +2076,7 @@ func quernRow4SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:2168:1*/
+	} /*line quern_gen.go:2079:1*/
 }
 
 //go:noinline
@@ -2186,14 +2097,14 @@ func quernRow5SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:2189:1*/
+	} /*line quern_gen.go:2100:1*/
 }
 
 //go:noinline
 func quernRow6SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first7:])
 	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2196:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2107:1*/
 }
 
 //go:noinline
@@ -2208,7 +2119,7 @@ func quernRow7SumCompensated[T float32 | float64](r *host.Run, results []Compens
 			partial[threadX/32] = v2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:2211:1*/
+	} /*line quern_gen.go:2122:1*/
 }
 
 //go:noinline
@@ -2219,14 +2130,14 @@ func quernRow8SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:231*/ v3 := partial[lane2%8]
 		vRow3[lane2] = v3
-	} /*line quern_gen.go:2222:1*/
+	} /*line quern_gen.go:2133:1*/
 }
 
 //go:noinline
 func quernRow9SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2229:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2140:1*/
 }
 
 //go:noinline
@@ -2264,7 +2175,7 @@ func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow3[lane2] = given3
 		}
-	} /*line quern_gen.go:2267:1*/
+	} /*line quern_gen.go:2178:1*/
 }
 
 //go:noinline
@@ -2311,7 +2222,7 @@ func quernRow11SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow4[lane2] = given4
 		}
-	} /*line quern_gen.go:2314:1*/
+	} /*line quern_gen.go:2225:1*/
 }
 
 //go:noinline
@@ -2332,21 +2243,21 @@ func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 		}
 		vRow3[lane2] = v3
 		shuffleDownRow4[lane2] = shuffleDown4
-	} /*line quern_gen.go:2335:1*/
+	} /*line quern_gen.go:2246:1*/
 }
 
 //go:noinline
 func quernRow13SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2342:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2253:1*/
 }
 
 //go:noinline
 func quernRow14SumCompensated[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, vs2 []Compensated[T]) {
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
 	vRow2 := (*[32]Compensated[T])(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2349:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2260:1*/
 }
 
 //go:noinline
@@ -2359,7 +2270,7 @@ func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensate
 		/*line compensated.go:39*/ if threadX == 0 {
 			out[blockX] = v2
 		}
-	} /*line quern_gen.go:2362:1*/
+	} /*line quern_gen.go:2273:1*/
 }
 
 func quernPlainAddParts(r *host.Run) {
@@ -2408,7 +2319,7 @@ func quernHostAddParts(r *host.Run) {
 				quernRow4AddParts(r, ns, width, base, counts)
 			}
 		}
-	} /*line quern_gen.go:2411:1*/
+	} /*line quern_gen.go:2322:1*/
 }
 
 //go:noinline
@@ -2430,7 +2341,7 @@ func quernRow1AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			n = 0
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2433:1*/
+	} /*line quern_gen.go:2344:1*/
 }
 
 //go:noinline
@@ -2469,7 +2380,7 @@ func quernRow2AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start4+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2472:1*/
+	} /*line quern_gen.go:2383:1*/
 }
 
 //go:noinline
@@ -2499,7 +2410,7 @@ func quernRow3AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start9+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2502:1*/
+	} /*line quern_gen.go:2413:1*/
 }
 
 //go:noinline
@@ -2524,7 +2435,7 @@ func quernRow4AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 		if i < len(counts) {
 			/*line histogram_kernels.go:72*/ counts[i] = n
 		}
-	} /*line quern_gen.go:2527:1*/
+	} /*line quern_gen.go:2438:1*/
 }
 
 func quernPlainHistogramEvenParts[T float32 | float64](r *host.Run) {
@@ -2581,7 +2492,7 @@ func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base int, bin
 				own[len(own)-1]++
 			}
 		}
-	} /*line quern_gen.go:2584:1*/
+	} /*line quern_gen.go:2495:1*/
 }
 
 func quernPlainHistogramEdgesParts[T int32 | float32 | float64](r *host.Run) {
@@ -2658,7 +2569,7 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 				}
 			}
 		}
-	} /*line quern_gen.go:2661:1*/
+	} /*line quern_gen.go:2572:1*/
 }
 
 func quernPlainHistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run) {
@@ -2713,7 +2624,7 @@ func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:2716:1*/
+	} /*line quern_gen.go:2627:1*/
 }
 
 func quernPlainMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
@@ -2914,7 +2825,7 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				quernRow17MomentsOfParts[T](r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2917:1*/
+	} /*line quern_gen.go:2828:1*/
 }
 
 //go:noinline
@@ -2963,14 +2874,14 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:225*/ v := m
 		vRow[threadX] = v
-	} /*line quern_gen.go:2966:1*/
+	} /*line quern_gen.go:2877:1*/
 }
 
 //go:noinline
 func quernRow2MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first3 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first3:])
 	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2973:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2884:1*/
 }
 
 //go:noinline
@@ -3008,7 +2919,7 @@ func quernRow3MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:3011:1*/
+	} /*line quern_gen.go:2922:1*/
 }
 
 //go:noinline
@@ -3055,7 +2966,7 @@ func quernRow4MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:3058:1*/
+	} /*line quern_gen.go:2969:1*/
 }
 
 //go:noinline
@@ -3102,7 +3013,7 @@ func quernRow5MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
-	} /*line quern_gen.go:3105:1*/
+	} /*line quern_gen.go:3016:1*/
 }
 
 //go:noinline
@@ -3123,14 +3034,14 @@ func quernRow6MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:3126:1*/
+	} /*line quern_gen.go:3037:1*/
 }
 
 //go:noinline
 func quernRow7MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first8 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first8:])
 	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3133:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3044:1*/
 }
 
 //go:noinline
@@ -3145,7 +3056,7 @@ func quernRow8MomentsOfParts[T int32 | float32 | float64](r *host.Run, results [
 			partial[threadX/32] = v2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:3148:1*/
+	} /*line quern_gen.go:3059:1*/
 }
 
 //go:noinline
@@ -3156,14 +3067,14 @@ func quernRow9MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mom
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:231*/ v3 := partial[lane2%8]
 		vRow3[lane2] = v3
-	} /*line quern_gen.go:3159:1*/
+	} /*line quern_gen.go:3070:1*/
 }
 
 //go:noinline
 func quernRow10MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3166:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3077:1*/
 }
 
 //go:noinline
@@ -3201,7 +3112,7 @@ func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow4[lane2] = given4
 		}
-	} /*line quern_gen.go:3204:1*/
+	} /*line quern_gen.go:3115:1*/
 }
 
 //go:noinline
@@ -3248,7 +3159,7 @@ func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow5[lane2] = given5
 		}
-	} /*line quern_gen.go:3251:1*/
+	} /*line quern_gen.go:3162:1*/
 }
 
 //go:noinline
@@ -3295,7 +3206,7 @@ func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow6[lane2] = given6
 		}
-	} /*line quern_gen.go:3298:1*/
+	} /*line quern_gen.go:3209:1*/
 }
 
 //go:noinline
@@ -3316,21 +3227,21 @@ func quernRow14MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 		}
 		vRow3[lane2] = v3
 		shuffleDownRow5[lane2] = shuffleDown5
-	} /*line quern_gen.go:3319:1*/
+	} /*line quern_gen.go:3230:1*/
 }
 
 //go:noinline
 func quernRow15MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3326:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3237:1*/
 }
 
 //go:noinline
 func quernRow16MomentsOfParts[T int32 | float32 | float64](r *host.Run, results2 []Moments, at int, vs2 []Moments) {
 	resultRow2 := (*[32]Moments)(results2[at:])
 	vRow2 := (*[32]Moments)(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:3333:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:3244:1*/
 }
 
 //go:noinline
@@ -3343,7 +3254,7 @@ func quernRow17MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs2 []Mo
 		/*line moments.go:66*/ if threadX == 0 {
 			out[blockX] = v2
 		}
-	} /*line quern_gen.go:3346:1*/
+	} /*line quern_gen.go:3257:1*/
 }
 
 func quernPlainMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
@@ -3470,7 +3381,7 @@ func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 				quernRow9MomentsOfLines[T](r, ps, first10, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:3473:1*/
+	} /*line quern_gen.go:3384:1*/
 }
 
 //go:noinline
@@ -3549,7 +3460,7 @@ func quernRow1MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 			m = Moments{Count: int64(n2), Mean: origin + mean, M2: squares - sum*mean}
 		}
 		/*line moments.go:92:20000*/ mRow[threadX] = m
-	} /*line quern_gen.go:3552:1*/
+	} /*line quern_gen.go:3463:1*/
 }
 
 //go:noinline
@@ -3586,14 +3497,14 @@ func quernRow2MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 		v := m
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:3589:1*/
+	} /*line quern_gen.go:3500:1*/
 }
 
 //go:noinline
 func quernRow3MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first4 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first4:])
 	resultRow := (*[256]Moments)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3596:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3507:1*/
 }
 
 //go:noinline
@@ -3631,7 +3542,7 @@ func quernRow4MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:3634:1*/
+	} /*line quern_gen.go:3545:1*/
 }
 
 //go:noinline
@@ -3678,7 +3589,7 @@ func quernRow5MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:3681:1*/
+	} /*line quern_gen.go:3592:1*/
 }
 
 //go:noinline
@@ -3725,7 +3636,7 @@ func quernRow6MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
-	} /*line quern_gen.go:3728:1*/
+	} /*line quern_gen.go:3639:1*/
 }
 
 //go:noinline
@@ -3747,14 +3658,14 @@ func quernRow7MomentsOfLines[T int32 | float32 | float64](r *host.Run, counts []
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:3750:1*/
+	} /*line quern_gen.go:3661:1*/
 }
 
 //go:noinline
 func quernRow8MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first9 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first9:])
 	resultRow := (*[256]Moments)(results[first9:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3757:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3668:1*/
 }
 
 //go:noinline
@@ -3789,7 +3700,7 @@ func quernRow9MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 		/*line moments.go:93*/ if result0 {
 			out[p2.Line*l.Parts+p2.Part] = result
 		}
-	} /*line quern_gen.go:3792:1*/
+	} /*line quern_gen.go:3703:1*/
 }
 
 func quernPlainCountFlags(r *host.Run) {
@@ -3868,7 +3779,7 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 			}
 			before[p+1] = n
 		}
-	} /*line quern_gen.go:3871:1*/
+	} /*line quern_gen.go:3782:1*/
 }
 
 func quernPlainKeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3944,7 +3855,7 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 				n++
 			}
 		}
-	} /*line quern_gen.go:3947:1*/
+	} /*line quern_gen.go:3858:1*/
 }
 
 func quernPlainPlaceCounts(r *host.Run) {
@@ -4005,12 +3916,12 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 			before[i] = sum
 		}
 		/*line select_kernels.go:55:50000*/ count[0] = int(sum)
-	} /*line quern_gen.go:4008:1*/
+	} /*line quern_gen.go:3919:1*/
 }
 
-func quernPlainCountParts_uint32(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[digitOrder[uint32]](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { countParts[uint32](t, v0, v1, v2, v3) })
+func quernPlainCountParts[T uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3 := host.Value[digitOrder[T]](r, 0), host.Value[int](r, 1), host.Slice[T](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { countParts[T](t, v0, v1, v2, v3) })
 }
 
 func quernHostCountParts_uint32(r *host.Run) {
@@ -4056,12 +3967,7 @@ func quernRow1CountParts_uint32(r *host.Run, o digitOrder[uint32], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:4059:1*/
-}
-
-func quernPlainCountParts_uint64(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[digitOrder[uint64]](r, 0), host.Value[int](r, 1), host.Slice[uint64](r, 2), host.Slice[uint32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { countParts[uint64](t, v0, v1, v2, v3) })
+	} /*line quern_gen.go:3970:1*/
 }
 
 func quernHostCountParts_uint64(r *host.Run) {
@@ -4107,7 +4013,7 @@ func quernRow1CountParts_uint64(r *host.Run, o digitOrder[uint64], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:4110:1*/
+	} /*line quern_gen.go:4016:1*/
 }
 
 func quernPlainPlaceParts(r *host.Run) {
@@ -4173,7 +4079,7 @@ func quernRow1PlaceParts(r *host.Run, base int, parts int, counts []uint32, widt
 				at += n
 			}
 		}
-	} /*line quern_gen.go:4176:1*/
+	} /*line quern_gen.go:4082:1*/
 }
 
 func quernPlainMoveParts[T uint32 | uint64](r *host.Run) {
@@ -4227,7 +4133,7 @@ func quernRow1MoveParts[T uint32 | uint64](r *host.Run, o digitOrder[T], base in
 			/*line sort_kernels.go:574*/ out[at[d]] = k
 			at[d]++
 		}
-	} /*line quern_gen.go:4230:1*/
+	} /*line quern_gen.go:4136:1*/
 }
 
 func quernPlainMovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run) {
@@ -4285,12 +4191,12 @@ func quernRow1MovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run, o dig
 			outValues[at[d]] = v[i]
 			at[d]++
 		}
-	} /*line quern_gen.go:4288:1*/
+	} /*line quern_gen.go:4194:1*/
 }
 
-func quernPlainSortLineParts_uint32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[digitOrder[uint32]](r, 0), host.Value[int32](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint32](r, 5), host.Slice[uint32](r, 6)
-	host.Plain(r, func(t kernel.Thread) { sortLineParts[uint32](t, v0, v1, v2, v3, v4, v5, v6) })
+func quernPlainSortLineParts[T uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[digitOrder[T]](r, 0), host.Value[int32](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
+	host.Plain(r, func(t kernel.Thread) { sortLineParts[T](t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
 func quernHostSortLineParts_uint32(r *host.Run) {
@@ -4395,12 +4301,7 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, 
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:4398:1*/
-}
-
-func quernPlainSortLineParts_uint64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[digitOrder[uint64]](r, 0), host.Value[int32](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint64](r, 5), host.Slice[uint64](r, 6)
-	host.Plain(r, func(t kernel.Thread) { sortLineParts[uint64](t, v0, v1, v2, v3, v4, v5, v6) })
+	} /*line quern_gen.go:4304:1*/
 }
 
 func quernHostSortLineParts_uint64(r *host.Run) {
@@ -4505,7 +4406,7 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, 
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:4508:1*/
+	} /*line quern_gen.go:4409:1*/
 }
 
 func quernPlainLinesOf(r *host.Run) {
@@ -4559,12 +4460,12 @@ func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []u
 			plane := at[i] / size
 			lines[i] = plane*inner + (at[i]-plane*n*inner)%inner
 		}
-	} /*line quern_gen.go:4562:1*/
+	} /*line quern_gen.go:4463:1*/
 }
 
-func quernPlainPlaceLines_uint8(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint8](r, 3), host.Slice[uint8](r, 4)
-	host.Plain(r, func(t kernel.Thread) { placeLines[uint8](t, v0, v1, v2, v3, v4) })
+func quernPlainPlaceLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
+	host.Plain(r, func(t kernel.Thread) { placeLines[T](t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostPlaceLines_uint8(r *host.Run) {
@@ -4615,12 +4516,7 @@ func quernRow1PlaceLines_uint8(r *host.Run, base int, out []uint8, at []uint32, 
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:4618:1*/
-}
-
-func quernPlainPlaceLines_uint16(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint16](r, 3), host.Slice[uint16](r, 4)
-	host.Plain(r, func(t kernel.Thread) { placeLines[uint16](t, v0, v1, v2, v3, v4) })
+	} /*line quern_gen.go:4519:1*/
 }
 
 func quernHostPlaceLines_uint16(r *host.Run) {
@@ -4671,12 +4567,7 @@ func quernRow1PlaceLines_uint16(r *host.Run, base int, out []uint16, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:4674:1*/
-}
-
-func quernPlainPlaceLines_uint32(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
-	host.Plain(r, func(t kernel.Thread) { placeLines[uint32](t, v0, v1, v2, v3, v4) })
+	} /*line quern_gen.go:4570:1*/
 }
 
 func quernHostPlaceLines_uint32(r *host.Run) {
@@ -4727,12 +4618,7 @@ func quernRow1PlaceLines_uint32(r *host.Run, base int, out []uint32, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:4730:1*/
-}
-
-func quernPlainPlaceLines_uint64(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint64](r, 3), host.Slice[uint64](r, 4)
-	host.Plain(r, func(t kernel.Thread) { placeLines[uint64](t, v0, v1, v2, v3, v4) })
+	} /*line quern_gen.go:4621:1*/
 }
 
 func quernHostPlaceLines_uint64(r *host.Run) {
@@ -4783,7 +4669,7 @@ func quernRow1PlaceLines_uint64(r *host.Run, base int, out []uint64, at []uint32
 			plane := line / inner
 			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
 		}
-	} /*line quern_gen.go:4786:1*/
+	} /*line quern_gen.go:4672:1*/
 }
 
 func quernPlainNumbers(r *host.Run) {
@@ -4830,7 +4716,7 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 		/*line sort_kernels.go:679*/ if i < len(out) {
 			out[i] = uint32(i)
 		}
-	} /*line quern_gen.go:4833:1*/
+	} /*line quern_gen.go:4719:1*/
 }
 
 func quernPlainWiden[T uint8 | uint16](r *host.Run) {
@@ -4878,7 +4764,7 @@ func quernRow1Widen[T uint8 | uint16](r *host.Run, base int, keys []T, words []u
 		/*line sort_kernels.go:688*/ if i < len(keys) {
 			words[i] = uint32(keys[i])
 		}
-	} /*line quern_gen.go:4881:1*/
+	} /*line quern_gen.go:4767:1*/
 }
 
 func quernPlainNarrow[T uint8 | uint16](r *host.Run) {
@@ -4926,12 +4812,12 @@ func quernRow1Narrow[T uint8 | uint16](r *host.Run, base int, keys []T, words []
 		/*line sort_kernels.go:697*/ if i < len(keys) {
 			keys[i] = T(words[i])
 		}
-	} /*line quern_gen.go:4929:1*/
+	} /*line quern_gen.go:4815:1*/
 }
 
-func quernPlainGather_uint8(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
-	host.Plain(r, func(t kernel.Thread) { gather[uint8](t, v0, v1, v2, v3) })
+func quernPlainGather[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
+	host.Plain(r, func(t kernel.Thread) { gather[T](t, v0, v1, v2, v3) })
 }
 
 func quernHostGather_uint8(r *host.Run) {
@@ -4977,12 +4863,7 @@ func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:4980:1*/
-}
-
-func quernPlainGather_uint16(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint16](r, 2), host.Slice[uint16](r, 3)
-	host.Plain(r, func(t kernel.Thread) { gather[uint16](t, v0, v1, v2, v3) })
+	} /*line quern_gen.go:4866:1*/
 }
 
 func quernHostGather_uint16(r *host.Run) {
@@ -5028,12 +4909,7 @@ func quernRow1Gather_uint16(r *host.Run, base int, out []uint16, in []uint16, at
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:5031:1*/
-}
-
-func quernPlainGather_uint32(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { gather[uint32](t, v0, v1, v2, v3) })
+	} /*line quern_gen.go:4912:1*/
 }
 
 func quernHostGather_uint32(r *host.Run) {
@@ -5079,12 +4955,7 @@ func quernRow1Gather_uint32(r *host.Run, base int, out []uint32, in []uint32, at
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:5082:1*/
-}
-
-func quernPlainGather_uint64(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint64](r, 2), host.Slice[uint64](r, 3)
-	host.Plain(r, func(t kernel.Thread) { gather[uint64](t, v0, v1, v2, v3) })
+	} /*line quern_gen.go:4958:1*/
 }
 
 func quernHostGather_uint64(r *host.Run) {
@@ -5130,12 +5001,12 @@ func quernRow1Gather_uint64(r *host.Run, base int, out []uint64, in []uint64, at
 		/*line sort_kernels.go:711*/ if i < len(out) {
 			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
 		}
-	} /*line quern_gen.go:5133:1*/
+	} /*line quern_gen.go:5004:1*/
 }
 
-func quernPlainScatter_uint8(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
-	host.Plain(r, func(t kernel.Thread) { scatter[uint8](t, v0, v1, v2, v3) })
+func quernPlainScatter[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
+	host.Plain(r, func(t kernel.Thread) { scatter[T](t, v0, v1, v2, v3) })
 }
 
 func quernHostScatter_uint8(r *host.Run) {
@@ -5181,12 +5052,7 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in []uint8, out []uint8, at [
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5184:1*/
-}
-
-func quernPlainScatter_uint16(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint16](r, 2), host.Slice[uint16](r, 3)
-	host.Plain(r, func(t kernel.Thread) { scatter[uint16](t, v0, v1, v2, v3) })
+	} /*line quern_gen.go:5055:1*/
 }
 
 func quernHostScatter_uint16(r *host.Run) {
@@ -5232,12 +5098,7 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in []uint16, out []uint16, a
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5235:1*/
-}
-
-func quernPlainScatter_uint32(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { scatter[uint32](t, v0, v1, v2, v3) })
+	} /*line quern_gen.go:5101:1*/
 }
 
 func quernHostScatter_uint32(r *host.Run) {
@@ -5283,12 +5144,7 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in []uint32, out []uint32, a
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5286:1*/
-}
-
-func quernPlainScatter_uint64(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint64](r, 2), host.Slice[uint64](r, 3)
-	host.Plain(r, func(t kernel.Thread) { scatter[uint64](t, v0, v1, v2, v3) })
+	} /*line quern_gen.go:5147:1*/
 }
 
 func quernHostScatter_uint64(r *host.Run) {
@@ -5334,7 +5190,7 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in []uint64, out []uint64, a
 		/*line sort_kernels.go:720*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5337:1*/
+	} /*line quern_gen.go:5193:1*/
 }
 
 func quernPlainSegmentsOf(r *host.Run) {
@@ -5415,7 +5271,7 @@ func quernRow1SegmentsOf(r *host.Run, base int, at []uint32, segments []uint32, 
 			}
 		}
 		/*line :22:60000*/ segments[i] = uint32(low)
-	} /*line quern_gen.go:5418:1*/
+	} /*line quern_gen.go:5274:1*/
 }
 
 func quernPlainPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -5469,7 +5325,7 @@ func quernRow1PlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run, bas
 		/*line :30:60000*/ if i < len(out) && i < len(at) && i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
 			out[i] = in[at[i]]
 		}
-	} /*line quern_gen.go:5472:1*/
+	} /*line quern_gen.go:5328:1*/
 }
 
 func quernPlainCopyFirst(r *host.Run) {
@@ -5515,7 +5371,7 @@ func quernRow1CopyFirst(r *host.Run, base int, out []uint32, in []uint32, width 
 		/*line topk_kernels.go:101*/ if i < len(out) && i < len(in) {
 			out[i] = in[i]
 		}
-	} /*line quern_gen.go:5518:1*/
+	} /*line quern_gen.go:5374:1*/
 }
 
 func quernPlainFirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -5594,7 +5450,7 @@ func quernRow1FirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run, base
 		/*line topk_kernels.go:125:70000*/ if i < len(index) {
 			index[i] = from / inner % n
 		}
-	} /*line quern_gen.go:5597:1*/
+	} /*line quern_gen.go:5453:1*/
 }
 
 func quernHostAddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run) {
@@ -5786,7 +5642,7 @@ func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, 
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:5789:1*/
+	} /*line quern_gen.go:5645:1*/
 }
 
 func quernHostMergeMomentsReducePartsInTurn(r *host.Run) {
@@ -5978,7 +5834,7 @@ func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int,
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:5981:1*/
+	} /*line quern_gen.go:5837:1*/
 }
 
 func quernHostExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run) {
@@ -6169,7 +6025,7 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:6172:1*/
+	} /*line quern_gen.go:6028:1*/
 }
 
 func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
@@ -6251,7 +6107,7 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 				quernRow6ExtremeIntegerReduceRows[T](r, tos, first7, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:6254:1*/
+	} /*line quern_gen.go:6110:1*/
 }
 
 //go:noinline
@@ -6261,7 +6117,7 @@ func quernRow1ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:6264:1*/
+	} /*line quern_gen.go:6120:1*/
 }
 
 //go:noinline
@@ -6329,14 +6185,14 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		/*line quern.dev/algo/internal/template/reduce.go:159*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:6332:1*/
+	} /*line quern_gen.go:6188:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6339:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6195:1*/
 }
 
 //go:noinline
@@ -6357,14 +6213,14 @@ func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, actives []i
 			/*line operator.go:141*/ v = extremeInteger[T](v, other, quernbound0)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:6360:1*/
+	} /*line quern_gen.go:6216:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6367:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6223:1*/
 }
 
 //go:noinline
@@ -6379,7 +6235,7 @@ func quernRow6ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result6
 		}
-	} /*line quern_gen.go:6382:1*/
+	} /*line quern_gen.go:6238:1*/
 }
 
 func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
@@ -6437,7 +6293,7 @@ func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, base int
 				/*line quern.dev/algo/internal/template/reduce.go:186*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:6440:1*/
+	} /*line quern_gen.go:6296:1*/
 }
 
 func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
@@ -6505,7 +6361,7 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 				quernRow5ExtremeIntegerReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:6508:1*/
+	} /*line quern_gen.go:6364:1*/
 }
 
 //go:noinline
@@ -6544,14 +6400,14 @@ func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:6547:1*/
+	} /*line quern_gen.go:6403:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6554:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6410:1*/
 }
 
 //go:noinline
@@ -6572,14 +6428,14 @@ func quernRow3ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, counts 
 			/*line operator.go:141*/ v = extremeInteger[T](v, other, quernbound0)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:6575:1*/
+	} /*line quern_gen.go:6431:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first5 int, results []T) {
 	vRow := (*[256]T)(vs[first5:])
 	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6582:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6438:1*/
 }
 
 //go:noinline
@@ -6602,7 +6458,7 @@ func quernRow5ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:6605:1*/
+	} /*line quern_gen.go:6461:1*/
 }
 
 func quernHostExtremeIntegerRunScanParts[T int32 | int64](r *host.Run) {
@@ -6860,7 +6716,7 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 				/*line :416:90000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:6863:1*/
+	} /*line quern_gen.go:6719:1*/
 }
 
 func quernHostExtremeIntegerTotalParts[T int32 | int64](r *host.Run) {
@@ -6952,7 +6808,7 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:6955:1*/
+	} /*line quern_gen.go:6811:1*/
 }
 
 func quernHostExtremeIntegerPrefixParts[T int32 | int64](r *host.Run) {
@@ -6996,7 +6852,7 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:6999:1*/
+	} /*line quern_gen.go:6855:1*/
 }
 
 func quernHostExtremeIntegerScanParts[T int32 | int64](r *host.Run) {
@@ -7129,7 +6985,7 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 				}
 			}
 		}
-	} /*line quern_gen.go:7132:1*/
+	} /*line quern_gen.go:6988:1*/
 }
 
 func quernHostExtremeIntegerScanLines[T int32 | int64](r *host.Run) {
@@ -7191,7 +7047,7 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:7194:1*/
+	} /*line quern_gen.go:7050:1*/
 }
 
 func quernHostExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run) {
@@ -7384,7 +7240,7 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:7387:1*/
+	} /*line quern_gen.go:7243:1*/
 }
 
 func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
@@ -7466,7 +7322,7 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 				quernRow6ExtremeFloatReduceRows[T](r, tos, first7, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:7469:1*/
+	} /*line quern_gen.go:7325:1*/
 }
 
 //go:noinline
@@ -7476,7 +7332,7 @@ func quernRow1ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:7479:1*/
+	} /*line quern_gen.go:7335:1*/
 }
 
 //go:noinline
@@ -7544,14 +7400,14 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		/*line quern.dev/algo/internal/template/reduce.go:159*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:7547:1*/
+	} /*line quern_gen.go:7403:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7554:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7410:1*/
 }
 
 //go:noinline
@@ -7572,14 +7428,14 @@ func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, actives [
 			/*line operator.go:146*/ v = extremeFloat[T](v, other, quernbound0)
 		}
 		/*line operator.go:148:110000*/ vRow[threadX] = v
-	} /*line quern_gen.go:7575:1*/
+	} /*line quern_gen.go:7431:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7582:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7438:1*/
 }
 
 //go:noinline
@@ -7594,7 +7450,7 @@ func quernRow6ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result6
 		}
-	} /*line quern_gen.go:7597:1*/
+	} /*line quern_gen.go:7453:1*/
 }
 
 func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
@@ -7652,7 +7508,7 @@ func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, base i
 				/*line quern.dev/algo/internal/template/reduce.go:186*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:7655:1*/
+	} /*line quern_gen.go:7511:1*/
 }
 
 func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
@@ -7720,7 +7576,7 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 				quernRow5ExtremeFloatReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:7723:1*/
+	} /*line quern_gen.go:7579:1*/
 }
 
 //go:noinline
@@ -7759,14 +7615,14 @@ func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:7762:1*/
+	} /*line quern_gen.go:7618:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7769:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7625:1*/
 }
 
 //go:noinline
@@ -7787,14 +7643,14 @@ func quernRow3ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, count
 			/*line operator.go:146*/ v = extremeFloat[T](v, other, quernbound0)
 		}
 		/*line operator.go:148:110000*/ vRow[threadX] = v
-	} /*line quern_gen.go:7790:1*/
+	} /*line quern_gen.go:7646:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
 	vRow := (*[256]T)(vs[first5:])
 	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7797:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7653:1*/
 }
 
 //go:noinline
@@ -7817,7 +7673,7 @@ func quernRow5ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:7820:1*/
+	} /*line quern_gen.go:7676:1*/
 }
 
 func quernHostExtremeFloatRunScanParts[T float32 | float64](r *host.Run) {
@@ -8075,7 +7931,7 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 				/*line :416:90000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:8078:1*/
+	} /*line quern_gen.go:7934:1*/
 }
 
 func quernHostExtremeFloatTotalParts[T float32 | float64](r *host.Run) {
@@ -8167,7 +8023,7 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:8170:1*/
+	} /*line quern_gen.go:8026:1*/
 }
 
 func quernHostExtremeFloatPrefixParts[T float32 | float64](r *host.Run) {
@@ -8211,7 +8067,7 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:8214:1*/
+	} /*line quern_gen.go:8070:1*/
 }
 
 func quernHostExtremeFloatScanParts[T float32 | float64](r *host.Run) {
@@ -8344,7 +8200,7 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 				}
 			}
 		}
-	} /*line quern_gen.go:8347:1*/
+	} /*line quern_gen.go:8203:1*/
 }
 
 func quernHostExtremeFloatScanLines[T float32 | float64](r *host.Run) {
@@ -8406,7 +8262,7 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:8409:1*/
+	} /*line quern_gen.go:8265:1*/
 }
 
 func quernHostAddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8598,7 +8454,7 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:8601:1*/
+	} /*line quern_gen.go:8457:1*/
 }
 
 func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8679,7 +8535,7 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 				quernRow6AddReduceRows[T](r, tos, first7, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:8682:1*/
+	} /*line quern_gen.go:8538:1*/
 }
 
 //go:noinline
@@ -8689,7 +8545,7 @@ func quernRow1AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:8692:1*/
+	} /*line quern_gen.go:8548:1*/
 }
 
 //go:noinline
@@ -8757,14 +8613,14 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		/*line :159:10000*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:8760:1*/
+	} /*line quern_gen.go:8616:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8767:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8623:1*/
 }
 
 //go:noinline
@@ -8785,14 +8641,14 @@ func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, ac
 			v = add[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:8788:1*/
+	} /*line quern_gen.go:8644:1*/
 }
 
 //go:noinline
 func quernRow5AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8795:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8651:1*/
 }
 
 //go:noinline
@@ -8807,7 +8663,7 @@ func quernRow6AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result
 		}
-	} /*line quern_gen.go:8810:1*/
+	} /*line quern_gen.go:8666:1*/
 }
 
 func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8864,7 +8720,7 @@ func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run,
 				/*line :186:10000*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:8867:1*/
+	} /*line quern_gen.go:8723:1*/
 }
 
 func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8931,7 +8787,7 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 				quernRow5AddReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:8934:1*/
+	} /*line quern_gen.go:8790:1*/
 }
 
 //go:noinline
@@ -8970,14 +8826,14 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:8973:1*/
+	} /*line quern_gen.go:8829:1*/
 }
 
 //go:noinline
 func quernRow2AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8980:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8836:1*/
 }
 
 //go:noinline
@@ -8998,14 +8854,14 @@ func quernRow3AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 			v = add[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:9001:1*/
+	} /*line quern_gen.go:8857:1*/
 }
 
 //go:noinline
 func quernRow4AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
 	vRow := (*[256]T)(vs[first5:])
 	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9008:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8864:1*/
 }
 
 //go:noinline
@@ -9028,7 +8884,7 @@ func quernRow5AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:9031:1*/
+	} /*line quern_gen.go:8887:1*/
 }
 
 func quernHostAddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9285,7 +9141,7 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 				/*line :416:90000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:9288:1*/
+	} /*line quern_gen.go:9144:1*/
 }
 
 func quernHostAddTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9376,7 +9232,7 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 				/*line :288:100000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:9379:1*/
+	} /*line quern_gen.go:9235:1*/
 }
 
 func quernHostAddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9419,7 +9275,7 @@ func quernRow1AddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run, b
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:9422:1*/
+	} /*line quern_gen.go:9278:1*/
 }
 
 func quernHostAddScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9551,7 +9407,7 @@ func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, bas
 				}
 			}
 		}
-	} /*line quern_gen.go:9554:1*/
+	} /*line quern_gen.go:9410:1*/
 }
 
 func quernHostAddScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9612,7 +9468,7 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 				/*line :419:100000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:9615:1*/
+	} /*line quern_gen.go:9471:1*/
 }
 
 func quernHostMultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9802,7 +9658,7 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:9805:1*/
+	} /*line quern_gen.go:9661:1*/
 }
 
 func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9883,7 +9739,7 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 				quernRow6MultiplyReduceRows[T](r, tos, first7, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:9886:1*/
+	} /*line quern_gen.go:9742:1*/
 }
 
 //go:noinline
@@ -9893,7 +9749,7 @@ func quernRow1MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:9896:1*/
+	} /*line quern_gen.go:9752:1*/
 }
 
 //go:noinline
@@ -9961,14 +9817,14 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		/*line :159:10000*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:9964:1*/
+	} /*line quern_gen.go:9820:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9971:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9827:1*/
 }
 
 //go:noinline
@@ -9989,14 +9845,14 @@ func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 			v = multiply[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:9992:1*/
+	} /*line quern_gen.go:9848:1*/
 }
 
 //go:noinline
 func quernRow5MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9999:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9855:1*/
 }
 
 //go:noinline
@@ -10011,7 +9867,7 @@ func quernRow6MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result
 		}
-	} /*line quern_gen.go:10014:1*/
+	} /*line quern_gen.go:9870:1*/
 }
 
 func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10068,7 +9924,7 @@ func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 				/*line :186:10000*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:10071:1*/
+	} /*line quern_gen.go:9927:1*/
 }
 
 func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10135,7 +9991,7 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 				quernRow5MultiplyReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:10138:1*/
+	} /*line quern_gen.go:9994:1*/
 }
 
 //go:noinline
@@ -10174,14 +10030,14 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:10177:1*/
+	} /*line quern_gen.go:10033:1*/
 }
 
 //go:noinline
 func quernRow2MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10184:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10040:1*/
 }
 
 //go:noinline
@@ -10202,14 +10058,14 @@ func quernRow3MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 			v = multiply[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:10205:1*/
+	} /*line quern_gen.go:10061:1*/
 }
 
 //go:noinline
 func quernRow4MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
 	vRow := (*[256]T)(vs[first5:])
 	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10212:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10068:1*/
 }
 
 //go:noinline
@@ -10232,7 +10088,7 @@ func quernRow5MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:10235:1*/
+	} /*line quern_gen.go:10091:1*/
 }
 
 func quernHostMultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10489,7 +10345,7 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 				/*line :416:90000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:10492:1*/
+	} /*line quern_gen.go:10348:1*/
 }
 
 func quernHostMultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10580,7 +10436,7 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 				/*line :288:100000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:10583:1*/
+	} /*line quern_gen.go:10439:1*/
 }
 
 func quernHostMultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10623,7 +10479,7 @@ func quernRow1MultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.R
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:10626:1*/
+	} /*line quern_gen.go:10482:1*/
 }
 
 func quernHostMultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10755,7 +10611,7 @@ func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:10758:1*/
+	} /*line quern_gen.go:10614:1*/
 }
 
 func quernHostMultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10816,7 +10672,7 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 				/*line :419:100000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:10819:1*/
+	} /*line quern_gen.go:10675:1*/
 }
 
 func quernHostOrderedIntegersExtremeParts[T int32 | int64](r *host.Run) {
@@ -11002,7 +10858,7 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 				}
 			}
 		}
-	} /*line quern_gen.go:11005:1*/
+	} /*line quern_gen.go:10861:1*/
 }
 
 func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
@@ -11135,7 +10991,7 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 				quernRow8OrderedIntegersExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:11138:1*/
+	} /*line quern_gen.go:10994:1*/
 }
 
 //go:noinline
@@ -11232,7 +11088,7 @@ func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 			}
 		}
 		/*line :81:30000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:11235:1*/
+	} /*line quern_gen.go:11091:1*/
 }
 
 //go:noinline
@@ -11281,7 +11137,7 @@ func quernRow2OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 		v2 := best
 		countRow[threadX] = count2
 		vRow[threadX] = v2
-	} /*line quern_gen.go:11284:1*/
+	} /*line quern_gen.go:11140:1*/
 }
 
 //go:noinline
@@ -11300,7 +11156,7 @@ func quernRow3OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 		V  T
 		At int
 	})(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11303:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11159:1*/
 }
 
 //go:noinline
@@ -11362,7 +11218,7 @@ func quernRow4OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:11365:1*/
+	} /*line quern_gen.go:11221:1*/
 }
 
 //go:noinline
@@ -11421,7 +11277,7 @@ func quernRow5OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:11424:1*/
+	} /*line quern_gen.go:11280:1*/
 }
 
 //go:noinline
@@ -11521,7 +11377,7 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 		}
 		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:11524:1*/
+	} /*line quern_gen.go:11380:1*/
 }
 
 //go:noinline
@@ -11540,7 +11396,7 @@ func quernRow7OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 		V  T
 		At int
 	})(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11543:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11399:1*/
 }
 
 //go:noinline
@@ -11581,7 +11437,7 @@ func quernRow8OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 		/*line :84:30000*/ if result0 {
 			out[p2.Line*l.Parts+p2.Part] = result6.At
 		}
-	} /*line quern_gen.go:11584:1*/
+	} /*line quern_gen.go:11440:1*/
 }
 
 func quernHostOrderedIntegersSortParts[T int32 | int64](r *host.Run) {
@@ -11784,7 +11640,7 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 				/*line :380:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:11787:1*/
+	} /*line quern_gen.go:11643:1*/
 }
 
 func quernHostOrderedIntegersSortPairParts[T int32 | int64](r *host.Run) {
@@ -12002,7 +11858,7 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 				/*line :380:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:12005:1*/
+	} /*line quern_gen.go:11861:1*/
 }
 
 func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
@@ -12158,7 +12014,7 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 				/*line :445:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:12161:1*/
+	} /*line quern_gen.go:12017:1*/
 }
 
 func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
@@ -12323,7 +12179,7 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 				/*line :445:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:12326:1*/
+	} /*line quern_gen.go:12182:1*/
 }
 
 func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
@@ -12455,7 +12311,7 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 				/*line :493:130000*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:12458:1*/
+	} /*line quern_gen.go:12314:1*/
 }
 
 func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
@@ -12513,7 +12369,7 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 		/*line quern.dev/algo/internal/template/merge.go:502*/ if t1 {
 			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:12516:1*/
+	} /*line quern_gen.go:12372:1*/
 }
 
 func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
@@ -13144,7 +13000,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:13147:1*/
+	} /*line quern_gen.go:13003:1*/
 }
 
 func quernHostOrderedFloatsExtremeParts[T float32 | float64](r *host.Run) {
@@ -13330,7 +13186,7 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 				}
 			}
 		}
-	} /*line quern_gen.go:13333:1*/
+	} /*line quern_gen.go:13189:1*/
 }
 
 func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
@@ -13463,7 +13319,7 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 				quernRow8OrderedFloatsExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:13466:1*/
+	} /*line quern_gen.go:13322:1*/
 }
 
 //go:noinline
@@ -13560,7 +13416,7 @@ func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 			}
 		}
 		/*line :81:30000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:13563:1*/
+	} /*line quern_gen.go:13419:1*/
 }
 
 //go:noinline
@@ -13609,7 +13465,7 @@ func quernRow2OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 		v2 := best
 		countRow[threadX] = count2
 		vRow[threadX] = v2
-	} /*line quern_gen.go:13612:1*/
+	} /*line quern_gen.go:13468:1*/
 }
 
 //go:noinline
@@ -13628,7 +13484,7 @@ func quernRow3OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []s
 		V  T
 		At int
 	})(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13631:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13487:1*/
 }
 
 //go:noinline
@@ -13690,7 +13546,7 @@ func quernRow4OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []s
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:13693:1*/
+	} /*line quern_gen.go:13549:1*/
 }
 
 //go:noinline
@@ -13749,7 +13605,7 @@ func quernRow5OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []s
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:13752:1*/
+	} /*line quern_gen.go:13608:1*/
 }
 
 //go:noinline
@@ -13849,7 +13705,7 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 		}
 		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:13852:1*/
+	} /*line quern_gen.go:13708:1*/
 }
 
 //go:noinline
@@ -13868,7 +13724,7 @@ func quernRow7OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []s
 		V  T
 		At int
 	})(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13871:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13727:1*/
 }
 
 //go:noinline
@@ -13909,7 +13765,7 @@ func quernRow8OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 		/*line :84:30000*/ if result0 {
 			out[p2.Line*l.Parts+p2.Part] = result6.At
 		}
-	} /*line quern_gen.go:13912:1*/
+	} /*line quern_gen.go:13768:1*/
 }
 
 func quernHostOrderedFloatsSortParts[T float32 | float64](r *host.Run) {
@@ -14112,7 +13968,7 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 				/*line :380:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:14115:1*/
+	} /*line quern_gen.go:13971:1*/
 }
 
 func quernHostOrderedFloatsSortPairParts[T float32 | float64](r *host.Run) {
@@ -14330,7 +14186,7 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 				/*line :380:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:14333:1*/
+	} /*line quern_gen.go:14189:1*/
 }
 
 func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
@@ -14486,7 +14342,7 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 				/*line :445:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14489:1*/
+	} /*line quern_gen.go:14345:1*/
 }
 
 func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
@@ -14651,7 +14507,7 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 				/*line :445:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14654:1*/
+	} /*line quern_gen.go:14510:1*/
 }
 
 func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
@@ -14783,7 +14639,7 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 				/*line :493:130000*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:14786:1*/
+	} /*line quern_gen.go:14642:1*/
 }
 
 func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
@@ -14841,7 +14697,7 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 		/*line quern.dev/algo/internal/template/merge.go:502*/ if t1 {
 			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:14844:1*/
+	} /*line quern_gen.go:14700:1*/
 }
 
 func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
@@ -15472,7 +15328,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:15475:1*/
+	} /*line quern_gen.go:15331:1*/
 }
 
 func quernHostSameRunParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -15714,7 +15570,7 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 				/*line :281:90000*/ lengths[so.N-1] = len(in) - int(so.Start)
 			}
 		}
-	} /*line quern_gen.go:15717:1*/
+	} /*line quern_gen.go:15573:1*/
 }
 
 func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -15814,7 +15670,7 @@ func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 				quernRow6NonZeroCountLines[T](r, ps, first6, results, c, l, base, size2, out)
 			}
 		}
-	} /*line quern_gen.go:15817:1*/
+	} /*line quern_gen.go:15673:1*/
 }
 
 //go:noinline
@@ -15886,21 +15742,21 @@ func quernRow1NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 			}
 		}
 		/*line :104:30000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:15889:1*/
+	} /*line quern_gen.go:15745:1*/
 }
 
 //go:noinline
 func quernRow2NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, sums []int, first2 int, vs []int) {
 	sumRow := (*[256]int)(sums[first2:])
 	vRow := (*[256]int)(vs[first2:])
-	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:15896:1*/
+	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:15752:1*/
 }
 
 //go:noinline
 func quernRow3NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first3 int, results []int) {
 	vRow := (*[256]int)(vs[first3:])
 	resultRow := (*[256]int)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:15903:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:15759:1*/
 }
 
 //go:noinline
@@ -15918,14 +15774,14 @@ func quernRow4NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 			/*line quern.dev/algo/internal/template/lines.go:104*/ v += other
 		}
 		/*line :106:30000*/ vRow[threadX] = v
-	} /*line quern_gen.go:15921:1*/
+	} /*line quern_gen.go:15777:1*/
 }
 
 //go:noinline
 func quernRow5NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first5 int, results []int) {
 	vRow := (*[256]int)(vs[first5:])
 	resultRow := (*[256]int)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:15928:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:15784:1*/
 }
 
 //go:noinline
@@ -15965,7 +15821,7 @@ func quernRow6NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 				/*line :109:30000*/ out[p2.Line] = result
 			}
 		}
-	} /*line quern_gen.go:15968:1*/
+	} /*line quern_gen.go:15824:1*/
 }
 
 func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -16002,14 +15858,14 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 				quernRow3NonZeroCountMatches[T](r, ns2, first3, count)
 			}
 		}
-	} /*line quern_gen.go:16005:1*/
+	} /*line quern_gen.go:15861:1*/
 }
 
 //go:noinline
 func quernRow1NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns []uint32, first int) {
 	nRow := (*[256]uint32)(ns[first:])
 //line quern.dev/algo/internal/template/select.go:144
-	*nRow = [256]uint32{} /*line quern_gen.go:16012:1*/
+	*nRow = [256]uint32{} /*line quern_gen.go:15868:1*/
 }
 
 //go:noinline
@@ -16047,7 +15903,7 @@ func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 			}
 		}
 		/*line :150:40000*/ nRow[threadX] = n
-	} /*line quern_gen.go:16050:1*/
+	} /*line quern_gen.go:15906:1*/
 }
 
 //go:noinline
@@ -16059,7 +15915,7 @@ func quernRow3NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 		/*line quern.dev/algo/internal/template/select.go:151*/ if threadX&31 == 0 && n2 > 0 {
 			kernel.AtomicAdd(&count[0], int(n2))
 		}
-	} /*line quern_gen.go:16062:1*/
+	} /*line quern_gen.go:15918:1*/
 }
 
 func quernHostNonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -16134,7 +15990,7 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			/*line :170:40000*/ before[p+1] = n
 		}
-	} /*line quern_gen.go:16137:1*/
+	} /*line quern_gen.go:15993:1*/
 }
 
 func quernHostNonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -16220,7 +16076,7 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 				}
 			}
 		}
-	} /*line quern_gen.go:16223:1*/
+	} /*line quern_gen.go:16079:1*/
 }
 
 func quernHostNonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -16294,7 +16150,7 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:16297:1*/
+	} /*line quern_gen.go:16153:1*/
 }
 
 //line :215:40000
