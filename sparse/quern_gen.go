@@ -25,161 +25,104 @@ var quernPTX = compiled.Code{
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
-type (
-	quern_gen_is_stale__run_go_generate__mulBSR_float32          func(t kernel.Thread, block int, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__mulBSR_float64          func(t kernel.Thread, block int, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__starts                  func(t kernel.Thread, rows []int32, start []int32)
-	quern_gen_is_stale__run_go_generate__rowsOf                  func(t kernel.Thread, start []int32, rows []int32)
-	quern_gen_is_stale__run_go_generate__gather_float32          func(t kernel.Thread, numbers []int32, indexIn []int32, valueIn []float32, index []int32, value []float32)
-	quern_gen_is_stale__run_go_generate__gather_float64          func(t kernel.Thread, numbers []int32, indexIn []int32, valueIn []float64, index []int32, value []float64)
-	quern_gen_is_stale__run_go_generate__gatherRows_float32      func(t kernel.Thread, numbers []int32, start []int32, valueIn []float32, index []int32, value []float32)
-	quern_gen_is_stale__run_go_generate__gatherRows_float64      func(t kernel.Thread, numbers []int32, start []int32, valueIn []float64, index []int32, value []float64)
-	quern_gen_is_stale__run_go_generate__longest                 func(t kernel.Thread, start []int32, greatest []int32)
-	quern_gen_is_stale__run_go_generate__dotTiles_float32        func(t kernel.Thread, n int, x []float32, y []float32, partial []float64)
-	quern_gen_is_stale__run_go_generate__dotTiles_float64        func(t kernel.Thread, n int, x []float64, y []float64, partial []float64)
-	quern_gen_is_stale__run_go_generate__dotParts_float32        func(t kernel.Thread, n int, part int, x []float32, y []float32, partial []float64)
-	quern_gen_is_stale__run_go_generate__dotParts_float64        func(t kernel.Thread, n int, part int, x []float64, y []float64, partial []float64)
-	quern_gen_is_stale__run_go_generate__toELL_float32           func(t kernel.Thread, rows int, width int, start []int32, indexIn []int32, valueIn []float32, index []int32, value []float32)
-	quern_gen_is_stale__run_go_generate__toELL_float64           func(t kernel.Thread, rows int, width int, start []int32, indexIn []int32, valueIn []float64, index []int32, value []float64)
-	quern_gen_is_stale__run_go_generate__mulELL_float32          func(t kernel.Thread, width int, alpha float32, beta float32, index []int32, value []float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__mulELL_float64          func(t kernel.Thread, width int, alpha float64, beta float64, index []int32, value []float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__mulColumns_float32      func(t kernel.Thread, rows int, cols int, strideB int, strideC int, alpha float32, beta float32, start []int32, index []int32, value []float32, b []float32, c []float32)
-	quern_gen_is_stale__run_go_generate__mulColumns_float64      func(t kernel.Thread, rows int, cols int, strideB int, strideC int, alpha float64, beta float64, start []int32, index []int32, value []float64, b []float64, c []float64)
-	quern_gen_is_stale__run_go_generate__mulTiles_float32        func(t kernel.Thread, rows int, cols int, strideB int, strideC int, alpha float32, beta float32, start []int32, index []int32, value []float32, b []float32, c []float32)
-	quern_gen_is_stale__run_go_generate__mulTiles_float64        func(t kernel.Thread, rows int, cols int, strideB int, strideC int, alpha float64, beta float64, start []int32, index []int32, value []float64, b []float64, c []float64)
-	quern_gen_is_stale__run_go_generate__mulRows_float32         func(t kernel.Thread, log int, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__mulRows_float64         func(t kernel.Thread, log int, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__mulRow_float32          func(t kernel.Thread, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__mulRow_float64          func(t kernel.Thread, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__mulParts_float32        func(t kernel.Thread, steps int, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32, rows []int32, carry []float32)
-	quern_gen_is_stale__run_go_generate__mulParts_float64        func(t kernel.Thread, steps int, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64, rows []int32, carry []float64)
-	quern_gen_is_stale__run_go_generate__mergeBounds             func(t kernel.Thread, rows int, entries int, start []int32, bounds []int32)
-	quern_gen_is_stale__run_go_generate__mulMerge_float32        func(t kernel.Thread, alpha float32, beta float32, start []int32, index []int32, value []float32, x []float32, y []float32, bounds []int32, carry []float32)
-	quern_gen_is_stale__run_go_generate__mulMerge_float64        func(t kernel.Thread, alpha float64, beta float64, start []int32, index []int32, value []float64, x []float64, y []float64, bounds []int32, carry []float64)
-	quern_gen_is_stale__run_go_generate__addCarries_float32      func(t kernel.Thread, alpha float32, rows []int32, carry []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__addCarries_float64      func(t kernel.Thread, alpha float64, rows []int32, carry []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__foldCarries_float32     func(t kernel.Thread, alpha float32, bounds []int32, carry []float32, y []float32, foldedRows []int32, folded []float32)
-	quern_gen_is_stale__run_go_generate__foldCarries_float64     func(t kernel.Thread, alpha float64, bounds []int32, carry []float64, y []float64, foldedRows []int32, folded []float64)
-	quern_gen_is_stale__run_go_generate__findDiagonal            func(t kernel.Thread, start []int32, index []int32, diagonal []int32, flaw []int32)
-	quern_gen_is_stale__run_go_generate__factorWarps_float32     func(t kernel.Thread, start []int32, index []int32, diagonal []int32, value []float32, sync []uint32, flaw []int32)
-	quern_gen_is_stale__run_go_generate__factorWarps_float64     func(t kernel.Thread, start []int32, index []int32, diagonal []int32, value []float64, sync []uint32, flaw []int32)
-	quern_gen_is_stale__run_go_generate__factorAll_float32       func(t kernel.Thread, start []int32, index []int32, diagonal []int32, value []float32, flaw []int32)
-	quern_gen_is_stale__run_go_generate__factorAll_float64       func(t kernel.Thread, start []int32, index []int32, diagonal []int32, value []float64, flaw []int32)
-	quern_gen_is_stale__run_go_generate__inverseDiagonal_float32 func(t kernel.Thread, start []int32, index []int32, value []float32, inverse []float32)
-	quern_gen_is_stale__run_go_generate__inverseDiagonal_float64 func(t kernel.Thread, start []int32, index []int32, value []float64, inverse []float64)
-	quern_gen_is_stale__run_go_generate__scale_float32           func(t kernel.Thread, d []float32, r []float32, z []float32)
-	quern_gen_is_stale__run_go_generate__scale_float64           func(t kernel.Thread, d []float64, r []float64, z []float64)
-	quern_gen_is_stale__run_go_generate__startCG                 func(t kernel.Thread, n int, tolerance float64, bb []float64, rr []float64, rz []float64, state []float64, history []float64)
-	quern_gen_is_stale__run_go_generate__alphaCG                 func(t kernel.Thread, n int, pq []float64, state []float64)
-	quern_gen_is_stale__run_go_generate__stepCG_float32          func(t kernel.Thread, state []float64, p []float32, q []float32, x []float32, r []float32)
-	quern_gen_is_stale__run_go_generate__stepCG_float64          func(t kernel.Thread, state []float64, p []float64, q []float64, x []float64, r []float64)
-	quern_gen_is_stale__run_go_generate__betaCG                  func(t kernel.Thread, n int, iteration int, rr []float64, rz []float64, state []float64, history []float64)
-	quern_gen_is_stale__run_go_generate__turnCG_float32          func(t kernel.Thread, state []float64, z []float32, p []float32)
-	quern_gen_is_stale__run_go_generate__turnCG_float64          func(t kernel.Thread, state []float64, z []float64, p []float64)
-	quern_gen_is_stale__run_go_generate__startGMRES              func(t kernel.Thread, h hessenberg, n int, first bool, tolerance float64, bb []float64, rr []float64, state []float64, small []float64, history []float64)
-	quern_gen_is_stale__run_go_generate__hessenberg              struct{ M int }
-	quern_gen_is_stale__run_go_generate__unitGMRES_float32       func(t kernel.Thread, state []float64, w []float32, v []float32)
-	quern_gen_is_stale__run_go_generate__unitGMRES_float64       func(t kernel.Thread, state []float64, w []float64, v []float64)
-	quern_gen_is_stale__run_go_generate__sumGMRES                func(t kernel.Thread, h hessenberg, n int, column int, second bool, partial []float64, small []float64)
-	quern_gen_is_stale__run_go_generate__subtractGMRES_float32   func(t kernel.Thread, h hessenberg, vectors int, small []float64, basis []float32, w []float32)
-	quern_gen_is_stale__run_go_generate__subtractGMRES_float64   func(t kernel.Thread, h hessenberg, vectors int, small []float64, basis []float64, w []float64)
-	quern_gen_is_stale__run_go_generate__rotateGMRES             func(t kernel.Thread, h hessenberg, n int, column int, iteration int, ww []float64, state []float64, small []float64, history []float64)
-	quern_gen_is_stale__run_go_generate__solveGMRES              func(t kernel.Thread, h hessenberg, state []float64, small []float64)
-	quern_gen_is_stale__run_go_generate__combineGMRES_float32    func(t kernel.Thread, h hessenberg, add bool, state []float64, small []float64, basis []float32, u []float32)
-	quern_gen_is_stale__run_go_generate__combineGMRES_float64    func(t kernel.Thread, h hessenberg, add bool, state []float64, small []float64, basis []float64, u []float64)
-	quern_gen_is_stale__run_go_generate__addVector_float32       func(t kernel.Thread, y []float32, x []float32)
-	quern_gen_is_stale__run_go_generate__addVector_float64       func(t kernel.Thread, y []float64, x []float64)
-	quern_gen_is_stale__run_go_generate__countTiles              func(t kernel.Thread, shift uint, keys []int32, counts []int32)
-	quern_gen_is_stale__run_go_generate__moveTiles               func(t kernel.Thread, shift uint, keys []int32, numbers []int32, counts []int32, keysOut []int32, numbersOut []int32)
-	quern_gen_is_stale__run_go_generate__countParts              func(t kernel.Thread, shift uint, part int, keys []int32, counts []int32)
-	quern_gen_is_stale__run_go_generate__moveParts               func(t kernel.Thread, shift uint, part int, keys []int32, numbers []int32, counts []int32, keysOut []int32, numbersOut []int32)
-	quern_gen_is_stale__run_go_generate__totals                  func(t kernel.Thread, x []int32, sums []int32)
-	quern_gen_is_stale__run_go_generate__scan                    func(t kernel.Thread, tiles int, x []int32, before []int32)
-	quern_gen_is_stale__run_go_generate__scanAll                 func(t kernel.Thread, x []int32)
-	quern_gen_is_stale__run_go_generate__enumerate               func(t kernel.Thread, x []int32)
-	quern_gen_is_stale__run_go_generate__solveWarps_float32      func(t kernel.Thread, upper bool, unit bool, start []int32, index []int32, value []float32, sync []uint32, b []float32, x []float32)
-	quern_gen_is_stale__run_go_generate__solveWarps_float64      func(t kernel.Thread, upper bool, unit bool, start []int32, index []int32, value []float64, sync []uint32, b []float64, x []float64)
-	quern_gen_is_stale__run_go_generate__solveAll_float32        func(t kernel.Thread, upper bool, unit bool, start []int32, index []int32, value []float32, b []float32, x []float32)
-	quern_gen_is_stale__run_go_generate__solveAll_float64        func(t kernel.Thread, upper bool, unit bool, start []int32, index []int32, value []float64, b []float64, x []float64)
-)
 
-var (
-	quern_mulBSR_float32          quern_gen_is_stale__run_go_generate__mulBSR_float32          = mulBSR[float32]
-	quern_mulBSR_float64          quern_gen_is_stale__run_go_generate__mulBSR_float64          = mulBSR[float64]
-	quern_starts                  quern_gen_is_stale__run_go_generate__starts                  = starts
-	quern_rowsOf                  quern_gen_is_stale__run_go_generate__rowsOf                  = rowsOf
-	quern_gather_float32          quern_gen_is_stale__run_go_generate__gather_float32          = gather[float32]
-	quern_gather_float64          quern_gen_is_stale__run_go_generate__gather_float64          = gather[float64]
-	quern_gatherRows_float32      quern_gen_is_stale__run_go_generate__gatherRows_float32      = gatherRows[float32]
-	quern_gatherRows_float64      quern_gen_is_stale__run_go_generate__gatherRows_float64      = gatherRows[float64]
-	quern_longest                 quern_gen_is_stale__run_go_generate__longest                 = longest
-	quern_dotTiles_float32        quern_gen_is_stale__run_go_generate__dotTiles_float32        = dotTiles[float32]
-	quern_dotTiles_float64        quern_gen_is_stale__run_go_generate__dotTiles_float64        = dotTiles[float64]
-	quern_dotParts_float32        quern_gen_is_stale__run_go_generate__dotParts_float32        = dotParts[float32]
-	quern_dotParts_float64        quern_gen_is_stale__run_go_generate__dotParts_float64        = dotParts[float64]
-	quern_toELL_float32           quern_gen_is_stale__run_go_generate__toELL_float32           = toELL[float32]
-	quern_toELL_float64           quern_gen_is_stale__run_go_generate__toELL_float64           = toELL[float64]
-	quern_mulELL_float32          quern_gen_is_stale__run_go_generate__mulELL_float32          = mulELL[float32]
-	quern_mulELL_float64          quern_gen_is_stale__run_go_generate__mulELL_float64          = mulELL[float64]
-	quern_mulColumns_float32      quern_gen_is_stale__run_go_generate__mulColumns_float32      = mulColumns[float32]
-	quern_mulColumns_float64      quern_gen_is_stale__run_go_generate__mulColumns_float64      = mulColumns[float64]
-	quern_mulTiles_float32        quern_gen_is_stale__run_go_generate__mulTiles_float32        = mulTiles[float32]
-	quern_mulTiles_float64        quern_gen_is_stale__run_go_generate__mulTiles_float64        = mulTiles[float64]
-	quern_mulRows_float32         quern_gen_is_stale__run_go_generate__mulRows_float32         = mulRows[float32]
-	quern_mulRows_float64         quern_gen_is_stale__run_go_generate__mulRows_float64         = mulRows[float64]
-	quern_mulRow_float32          quern_gen_is_stale__run_go_generate__mulRow_float32          = mulRow[float32]
-	quern_mulRow_float64          quern_gen_is_stale__run_go_generate__mulRow_float64          = mulRow[float64]
-	quern_mulParts_float32        quern_gen_is_stale__run_go_generate__mulParts_float32        = mulParts[float32]
-	quern_mulParts_float64        quern_gen_is_stale__run_go_generate__mulParts_float64        = mulParts[float64]
-	quern_mergeBounds             quern_gen_is_stale__run_go_generate__mergeBounds             = mergeBounds
-	quern_mulMerge_float32        quern_gen_is_stale__run_go_generate__mulMerge_float32        = mulMerge[float32]
-	quern_mulMerge_float64        quern_gen_is_stale__run_go_generate__mulMerge_float64        = mulMerge[float64]
-	quern_addCarries_float32      quern_gen_is_stale__run_go_generate__addCarries_float32      = addCarries[float32]
-	quern_addCarries_float64      quern_gen_is_stale__run_go_generate__addCarries_float64      = addCarries[float64]
-	quern_foldCarries_float32     quern_gen_is_stale__run_go_generate__foldCarries_float32     = foldCarries[float32]
-	quern_foldCarries_float64     quern_gen_is_stale__run_go_generate__foldCarries_float64     = foldCarries[float64]
-	quern_findDiagonal            quern_gen_is_stale__run_go_generate__findDiagonal            = findDiagonal
-	quern_factorWarps_float32     quern_gen_is_stale__run_go_generate__factorWarps_float32     = factorWarps[float32]
-	quern_factorWarps_float64     quern_gen_is_stale__run_go_generate__factorWarps_float64     = factorWarps[float64]
-	quern_factorAll_float32       quern_gen_is_stale__run_go_generate__factorAll_float32       = factorAll[float32]
-	quern_factorAll_float64       quern_gen_is_stale__run_go_generate__factorAll_float64       = factorAll[float64]
-	quern_inverseDiagonal_float32 quern_gen_is_stale__run_go_generate__inverseDiagonal_float32 = inverseDiagonal[float32]
-	quern_inverseDiagonal_float64 quern_gen_is_stale__run_go_generate__inverseDiagonal_float64 = inverseDiagonal[float64]
-	quern_scale_float32           quern_gen_is_stale__run_go_generate__scale_float32           = scale[float32]
-	quern_scale_float64           quern_gen_is_stale__run_go_generate__scale_float64           = scale[float64]
-	quern_startCG                 quern_gen_is_stale__run_go_generate__startCG                 = startCG
-	quern_alphaCG                 quern_gen_is_stale__run_go_generate__alphaCG                 = alphaCG
-	quern_stepCG_float32          quern_gen_is_stale__run_go_generate__stepCG_float32          = stepCG[float32]
-	quern_stepCG_float64          quern_gen_is_stale__run_go_generate__stepCG_float64          = stepCG[float64]
-	quern_betaCG                  quern_gen_is_stale__run_go_generate__betaCG                  = betaCG
-	quern_turnCG_float32          quern_gen_is_stale__run_go_generate__turnCG_float32          = turnCG[float32]
-	quern_turnCG_float64          quern_gen_is_stale__run_go_generate__turnCG_float64          = turnCG[float64]
-	quern_startGMRES              quern_gen_is_stale__run_go_generate__startGMRES              = startGMRES
-	_                                                                                          = (*quern_gen_is_stale__run_go_generate__hessenberg)((*hessenberg)(nil))
-	quern_unitGMRES_float32       quern_gen_is_stale__run_go_generate__unitGMRES_float32       = unitGMRES[float32]
-	quern_unitGMRES_float64       quern_gen_is_stale__run_go_generate__unitGMRES_float64       = unitGMRES[float64]
-	quern_sumGMRES                quern_gen_is_stale__run_go_generate__sumGMRES                = sumGMRES
-	quern_subtractGMRES_float32   quern_gen_is_stale__run_go_generate__subtractGMRES_float32   = subtractGMRES[float32]
-	quern_subtractGMRES_float64   quern_gen_is_stale__run_go_generate__subtractGMRES_float64   = subtractGMRES[float64]
-	quern_rotateGMRES             quern_gen_is_stale__run_go_generate__rotateGMRES             = rotateGMRES
-	quern_solveGMRES              quern_gen_is_stale__run_go_generate__solveGMRES              = solveGMRES
-	quern_combineGMRES_float32    quern_gen_is_stale__run_go_generate__combineGMRES_float32    = combineGMRES[float32]
-	quern_combineGMRES_float64    quern_gen_is_stale__run_go_generate__combineGMRES_float64    = combineGMRES[float64]
-	quern_addVector_float32       quern_gen_is_stale__run_go_generate__addVector_float32       = addVector[float32]
-	quern_addVector_float64       quern_gen_is_stale__run_go_generate__addVector_float64       = addVector[float64]
-	quern_countTiles              quern_gen_is_stale__run_go_generate__countTiles              = countTiles
-	quern_moveTiles               quern_gen_is_stale__run_go_generate__moveTiles               = moveTiles
-	quern_countParts              quern_gen_is_stale__run_go_generate__countParts              = countParts
-	quern_moveParts               quern_gen_is_stale__run_go_generate__moveParts               = moveParts
-	quern_totals                  quern_gen_is_stale__run_go_generate__totals                  = totals
-	quern_scan                    quern_gen_is_stale__run_go_generate__scan                    = scan
-	quern_scanAll                 quern_gen_is_stale__run_go_generate__scanAll                 = scanAll
-	quern_enumerate               quern_gen_is_stale__run_go_generate__enumerate               = enumerate
-	quern_solveWarps_float32      quern_gen_is_stale__run_go_generate__solveWarps_float32      = solveWarps[float32]
-	quern_solveWarps_float64      quern_gen_is_stale__run_go_generate__solveWarps_float64      = solveWarps[float64]
-	quern_solveAll_float32        quern_gen_is_stale__run_go_generate__solveAll_float32        = solveAll[float32]
-	quern_solveAll_float64        quern_gen_is_stale__run_go_generate__solveAll_float64        = solveAll[float64]
-)
+type quern_gen_is_stale__run_go_generate__mulBSR_float32 func(kernel.Thread, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__starts func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__rowsOf func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__gather_float32 func(kernel.Thread, []int32, []int32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__gatherRows_float32 func(kernel.Thread, []int32, []int32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__longest func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__dotTiles_float32 func(kernel.Thread, int, []float32, []float32, []float64)
+type quern_gen_is_stale__run_go_generate__dotParts_float32 func(kernel.Thread, int, int, []float32, []float32, []float64)
+type quern_gen_is_stale__run_go_generate__toELL_float32 func(kernel.Thread, int, int, []int32, []int32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__mulELL_float32 func(kernel.Thread, int, float32, float32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulColumns_float32 func(kernel.Thread, int, int, int, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulTiles_float32 func(kernel.Thread, int, int, int, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulRows_float32 func(kernel.Thread, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulRow_float32 func(kernel.Thread, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulParts_float32 func(kernel.Thread, int, float32, float32, []int32, []int32, []float32, []float32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__mergeBounds func(kernel.Thread, int, int, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__mulMerge_float32 func(kernel.Thread, float32, float32, []int32, []int32, []float32, []float32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__addCarries_float32 func(kernel.Thread, float32, []int32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__foldCarries_float32 func(kernel.Thread, float32, []int32, []float32, []float32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__findDiagonal func(kernel.Thread, []int32, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__factorWarps_float32 func(kernel.Thread, []int32, []int32, []int32, []float32, []uint32, []int32)
+type quern_gen_is_stale__run_go_generate__factorAll_float32 func(kernel.Thread, []int32, []int32, []int32, []float32, []int32)
+type quern_gen_is_stale__run_go_generate__inverseDiagonal_float32 func(kernel.Thread, []int32, []int32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__scale_float32 func(kernel.Thread, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__startCG func(kernel.Thread, int, float64, []float64, []float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__alphaCG func(kernel.Thread, int, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__stepCG_float32 func(kernel.Thread, []float64, []float32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__betaCG func(kernel.Thread, int, int, []float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__turnCG_float32 func(kernel.Thread, []float64, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__hessenberg struct{ M int }
+type quern_gen_is_stale__run_go_generate__startGMRES func(kernel.Thread, hessenberg, int, bool, float64, []float64, []float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__unitGMRES_float32 func(kernel.Thread, []float64, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__sumGMRES func(kernel.Thread, hessenberg, int, int, bool, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__subtractGMRES_float32 func(kernel.Thread, hessenberg, int, []float64, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__rotateGMRES func(kernel.Thread, hessenberg, int, int, int, []float64, []float64, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__solveGMRES func(kernel.Thread, hessenberg, []float64, []float64)
+type quern_gen_is_stale__run_go_generate__combineGMRES_float32 func(kernel.Thread, hessenberg, bool, []float64, []float64, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__addVector_float32 func(kernel.Thread, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__countTiles func(kernel.Thread, uint, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__moveTiles func(kernel.Thread, uint, []int32, []int32, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__countParts func(kernel.Thread, uint, int, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__moveParts func(kernel.Thread, uint, int, []int32, []int32, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__totals func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__scan func(kernel.Thread, int, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__scanAll func(kernel.Thread, []int32)
+type quern_gen_is_stale__run_go_generate__enumerate func(kernel.Thread, []int32)
+type quern_gen_is_stale__run_go_generate__solveWarps_float32 func(kernel.Thread, bool, bool, []int32, []int32, []float32, []uint32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__solveAll_float32 func(kernel.Thread, bool, bool, []int32, []int32, []float32, []float32, []float32)
+
+var quern_mulBSR_float32 quern_gen_is_stale__run_go_generate__mulBSR_float32 = mulBSR[float32]
+var quern_starts quern_gen_is_stale__run_go_generate__starts = starts
+var quern_rowsOf quern_gen_is_stale__run_go_generate__rowsOf = rowsOf
+var quern_gather_float32 quern_gen_is_stale__run_go_generate__gather_float32 = gather[float32]
+var quern_gatherRows_float32 quern_gen_is_stale__run_go_generate__gatherRows_float32 = gatherRows[float32]
+var quern_longest quern_gen_is_stale__run_go_generate__longest = longest
+var quern_dotTiles_float32 quern_gen_is_stale__run_go_generate__dotTiles_float32 = dotTiles[float32]
+var quern_dotParts_float32 quern_gen_is_stale__run_go_generate__dotParts_float32 = dotParts[float32]
+var quern_toELL_float32 quern_gen_is_stale__run_go_generate__toELL_float32 = toELL[float32]
+var quern_mulELL_float32 quern_gen_is_stale__run_go_generate__mulELL_float32 = mulELL[float32]
+var quern_mulColumns_float32 quern_gen_is_stale__run_go_generate__mulColumns_float32 = mulColumns[float32]
+var quern_mulTiles_float32 quern_gen_is_stale__run_go_generate__mulTiles_float32 = mulTiles[float32]
+var quern_mulRows_float32 quern_gen_is_stale__run_go_generate__mulRows_float32 = mulRows[float32]
+var quern_mulRow_float32 quern_gen_is_stale__run_go_generate__mulRow_float32 = mulRow[float32]
+var quern_mulParts_float32 quern_gen_is_stale__run_go_generate__mulParts_float32 = mulParts[float32]
+var quern_mergeBounds quern_gen_is_stale__run_go_generate__mergeBounds = mergeBounds
+var quern_mulMerge_float32 quern_gen_is_stale__run_go_generate__mulMerge_float32 = mulMerge[float32]
+var quern_addCarries_float32 quern_gen_is_stale__run_go_generate__addCarries_float32 = addCarries[float32]
+var quern_foldCarries_float32 quern_gen_is_stale__run_go_generate__foldCarries_float32 = foldCarries[float32]
+var quern_findDiagonal quern_gen_is_stale__run_go_generate__findDiagonal = findDiagonal
+var quern_factorWarps_float32 quern_gen_is_stale__run_go_generate__factorWarps_float32 = factorWarps[float32]
+var quern_factorAll_float32 quern_gen_is_stale__run_go_generate__factorAll_float32 = factorAll[float32]
+var quern_inverseDiagonal_float32 quern_gen_is_stale__run_go_generate__inverseDiagonal_float32 = inverseDiagonal[float32]
+var quern_scale_float32 quern_gen_is_stale__run_go_generate__scale_float32 = scale[float32]
+var quern_startCG quern_gen_is_stale__run_go_generate__startCG = startCG
+var quern_alphaCG quern_gen_is_stale__run_go_generate__alphaCG = alphaCG
+var quern_stepCG_float32 quern_gen_is_stale__run_go_generate__stepCG_float32 = stepCG[float32]
+var quern_betaCG quern_gen_is_stale__run_go_generate__betaCG = betaCG
+var quern_turnCG_float32 quern_gen_is_stale__run_go_generate__turnCG_float32 = turnCG[float32]
+var _ = (*quern_gen_is_stale__run_go_generate__hessenberg)((*hessenberg)(nil))
+var quern_startGMRES quern_gen_is_stale__run_go_generate__startGMRES = startGMRES
+var quern_unitGMRES_float32 quern_gen_is_stale__run_go_generate__unitGMRES_float32 = unitGMRES[float32]
+var quern_sumGMRES quern_gen_is_stale__run_go_generate__sumGMRES = sumGMRES
+var quern_subtractGMRES_float32 quern_gen_is_stale__run_go_generate__subtractGMRES_float32 = subtractGMRES[float32]
+var quern_rotateGMRES quern_gen_is_stale__run_go_generate__rotateGMRES = rotateGMRES
+var quern_solveGMRES quern_gen_is_stale__run_go_generate__solveGMRES = solveGMRES
+var quern_combineGMRES_float32 quern_gen_is_stale__run_go_generate__combineGMRES_float32 = combineGMRES[float32]
+var quern_addVector_float32 quern_gen_is_stale__run_go_generate__addVector_float32 = addVector[float32]
+var quern_countTiles quern_gen_is_stale__run_go_generate__countTiles = countTiles
+var quern_moveTiles quern_gen_is_stale__run_go_generate__moveTiles = moveTiles
+var quern_countParts quern_gen_is_stale__run_go_generate__countParts = countParts
+var quern_moveParts quern_gen_is_stale__run_go_generate__moveParts = moveParts
+var quern_totals quern_gen_is_stale__run_go_generate__totals = totals
+var quern_scan quern_gen_is_stale__run_go_generate__scan = scan
+var quern_scanAll quern_gen_is_stale__run_go_generate__scanAll = scanAll
+var quern_enumerate quern_gen_is_stale__run_go_generate__enumerate = enumerate
+var quern_solveWarps_float32 quern_gen_is_stale__run_go_generate__solveWarps_float32 = solveWarps[float32]
+var quern_solveAll_float32 quern_gen_is_stale__run_go_generate__solveAll_float32 = solveAll[float32]
 
 var quernMulBSR_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulBSR[float32]", Code: &quernPTX, Host: quernHostMulBSR[float32], Plain: quernPlainMulBSR[float32]}}
 var quernMulBSR_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulBSR[float64]", Code: &quernPTX, Host: quernHostMulBSR[float64], Plain: quernPlainMulBSR[float64]}}
@@ -412,8 +355,8 @@ func LaunchMulELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, width int, alp
 	return l.End()
 }
 
-var quernMulColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulColumns[float32]", Code: &quernPTX, Host: quernHostMulColumns_float32, Plain: quernPlainMulColumns_float32}}
-var quernMulColumns_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulColumns[float64]", Code: &quernPTX, Host: quernHostMulColumns_float64, Plain: quernPlainMulColumns_float64}}
+var quernMulColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulColumns[float32]", Code: &quernPTX, Host: quernHostMulColumns_float32, Plain: quernPlainMulColumns[float32]}}
+var quernMulColumns_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulColumns[float64]", Code: &quernPTX, Host: quernHostMulColumns_float64, Plain: quernPlainMulColumns[float64]}}
 
 // LaunchMulColumns runs mulColumns on the grid g.
 //
@@ -445,8 +388,8 @@ func LaunchMulColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols
 	return l.End()
 }
 
-var quernMulTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulTiles[float32]", Code: &quernPTX, Host: quernHostMulTiles_float32, Plain: quernPlainMulTiles_float32}}
-var quernMulTiles_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulTiles[float64]", Code: &quernPTX, Host: quernHostMulTiles_float64, Plain: quernPlainMulTiles_float64}}
+var quernMulTiles_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulTiles[float32]", Code: &quernPTX, Host: quernHostMulTiles_float32, Plain: quernPlainMulTiles[float32]}}
+var quernMulTiles_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulTiles[float64]", Code: &quernPTX, Host: quernHostMulTiles_float64, Plain: quernPlainMulTiles[float64]}}
 
 // LaunchMulTiles runs mulTiles on the grid g.
 //
@@ -1307,32 +1250,26 @@ func quernRow1MulBSR[T float32 | float64](r *host.Run, base int, y []T, block in
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				row := base + threadX
-				/*line bsr.go:110*/ t1 := host.Div(row, block)
-				/*line bsr.go:110*/ t2 := host.Rem(row, block)
-				line := t1
-				i := t2
-//line bsr.go:111
+				/*line bsr.go:110*/ line := host.Div(row, block)
+				/*line bsr.go:110*/ i := host.Rem(row, block)
 				var sum T
 				end := int(start[line+1])
 				for k := int(start[line]); k < end; k++ {
 					if r.Halted() {
 						/*line bsr.go:113*/ r.Halt()
 					}
-					/*line bsr.go:114*/ t3 := (k*block + i) * block
-					/*line bsr.go:114*/ t4 := int(index[k]) * block
-					at := t3
-					first := t4
-					/*line bsr.go:115*/ for j := 0; j < block && first+j < len(x); j++ {
+					/*line bsr.go:114*/ at := (k*block + i) * block
+					/*line bsr.go:114*/ first := int(index[k]) * block
+					for j := 0; j < block && first+j < len(x); j++ {
 						if r.Halted() {
 							/*line bsr.go:115*/ r.Halt()
 						}
 						/*line bsr.go:116*/ sum += value[at+j] * x[first+j]
 					}
 				}
-				t6 := sum
-				/*line bsr.go:119*/ _ = row2[threadX]
+				_ = row2[threadX]
 				t10 := &row2[threadX]
-				/*line bsr.go:119*/ result0 := scaled[T](alpha, t6, beta, t10)
+				/*line bsr.go:119*/ result0 := scaled[T](alpha, sum, beta, t10)
 				row2[threadX] = result0
 			}
 			return
@@ -1344,34 +1281,28 @@ func quernRow1MulBSR[T float32 | float64](r *host.Run, base int, y []T, block in
 		/*line bsr.go:107*/ if row >= len(y) {
 			continue
 		}
-		t1 := host.Div(row, block)
-		/*line bsr.go:110*/ t2 := host.Rem(row, block)
-		line := t1
-		i := t2
-//line bsr.go:111
+		line := host.Div(row, block)
+		/*line bsr.go:110*/ i := host.Rem(row, block)
 		var sum T
 		end := int(start[line+1])
 		for k := int(start[line]); k < end; k++ {
 			if r.Halted() {
 				/*line bsr.go:113*/ r.Halt()
 			}
-			/*line bsr.go:114*/ t3 := (k*block + i) * block
-			/*line bsr.go:114*/ t4 := int(index[k]) * block
-			at := t3
-			first := t4
-			/*line bsr.go:115*/ for j := 0; j < block && first+j < len(x); j++ {
+			/*line bsr.go:114*/ at := (k*block + i) * block
+			/*line bsr.go:114*/ first := int(index[k]) * block
+			for j := 0; j < block && first+j < len(x); j++ {
 				if r.Halted() {
 					/*line bsr.go:115*/ r.Halt()
 				}
 				/*line bsr.go:116*/ sum += value[at+j] * x[first+j]
 			}
 		}
-		t6 := sum
-		/*line bsr.go:119*/ _ = y[row]
+		_ = y[row]
 		/*line bsr.go:119*/ t10 := &y[row]
-		/*line bsr.go:119*/ result0 := scaled[T](alpha, t6, beta, t10)
+		/*line bsr.go:119*/ result0 := scaled[T](alpha, sum, beta, t10)
 		/*line bsr.go:119*/ y[row] = result0
-	} /*line quern_gen.go:1374:1*/
+	} /*line quern_gen.go:1305:1*/
 }
 
 func quernPlainStarts(r *host.Run) {
@@ -1385,21 +1316,20 @@ func quernHostStarts(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t1 := len(rows)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Starts(r, base, start, t1, rows, width)
+				quernRow1Starts(r, base, start, rows, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Starts(r *host.Run, base int, start []int32, t1 int, rows []int32, width int) {
+func quernRow1Starts(r *host.Run, base int, start []int32, rows []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(start)-base, width)
 		if count <= 0 {
@@ -1411,8 +1341,9 @@ func quernRow1Starts(r *host.Run, base int, start []int32, t1 int, rows []int32,
 				r.ThreadIdx.X = threadX
 				i := base + threadX
 				t2 := int32(i)
-				/*line convert.go:14*/ low := 0
-				for high := t1; low < high; {
+				/*line convert.go:14*/ high := len(rows)
+				low := 0
+				/*line convert.go:15*/ for low < high {
 					if r.Halted() {
 						/*line convert.go:15*/ r.Halt()
 					}
@@ -1423,8 +1354,7 @@ func quernRow1Starts(r *host.Run, base int, start []int32, t1 int, rows []int32,
 						high = mid
 					}
 				}
-				result0 := low
-				/*line convert.go:31*/ row[threadX] = int32(result0)
+				/*line convert.go:31*/ row[threadX] = int32(low)
 			}
 			return
 		}
@@ -1434,8 +1364,9 @@ func quernRow1Starts(r *host.Run, base int, start []int32, t1 int, rows []int32,
 		i := base + threadX
 		t2 := int32(i)
 		/*line convert.go:30*/ if i < len(start) {
-			/*line convert.go:14*/ low := 0
-			for high := t1; low < high; {
+			/*line convert.go:14*/ high := len(rows)
+			low := 0
+			/*line convert.go:15*/ for low < high {
 				if r.Halted() {
 					/*line convert.go:15*/ r.Halt()
 				}
@@ -1446,10 +1377,9 @@ func quernRow1Starts(r *host.Run, base int, start []int32, t1 int, rows []int32,
 					high = mid
 				}
 			}
-			result0 := low
-			/*line convert.go:31*/ start[i] = int32(result0)
+			/*line convert.go:31*/ start[i] = int32(low)
 		}
-	} /*line quern_gen.go:1452:1*/
+	} /*line quern_gen.go:1382:1*/
 }
 
 func quernPlainRowsOf(r *host.Run) {
@@ -1463,21 +1393,20 @@ func quernHostRowsOf(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t1 := len(start)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RowsOf(r, base, rows, t1, start, width)
+				quernRow1RowsOf(r, base, rows, start, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RowsOf(r *host.Run, base int, rows []int32, t1 int, start []int32, width int) {
+func quernRow1RowsOf(r *host.Run, base int, rows []int32, start []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(rows)-base, width)
 		if count <= 0 {
@@ -1489,8 +1418,9 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, t1 int, start []int32,
 				r.ThreadIdx.X = threadX
 				k := base + threadX
 				t2 := int32(k) + 1
-				/*line convert.go:14*/ low := 0
-				for high := t1; low < high; {
+				/*line convert.go:14*/ high := len(start)
+				low := 0
+				/*line convert.go:15*/ for low < high {
 					if r.Halted() {
 						/*line convert.go:15*/ r.Halt()
 					}
@@ -1501,8 +1431,7 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, t1 int, start []int32,
 						high = mid
 					}
 				}
-				result0 := low
-				/*line convert.go:40*/ row[threadX] = int32(result0 - 1)
+				/*line convert.go:40*/ row[threadX] = int32(low - 1)
 			}
 			return
 		}
@@ -1512,8 +1441,9 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, t1 int, start []int32,
 		k := base + threadX
 		t2 := int32(k) + 1
 		/*line convert.go:39*/ if k < len(rows) {
-			/*line convert.go:14*/ low := 0
-			for high := t1; low < high; {
+			/*line convert.go:14*/ high := len(start)
+			low := 0
+			/*line convert.go:15*/ for low < high {
 				if r.Halted() {
 					/*line convert.go:15*/ r.Halt()
 				}
@@ -1524,10 +1454,9 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, t1 int, start []int32,
 					high = mid
 				}
 			}
-			result0 := low
-			/*line convert.go:40*/ rows[k] = int32(result0 - 1)
+			/*line convert.go:40*/ rows[k] = int32(low - 1)
 		}
-	} /*line quern_gen.go:1530:1*/
+	} /*line quern_gen.go:1459:1*/
 }
 
 func quernPlainGather[T float32 | float64](r *host.Run) {
@@ -1592,7 +1521,7 @@ func quernRow1Gather[T float32 | float64](r *host.Run, base int, numbers []int32
 			/*line convert.go:50*/ index[k] = t5
 			/*line convert.go:50*/ value[k] = t6
 		}
-	} /*line quern_gen.go:1595:1*/
+	} /*line quern_gen.go:1524:1*/
 }
 
 func quernPlainGatherRows[T float32 | float64](r *host.Run) {
@@ -1609,21 +1538,20 @@ func quernHostGatherRows[T float32 | float64](r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	t1 := len(start)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1GatherRows[T](r, base, numbers, index, value, t1, start, valueIn, width)
+				quernRow1GatherRows[T](r, base, numbers, index, value, start, valueIn, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []int32, index []int32, value []T, t1 int, start []int32, valueIn []T, width int) {
+func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []int32, index []int32, value []T, start []int32, valueIn []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(index)-base, len(numbers)-base, len(value)-base, width)
 		if count <= 0 {
@@ -1639,8 +1567,9 @@ func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []i
 				_ = row2[threadX]
 				/*line convert.go:60*/ _ = row3[threadX]
 				t6 := at + 1
-				/*line convert.go:14*/ low := 0
-				for high := t1; low < high; {
+				/*line convert.go:14*/ high := len(start)
+				low := 0
+				/*line convert.go:15*/ for low < high {
 					if r.Halted() {
 						/*line convert.go:15*/ r.Halt()
 					}
@@ -1651,8 +1580,7 @@ func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []i
 						high = mid
 					}
 				}
-				result0 := low
-				/*line convert.go:60*/ t8 := int32(result0 - 1)
+				/*line convert.go:60*/ t8 := int32(low - 1)
 				/*line convert.go:60*/ t9 := valueIn[at]
 				row2[threadX] = t8
 				row3[threadX] = t9
@@ -1668,8 +1596,9 @@ func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []i
 			_ = index[k]
 			/*line convert.go:60*/ _ = value[k]
 			t6 := at + 1
-			/*line convert.go:14*/ low := 0
-			for high := t1; low < high; {
+			/*line convert.go:14*/ high := len(start)
+			low := 0
+			/*line convert.go:15*/ for low < high {
 				if r.Halted() {
 					/*line convert.go:15*/ r.Halt()
 				}
@@ -1680,13 +1609,12 @@ func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []i
 					high = mid
 				}
 			}
-			result0 := low
-			/*line convert.go:60*/ t8 := int32(result0 - 1)
+			/*line convert.go:60*/ t8 := int32(low - 1)
 			/*line convert.go:60*/ t9 := valueIn[at]
 			/*line convert.go:60*/ index[k] = t8
 			/*line convert.go:60*/ value[k] = t9
 		}
-	} /*line quern_gen.go:1689:1*/
+	} /*line quern_gen.go:1617:1*/
 }
 
 func quernPlainLongest(r *host.Run) {
@@ -1724,7 +1652,7 @@ func quernRow1Longest(r *host.Run, base int, size int, start []int32, greatest [
 			n = max(n, start[i+1]-start[i])
 		}
 		kernel.AtomicMax(&greatest[0], n)
-	} /*line quern_gen.go:1727:1*/
+	} /*line quern_gen.go:1655:1*/
 }
 
 func quernPlainDotTiles[T float32 | float64](r *host.Run) {
@@ -1744,11 +1672,10 @@ func quernHostDotTiles[T float32 | float64](r *host.Run) {
 	size2 := n - gridX*256*3 - 256
 	size3 := gridX * 256 * 4
 	var at int
-	var at2 int
 	size4 := gridX * 256 * 1
-	var at3 int
+	var at2 int
 	size5 := gridX * 256 * 2
-	var at4 int
+	var at3 int
 	size6 := gridX * 256 * 3
 	var iFirst2 int
 	reduceAdds := host.Scratch[float64](r, 1, r.BlockDim.Count())
@@ -1766,29 +1693,25 @@ func quernHostDotTiles[T float32 | float64](r *host.Run) {
 				quernRow1DotTiles[T](r, sums, first)
 			}
 		}
-		for ; 0 < size && size < 1099511627776 && 0 <= n && iFirst < size2; iFirst += size3 {
-			if r.Halted() {
-				/*line dot.go:24*/ r.Halt()
-			}
-			at = iFirst
-			at2 = iFirst + size4
-			at3 = iFirst + size5
-			at4 = iFirst + size6
-			start := from + at
-			start2 := from + at2
-			start3 := from + at3
-			start4 := from + at4
-			for threadZ := range 1 {
-				for threadY := range 1 {
+		/*line dot.go:31:10000*/ for ; 0 < size && size < 1099511627776 && 0 <= n && iFirst < size2; iFirst += size3 {
+			at = iFirst + size4
+			at2 = iFirst + size5
+			at3 = iFirst + size6
+			start := from + iFirst
+			start2 := from + at
+			start3 := from + at2
+			start4 := from + at3
+			/*line dot.go:39:10000*/ for threadZ := range 1 {
+				/*line dot.go:40:10000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
-					quernRow2DotTiles[T](r, sums, first2, x, start, y, at, start2, at2, start3, at3, start4, at4, from)
+					quernRow2DotTiles[T](r, sums, first2, x, start, y, iFirst, start2, at, start3, at2, start4, at3, from)
 				}
 			}
 		}
-		/*line dot.go:42:10000*/ iFirst2 = max(iFirst, blockX*256)
-		/*line dot.go:43*/ for ; iFirst2 < n; iFirst2 += size {
-			if r.Halted() {
+		/*line dot.go:47*/ iFirst2 = max(iFirst, blockX*256)
+		/*line dot.go:48:10000*/ for ; iFirst2 < n; iFirst2 += size {
+			/*line dot.go:49*/ if r.Halted() {
 				/*line dot.go:24*/ r.Halt()
 			}
 			start5 := from + iFirst2
@@ -1814,28 +1737,28 @@ func quernHostDotTiles[T float32 | float64](r *host.Run) {
 				quernRow5DotTiles[T](r, sums2, first5, warps, partial, base)
 			}
 		}
-	} /*line quern_gen.go:1817:1*/
+	} /*line quern_gen.go:1740:1*/
 }
 
 //go:noinline
 func quernRow1DotTiles[T float32 | float64](r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
 //line dot.go:22
-	*sumRow = [256]float64{} /*line quern_gen.go:1824:1*/
+	*sumRow = [256]float64{} /*line quern_gen.go:1747:1*/
 }
 
 //go:noinline
-func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, first2 int, x []T, start int, y []T, at int, start2 int, at2 int, start3 int, at3 int, start4 int, at4 int, from int) {
+func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, first2 int, x []T, start int, y []T, iFirst int, start2 int, at int, start3 int, at2 int, start4 int, at3 int, from int) {
 	sumRow := (*[256]float64)(sums[first2:])
-	if from+at >= 0 && 256 <= len(x)-(from+at) && at >= 0 && 256 <= len(y)-at && from+at2 >= 0 && 256 <= len(x)-(from+at2) && at2 >= 0 && 256 <= len(y)-at2 && from+at3 >= 0 && 256 <= len(x)-(from+at3) && at3 >= 0 && 256 <= len(y)-at3 && from+at4 >= 0 && 256 <= len(x)-(from+at4) && at4 >= 0 && 256 <= len(y)-at4 {
-		row := (*[256]T)(x[from+at:])
-		row2 := (*[256]T)(y[at:])
-		row3 := (*[256]T)(x[from+at2:])
-		row4 := (*[256]T)(y[at2:])
-		row5 := (*[256]T)(x[from+at3:])
-		row6 := (*[256]T)(y[at3:])
-		row7 := (*[256]T)(x[from+at4:])
-		row8 := (*[256]T)(y[at4:])
+	if from+iFirst >= 0 && 256 <= len(x)-(from+iFirst) && iFirst >= 0 && 256 <= len(y)-iFirst && from+at >= 0 && 256 <= len(x)-(from+at) && at >= 0 && 256 <= len(y)-at && from+at2 >= 0 && 256 <= len(x)-(from+at2) && at2 >= 0 && 256 <= len(y)-at2 && from+at3 >= 0 && 256 <= len(x)-(from+at3) && at3 >= 0 && 256 <= len(y)-at3 {
+		row := (*[256]T)(x[from+iFirst:])
+		row2 := (*[256]T)(y[iFirst:])
+		row3 := (*[256]T)(x[from+at:])
+		row4 := (*[256]T)(y[at:])
+		row5 := (*[256]T)(x[from+at2:])
+		row6 := (*[256]T)(y[at2:])
+		row7 := (*[256]T)(x[from+at3:])
+		row8 := (*[256]T)(y[at3:])
 		for threadX := range 256 {
 			sum := sumRow[threadX]
 			/*line dot.go:25*/ sum += float64(row[threadX]) * float64(row2[threadX])
@@ -1844,17 +1767,17 @@ func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, first2 
 			sum += float64(row7[threadX]) * float64(row8[threadX])
 			sumRow[threadX] = sum
 		}
-		return
+		/*line dot.go:31:10000*/ return
 	}
 	/*line dot.go:33:10000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
-		/*line dot.go:25*/ sum += float64(x[start+threadX]) * float64(y[at+threadX])
-		/*line dot.go:25*/ sum += float64(x[start2+threadX]) * float64(y[at2+threadX])
-		/*line dot.go:25*/ sum += float64(x[start3+threadX]) * float64(y[at3+threadX])
-		/*line dot.go:25*/ sum += float64(x[start4+threadX]) * float64(y[at4+threadX])
+		/*line dot.go:25*/ sum += float64(x[start+threadX]) * float64(y[iFirst+threadX])
+		/*line dot.go:25*/ sum += float64(x[start2+threadX]) * float64(y[at+threadX])
+		/*line dot.go:25*/ sum += float64(x[start3+threadX]) * float64(y[at2+threadX])
+		/*line dot.go:25*/ sum += float64(x[start4+threadX]) * float64(y[at3+threadX])
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:1857:1*/
+	} /*line quern_gen.go:1780:1*/
 }
 
 //go:noinline
@@ -1877,14 +1800,14 @@ func quernRow3DotTiles[T float32 | float64](r *host.Run, sums []float64, first3 
 			return
 		}
 	}
-	for threadX := range 256 {
+	/*line dot.go:31:10000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		/*line dot.go:24*/ if iFirst2+threadX < n {
 			sum += float64(x[start5+threadX]) * float64(y[iFirst2+threadX])
 		}
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:1887:1*/
+	} /*line quern_gen.go:1810:1*/
 }
 
 //go:noinline
@@ -1897,8 +1820,8 @@ func quernRow4DotTiles[T float32 | float64](r *host.Run, reduceAdds []float64, f
 		if threadX&31 == 0 {
 			warps[threadX>>5] = sum2
 		}
-		sumRow3[threadX] = sum2
-	} /*line quern_gen.go:1901:1*/
+		/*line dot.go:31:10000*/ sumRow3[threadX] = sum2
+	} /*line quern_gen.go:1824:1*/
 }
 
 //go:noinline
@@ -1963,7 +1886,7 @@ func quernRow5DotTiles[T float32 | float64](r *host.Run, sums2 []float64, first5
 			sum2 += w8
 			/*line dot.go:37*/ partial[base] = sum2
 		}
-	} /*line quern_gen.go:1966:1*/
+	} /*line quern_gen.go:1889:1*/
 }
 
 func quernPlainDotParts[T float32 | float64](r *host.Run) {
@@ -2017,7 +1940,7 @@ func quernRow1DotParts[T float32 | float64](r *host.Run, base int, end int, x []
 			a += float64(x[base2+i]) * float64(y[i])
 		}
 		/*line dot.go:58:10000*/ partial[base3] = a + b + (c + d)
-	} /*line quern_gen.go:2020:1*/
+	} /*line quern_gen.go:1943:1*/
 }
 
 func quernPlainToELL[T float32 | float64](r *host.Run) {
@@ -2071,7 +1994,7 @@ func quernHostToELL[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:2074:1*/
+	} /*line quern_gen.go:1997:1*/
 }
 
 //go:noinline
@@ -2115,7 +2038,7 @@ func quernRow1ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 		}
 		/*line ell.go:64:20000*/ firstRow[threadX] = first
 		nRow[threadX] = n
-	} /*line quern_gen.go:2118:1*/
+	} /*line quern_gen.go:2041:1*/
 }
 
 //go:noinline
@@ -2146,62 +2069,46 @@ func quernRow2ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 				var j int32 = -1
 				var v T
 				/*line ell.go:64:20000*/ if k < n {
-					t2 := indexIn[first+k]
-					/*line ell.go:65*/ t3 := valueIn[first+k]
-					j = t2
-					v = t3
+					j = indexIn[first+k]
+					/*line ell.go:65*/ v = valueIn[first+k]
 				}
 				/*line ell.go:67:20000*/ _ = row4[threadX]
 				/*line ell.go:67*/ _ = row5[threadX]
-				t8 := j
-				t9 := v
-				row4[threadX] = t8
-				row5[threadX] = t9
+				row4[threadX] = j
+				row5[threadX] = v
 //line ell.go:63
 				var j2 int32 = -1
 				var v2 T
 				/*line ell.go:64:20000*/ if k+1 < n {
-					t22 := indexIn[first+(k+1)]
-					/*line ell.go:65*/ t32 := valueIn[first+(k+1)]
-					j2 = t22
-					v2 = t32
+					j2 = indexIn[first+(k+1)]
+					/*line ell.go:65*/ v2 = valueIn[first+(k+1)]
 				}
 				/*line ell.go:67:20000*/ _ = row6[threadX]
 				/*line ell.go:67*/ _ = row7[threadX]
-				t82 := j2
-				t92 := v2
-				row6[threadX] = t82
-				row7[threadX] = t92
+				row6[threadX] = j2
+				row7[threadX] = v2
 //line ell.go:63
 				var j3 int32 = -1
 				var v3 T
 				/*line ell.go:64:20000*/ if k+2 < n {
-					t23 := indexIn[first+(k+2)]
-					/*line ell.go:65*/ t33 := valueIn[first+(k+2)]
-					j3 = t23
-					v3 = t33
+					j3 = indexIn[first+(k+2)]
+					/*line ell.go:65*/ v3 = valueIn[first+(k+2)]
 				}
 				/*line ell.go:67:20000*/ _ = row8[threadX]
 				/*line ell.go:67*/ _ = row9[threadX]
-				t83 := j3
-				t93 := v3
-				row8[threadX] = t83
-				row9[threadX] = t93
+				row8[threadX] = j3
+				row9[threadX] = v3
 //line ell.go:63
 				var j4 int32 = -1
 				var v4 T
 				/*line ell.go:64:20000*/ if k+3 < n {
-					t24 := indexIn[first+(k+3)]
-					/*line ell.go:65*/ t34 := valueIn[first+(k+3)]
-					j4 = t24
-					v4 = t34
+					j4 = indexIn[first+(k+3)]
+					/*line ell.go:65*/ v4 = valueIn[first+(k+3)]
 				}
 				/*line ell.go:67:20000*/ _ = row10[threadX]
 				/*line ell.go:67*/ _ = row11[threadX]
-				t84 := j4
-				t94 := v4
-				row10[threadX] = t84
-				row11[threadX] = t94
+				row10[threadX] = j4
+				row11[threadX] = v4
 			}
 			return
 		}
@@ -2224,64 +2131,48 @@ func quernRow2ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 			var j int32 = -1
 			var v T
 			/*line ell.go:64:20000*/ if k < n {
-				t2 := indexIn[first+k]
-				/*line ell.go:65*/ t3 := valueIn[first+k]
-				j = t2
-				v = t3
+				j = indexIn[first+k]
+				/*line ell.go:65*/ v = valueIn[first+k]
 			}
 			/*line ell.go:67:20000*/ _ = index[t5]
 			/*line ell.go:67*/ _ = value[t7]
-			t8 := j
-			t9 := v
-			/*line ell.go:67*/ index[t5] = t8
-			/*line ell.go:67*/ value[t7] = t9
+			/*line ell.go:67*/ index[t5] = j
+			/*line ell.go:67*/ value[t7] = v
 //line ell.go:63
 			var j2 int32 = -1
 			var v2 T
 			/*line ell.go:64:20000*/ if k+1 < n {
-				t22 := indexIn[first+(k+1)]
-				/*line ell.go:65*/ t32 := valueIn[first+(k+1)]
-				j2 = t22
-				v2 = t32
+				j2 = indexIn[first+(k+1)]
+				/*line ell.go:65*/ v2 = valueIn[first+(k+1)]
 			}
 			/*line ell.go:67:20000*/ _ = index[t52]
 			/*line ell.go:67*/ _ = value[t72]
-			t82 := j2
-			t92 := v2
-			/*line ell.go:67*/ index[t52] = t82
-			/*line ell.go:67*/ value[t72] = t92
+			/*line ell.go:67*/ index[t52] = j2
+			/*line ell.go:67*/ value[t72] = v2
 //line ell.go:63
 			var j3 int32 = -1
 			var v3 T
 			/*line ell.go:64:20000*/ if k+2 < n {
-				t23 := indexIn[first+(k+2)]
-				/*line ell.go:65*/ t33 := valueIn[first+(k+2)]
-				j3 = t23
-				v3 = t33
+				j3 = indexIn[first+(k+2)]
+				/*line ell.go:65*/ v3 = valueIn[first+(k+2)]
 			}
 			/*line ell.go:67:20000*/ _ = index[t53]
 			/*line ell.go:67*/ _ = value[t73]
-			t83 := j3
-			t93 := v3
-			/*line ell.go:67*/ index[t53] = t83
-			/*line ell.go:67*/ value[t73] = t93
+			/*line ell.go:67*/ index[t53] = j3
+			/*line ell.go:67*/ value[t73] = v3
 //line ell.go:63
 			var j4 int32 = -1
 			var v4 T
 			/*line ell.go:64:20000*/ if k+3 < n {
-				t24 := indexIn[first+(k+3)]
-				/*line ell.go:65*/ t34 := valueIn[first+(k+3)]
-				j4 = t24
-				v4 = t34
+				j4 = indexIn[first+(k+3)]
+				/*line ell.go:65*/ v4 = valueIn[first+(k+3)]
 			}
 			/*line ell.go:67:20000*/ _ = index[t54]
 			/*line ell.go:67*/ _ = value[t74]
-			t84 := j4
-			t94 := v4
-			/*line ell.go:67*/ index[t54] = t84
-			/*line ell.go:67*/ value[t74] = t94
+			/*line ell.go:67*/ index[t54] = j4
+			/*line ell.go:67*/ value[t74] = v4
 		}
-	} /*line quern_gen.go:2284:1*/
+	} /*line quern_gen.go:2175:1*/
 }
 
 //go:noinline
@@ -2306,17 +2197,13 @@ func quernRow3ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 				var j5 int32 = -1
 				var v5 T
 				/*line ell.go:64:20000*/ if k2 < n {
-					t25 := indexIn[first+k2]
-					/*line ell.go:65*/ t35 := valueIn[first+k2]
-					j5 = t25
-					v5 = t35
+					j5 = indexIn[first+k2]
+					/*line ell.go:65*/ v5 = valueIn[first+k2]
 				}
 				/*line ell.go:67:20000*/ _ = row12[threadX]
 				/*line ell.go:67*/ _ = row13[threadX]
-				t85 := j5
-				t95 := v5
-				row12[threadX] = t85
-				row13[threadX] = t95
+				row12[threadX] = j5
+				row13[threadX] = v5
 			}
 			return
 		}
@@ -2333,19 +2220,15 @@ func quernRow3ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 			var j5 int32 = -1
 			var v5 T
 			/*line ell.go:64:20000*/ if k2 < n {
-				t25 := indexIn[first+k2]
-				/*line ell.go:65*/ t35 := valueIn[first+k2]
-				j5 = t25
-				v5 = t35
+				j5 = indexIn[first+k2]
+				/*line ell.go:65*/ v5 = valueIn[first+k2]
 			}
 			/*line ell.go:67:20000*/ _ = index[t55]
 			/*line ell.go:67*/ _ = value[t75]
-			t85 := j5
-			t95 := v5
-			/*line ell.go:67*/ index[t55] = t85
-			/*line ell.go:67*/ value[t75] = t95
+			/*line ell.go:67*/ index[t55] = j5
+			/*line ell.go:67*/ value[t75] = v5
 		}
-	} /*line quern_gen.go:2348:1*/
+	} /*line quern_gen.go:2231:1*/
 }
 
 func quernPlainMulELL[T float32 | float64](r *host.Run) {
@@ -2400,10 +2283,9 @@ func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width in
 					}
 					sum += value[k*len(y)+row] * x[j]
 				}
-				t3 := sum
-				/*line ell.go:85*/ _ = row2[threadX]
+				_ = row2[threadX]
 				t7 := &row2[threadX]
-				/*line ell.go:85*/ result0 := scaled[T](alpha, t3, beta, t7)
+				/*line ell.go:85*/ result0 := scaled[T](alpha, sum, beta, t7)
 				row2[threadX] = result0
 			}
 			return
@@ -2426,17 +2308,16 @@ func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width in
 			}
 			sum += value[k*len(y)+row] * x[j]
 		}
-		t3 := sum
-		/*line ell.go:85*/ _ = y[row]
+		_ = y[row]
 		/*line ell.go:85*/ t7 := &y[row]
-		/*line ell.go:85*/ result0 := scaled[T](alpha, t3, beta, t7)
+		/*line ell.go:85*/ result0 := scaled[T](alpha, sum, beta, t7)
 		/*line ell.go:85*/ y[row] = result0
-	} /*line quern_gen.go:2434:1*/
+	} /*line quern_gen.go:2315:1*/
 }
 
-func quernPlainMulColumns_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
-	host.Plain(r, func(t kernel.Thread) { mulColumns[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+func quernPlainMulColumns[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[T](r, 4), host.Value[T](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[T](r, 8), host.Slice[T](r, 9), host.Slice[T](r, 10)
+	host.Plain(r, func(t kernel.Thread) { mulColumns[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
 func quernHostMulColumns_float32(r *host.Run) {
@@ -2493,10 +2374,9 @@ func quernRow1MulColumns_float32(r *host.Run, same bool, base2 int, cols int, st
 				/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
 					sum += value[k] * b[int(index[k])*strideB+column]
 				}
-				/*line multiply_matrix.go:23:30000*/ t2 := sum
 				/*line multiply_matrix.go:23*/ _ = row2[threadX]
 				t6 := &row2[threadX]
-				/*line multiply_matrix.go:23*/ result0 := scaled[float32](alpha, t2, beta, t6)
+				/*line multiply_matrix.go:23*/ result0 := scaled[float32](alpha, sum, beta, t6)
 				row2[threadX] = result0
 			}
 			/*line multiply_matrix.go:26:30000*/ return
@@ -2515,17 +2395,11 @@ func quernRow1MulColumns_float32(r *host.Run, same bool, base2 int, cols int, st
 		/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
 			sum += value[k] * b[int(index[k])*strideB+column]
 		}
-		/*line multiply_matrix.go:23:30000*/ t2 := sum
 		/*line multiply_matrix.go:23*/ _ = c[at]
 		/*line multiply_matrix.go:23*/ t6 := &c[at]
-		/*line multiply_matrix.go:23*/ result0 := scaled[float32](alpha, t2, beta, t6)
+		/*line multiply_matrix.go:23*/ result0 := scaled[float32](alpha, sum, beta, t6)
 		/*line multiply_matrix.go:23*/ c[at] = result0
-	} /*line quern_gen.go:2523:1*/
-}
-
-func quernPlainMulColumns_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
-	host.Plain(r, func(t kernel.Thread) { mulColumns[float64](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+	} /*line quern_gen.go:2402:1*/
 }
 
 func quernHostMulColumns_float64(r *host.Run) {
@@ -2582,10 +2456,9 @@ func quernRow1MulColumns_float64(r *host.Run, same bool, base2 int, cols int, st
 				/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
 					sum += value[k] * b[int(index[k])*strideB+column]
 				}
-				/*line multiply_matrix.go:23:30000*/ t2 := sum
 				/*line multiply_matrix.go:23*/ _ = row2[threadX]
 				t6 := &row2[threadX]
-				/*line multiply_matrix.go:23*/ result0 := scaled[float64](alpha, t2, beta, t6)
+				/*line multiply_matrix.go:23*/ result0 := scaled[float64](alpha, sum, beta, t6)
 				row2[threadX] = result0
 			}
 			/*line multiply_matrix.go:26:30000*/ return
@@ -2604,17 +2477,16 @@ func quernRow1MulColumns_float64(r *host.Run, same bool, base2 int, cols int, st
 		/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
 			sum += value[k] * b[int(index[k])*strideB+column]
 		}
-		/*line multiply_matrix.go:23:30000*/ t2 := sum
 		/*line multiply_matrix.go:23*/ _ = c[at]
 		/*line multiply_matrix.go:23*/ t6 := &c[at]
-		/*line multiply_matrix.go:23*/ result0 := scaled[float64](alpha, t2, beta, t6)
+		/*line multiply_matrix.go:23*/ result0 := scaled[float64](alpha, sum, beta, t6)
 		/*line multiply_matrix.go:23*/ c[at] = result0
-	} /*line quern_gen.go:2612:1*/
+	} /*line quern_gen.go:2484:1*/
 }
 
-func quernPlainMulTiles_float32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float32](r, 4), host.Value[float32](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float32](r, 8), host.Slice[float32](r, 9), host.Slice[float32](r, 10)
-	host.Plain(r, func(t kernel.Thread) { mulTiles[float32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+func quernPlainMulTiles[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[T](r, 4), host.Value[T](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[T](r, 8), host.Slice[T](r, 9), host.Slice[T](r, 10)
+	host.Plain(r, func(t kernel.Thread) { mulTiles[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
 func quernHostMulTiles_float32(r *host.Run) {
@@ -2665,18 +2537,15 @@ func quernRow1MulTiles_float32(r *host.Run, same bool, base2 int, cols int, star
 				/*line multiply_matrix.go:37*/ end := int(start[row+1])
 				if first+8 <= cols {
 					sum := [8]float32{}
-					for k := int(start[row]); k < end; k++ {
+					/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
 						/*line multiply_matrix.go:41:30000*/ if r.Halted() {
 							/*line multiply_matrix.go:40*/ r.Halt()
 						}
-						/*line multiply_matrix.go:41:30000*/ t1 := value[k]
-						/*line multiply_matrix.go:41*/ t2 := int(index[k])*strideB + first
-						v := t1
-						at := t2
-						/*line multiply_matrix.go:42*/ t3 := at
+						/*line multiply_matrix.go:41:30000*/ v := value[k]
+						/*line multiply_matrix.go:41*/ at := int(index[k])*strideB + first
 						t4 := at + 8
-						/*line multiply_matrix.go:42*/ t5 := b[t3:t4]
-						/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
+						/*line multiply_matrix.go:42*/ t5 := b[at:t4]
+						for j := 0; j < len(t5); j++ {
 							/*line multiply_matrix.go:42*/ x := t5[j]
 							sum[j] += v * x
 						}
@@ -2684,11 +2553,9 @@ func quernRow1MulTiles_float32(r *host.Run, same bool, base2 int, cols int, star
 					for j2 := 0; j2 < 8; j2++ {
 						/*line multiply_matrix.go:46*/ v2 := sum[j2]
 						at2 := at5 + j2
-						t7 := v2
-						t10 := at2
-						/*line multiply_matrix.go:48*/ _ = c[t10]
-						/*line multiply_matrix.go:48*/ t11 := &c[t10]
-						/*line multiply_matrix.go:48*/ result0 := scaled[float32](alpha, t7, beta, t11)
+						_ = c[at2]
+						/*line multiply_matrix.go:48*/ t11 := &c[at2]
+						/*line multiply_matrix.go:48*/ result0 := scaled[float32](alpha, v2, beta, t11)
 						/*line multiply_matrix.go:48*/ c[at2] = result0
 					}
 					continue
@@ -2703,11 +2570,9 @@ func quernRow1MulTiles_float32(r *host.Run, same bool, base2 int, cols int, star
 						sum2 += value[k2] * b[int(index[k2])*strideB+column]
 					}
 					/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-					t14 := sum2
-					t17 := at4
-					/*line multiply_matrix.go:58*/ _ = c[t17]
-					/*line multiply_matrix.go:58*/ t18 := &c[t17]
-					/*line multiply_matrix.go:58*/ result02 := scaled[float32](alpha, t14, beta, t18)
+					_ = c[at4]
+					/*line multiply_matrix.go:58*/ t18 := &c[at4]
+					/*line multiply_matrix.go:58*/ result02 := scaled[float32](alpha, sum2, beta, t18)
 					/*line multiply_matrix.go:58*/ c[at4] = result02
 				}
 			}
@@ -2725,18 +2590,15 @@ func quernRow1MulTiles_float32(r *host.Run, same bool, base2 int, cols int, star
 		/*line multiply_matrix.go:37*/ end := int(start[row+1])
 		if first+8 <= cols {
 			sum := [8]float32{}
-			for k := int(start[row]); k < end; k++ {
+			/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
 				/*line multiply_matrix.go:41:30000*/ if r.Halted() {
 					/*line multiply_matrix.go:40*/ r.Halt()
 				}
-				/*line multiply_matrix.go:41:30000*/ t1 := value[k]
-				/*line multiply_matrix.go:41*/ t2 := int(index[k])*strideB + first
-				v := t1
-				at := t2
-				/*line multiply_matrix.go:42*/ t3 := at
+				/*line multiply_matrix.go:41:30000*/ v := value[k]
+				/*line multiply_matrix.go:41*/ at := int(index[k])*strideB + first
 				t4 := at + 8
-				/*line multiply_matrix.go:42*/ t5 := b[t3:t4]
-				/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
+				/*line multiply_matrix.go:42*/ t5 := b[at:t4]
+				for j := 0; j < len(t5); j++ {
 					/*line multiply_matrix.go:42*/ x := t5[j]
 					sum[j] += v * x
 				}
@@ -2744,11 +2606,9 @@ func quernRow1MulTiles_float32(r *host.Run, same bool, base2 int, cols int, star
 			for j2 := 0; j2 < 8; j2++ {
 				/*line multiply_matrix.go:46*/ v2 := sum[j2]
 				at2 := at3 + j2
-				t7 := v2
-				t10 := at2
-				/*line multiply_matrix.go:48*/ _ = c[t10]
-				/*line multiply_matrix.go:48*/ t11 := &c[t10]
-				/*line multiply_matrix.go:48*/ result0 := scaled[float32](alpha, t7, beta, t11)
+				_ = c[at2]
+				/*line multiply_matrix.go:48*/ t11 := &c[at2]
+				/*line multiply_matrix.go:48*/ result0 := scaled[float32](alpha, v2, beta, t11)
 				/*line multiply_matrix.go:48*/ c[at2] = result0
 			}
 			continue
@@ -2763,19 +2623,12 @@ func quernRow1MulTiles_float32(r *host.Run, same bool, base2 int, cols int, star
 				sum2 += value[k2] * b[int(index[k2])*strideB+column]
 			}
 			/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-			t14 := sum2
-			t17 := at4
-			/*line multiply_matrix.go:58*/ _ = c[t17]
-			/*line multiply_matrix.go:58*/ t18 := &c[t17]
-			/*line multiply_matrix.go:58*/ result02 := scaled[float32](alpha, t14, beta, t18)
+			_ = c[at4]
+			/*line multiply_matrix.go:58*/ t18 := &c[at4]
+			/*line multiply_matrix.go:58*/ result02 := scaled[float32](alpha, sum2, beta, t18)
 			/*line multiply_matrix.go:58*/ c[at4] = result02
 		}
-	} /*line quern_gen.go:2773:1*/
-}
-
-func quernPlainMulTiles_float64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[float64](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10)
-	host.Plain(r, func(t kernel.Thread) { mulTiles[float64](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+	} /*line quern_gen.go:2631:1*/
 }
 
 func quernHostMulTiles_float64(r *host.Run) {
@@ -2826,18 +2679,15 @@ func quernRow1MulTiles_float64(r *host.Run, same bool, base2 int, cols int, star
 				/*line multiply_matrix.go:37*/ end := int(start[row+1])
 				if first+8 <= cols {
 					sum := [8]float64{}
-					for k := int(start[row]); k < end; k++ {
+					/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
 						/*line multiply_matrix.go:41:30000*/ if r.Halted() {
 							/*line multiply_matrix.go:40*/ r.Halt()
 						}
-						/*line multiply_matrix.go:41:30000*/ t1 := value[k]
-						/*line multiply_matrix.go:41*/ t2 := int(index[k])*strideB + first
-						v := t1
-						at := t2
-						/*line multiply_matrix.go:42*/ t3 := at
+						/*line multiply_matrix.go:41:30000*/ v := value[k]
+						/*line multiply_matrix.go:41*/ at := int(index[k])*strideB + first
 						t4 := at + 8
-						/*line multiply_matrix.go:42*/ t5 := b[t3:t4]
-						/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
+						/*line multiply_matrix.go:42*/ t5 := b[at:t4]
+						for j := 0; j < len(t5); j++ {
 							/*line multiply_matrix.go:42*/ x := t5[j]
 							sum[j] += v * x
 						}
@@ -2845,11 +2695,9 @@ func quernRow1MulTiles_float64(r *host.Run, same bool, base2 int, cols int, star
 					for j2 := 0; j2 < 8; j2++ {
 						/*line multiply_matrix.go:46*/ v2 := sum[j2]
 						at2 := at5 + j2
-						t7 := v2
-						t10 := at2
-						/*line multiply_matrix.go:48*/ _ = c[t10]
-						/*line multiply_matrix.go:48*/ t11 := &c[t10]
-						/*line multiply_matrix.go:48*/ result0 := scaled[float64](alpha, t7, beta, t11)
+						_ = c[at2]
+						/*line multiply_matrix.go:48*/ t11 := &c[at2]
+						/*line multiply_matrix.go:48*/ result0 := scaled[float64](alpha, v2, beta, t11)
 						/*line multiply_matrix.go:48*/ c[at2] = result0
 					}
 					continue
@@ -2864,11 +2712,9 @@ func quernRow1MulTiles_float64(r *host.Run, same bool, base2 int, cols int, star
 						sum2 += value[k2] * b[int(index[k2])*strideB+column]
 					}
 					/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-					t14 := sum2
-					t17 := at4
-					/*line multiply_matrix.go:58*/ _ = c[t17]
-					/*line multiply_matrix.go:58*/ t18 := &c[t17]
-					/*line multiply_matrix.go:58*/ result02 := scaled[float64](alpha, t14, beta, t18)
+					_ = c[at4]
+					/*line multiply_matrix.go:58*/ t18 := &c[at4]
+					/*line multiply_matrix.go:58*/ result02 := scaled[float64](alpha, sum2, beta, t18)
 					/*line multiply_matrix.go:58*/ c[at4] = result02
 				}
 			}
@@ -2886,18 +2732,15 @@ func quernRow1MulTiles_float64(r *host.Run, same bool, base2 int, cols int, star
 		/*line multiply_matrix.go:37*/ end := int(start[row+1])
 		if first+8 <= cols {
 			sum := [8]float64{}
-			for k := int(start[row]); k < end; k++ {
+			/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
 				/*line multiply_matrix.go:41:30000*/ if r.Halted() {
 					/*line multiply_matrix.go:40*/ r.Halt()
 				}
-				/*line multiply_matrix.go:41:30000*/ t1 := value[k]
-				/*line multiply_matrix.go:41*/ t2 := int(index[k])*strideB + first
-				v := t1
-				at := t2
-				/*line multiply_matrix.go:42*/ t3 := at
+				/*line multiply_matrix.go:41:30000*/ v := value[k]
+				/*line multiply_matrix.go:41*/ at := int(index[k])*strideB + first
 				t4 := at + 8
-				/*line multiply_matrix.go:42*/ t5 := b[t3:t4]
-				/*line multiply_matrix.go:43:30000*/ for j := 0; j < len(t5); j++ {
+				/*line multiply_matrix.go:42*/ t5 := b[at:t4]
+				for j := 0; j < len(t5); j++ {
 					/*line multiply_matrix.go:42*/ x := t5[j]
 					sum[j] += v * x
 				}
@@ -2905,11 +2748,9 @@ func quernRow1MulTiles_float64(r *host.Run, same bool, base2 int, cols int, star
 			for j2 := 0; j2 < 8; j2++ {
 				/*line multiply_matrix.go:46*/ v2 := sum[j2]
 				at2 := at3 + j2
-				t7 := v2
-				t10 := at2
-				/*line multiply_matrix.go:48*/ _ = c[t10]
-				/*line multiply_matrix.go:48*/ t11 := &c[t10]
-				/*line multiply_matrix.go:48*/ result0 := scaled[float64](alpha, t7, beta, t11)
+				_ = c[at2]
+				/*line multiply_matrix.go:48*/ t11 := &c[at2]
+				/*line multiply_matrix.go:48*/ result0 := scaled[float64](alpha, v2, beta, t11)
 				/*line multiply_matrix.go:48*/ c[at2] = result0
 			}
 			continue
@@ -2924,14 +2765,12 @@ func quernRow1MulTiles_float64(r *host.Run, same bool, base2 int, cols int, star
 				sum2 += value[k2] * b[int(index[k2])*strideB+column]
 			}
 			/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-			t14 := sum2
-			t17 := at4
-			/*line multiply_matrix.go:58*/ _ = c[t17]
-			/*line multiply_matrix.go:58*/ t18 := &c[t17]
-			/*line multiply_matrix.go:58*/ result02 := scaled[float64](alpha, t14, beta, t18)
+			_ = c[at4]
+			/*line multiply_matrix.go:58*/ t18 := &c[at4]
+			/*line multiply_matrix.go:58*/ result02 := scaled[float64](alpha, sum2, beta, t18)
 			/*line multiply_matrix.go:58*/ c[at4] = result02
 		}
-	} /*line quern_gen.go:2934:1*/
+	} /*line quern_gen.go:2773:1*/
 }
 
 func quernPlainMulRows[T float32 | float64](r *host.Run) {
@@ -2956,9 +2795,7 @@ func quernHostMulRows[T float32 | float64](r *host.Run) {
 	size := c << uint(log) >> 1
 	sums := host.Scratch[T](r, 0, r.BlockDim.Count())
 	size2 := c<<uint(log) - 1
-	var t4 int
-	t3s := host.Scratch[T](r, 1, r.BlockDim.Count())
-	shuffleXors := host.Scratch[T](r, 2, r.BlockDim.Count())
+	shuffleXors := host.Scratch[T](r, 1, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
@@ -2974,29 +2811,22 @@ func quernHostMulRows[T float32 | float64](r *host.Run) {
 			/*line multiply_vector.go:38:40000*/ if r.Halted() {
 				/*line multiply_vector.go:29*/ r.Halt()
 			}
-			/*line multiply_vector.go:30:40000*/ t4 = d
+			/*line multiply_vector.go:30:40000*/ host.ShuffleXor(shuffleXors, sums, d)
 			/*line multiply_vector.go:31:40000*/ for threadZ := range dimZ {
 				/*line multiply_vector.go:32:40000*/ for threadY := range dimY {
 					first2 := (threadZ*dimY + threadY) * dimX
-					quernRow2MulRows[T](r, sums, first2, dimX, t3s)
-				}
-			}
-			/*line multiply_vector.go:37:40000*/ host.ShuffleXor(shuffleXors, t3s, t4)
-			/*line multiply_vector.go:38:40000*/ for threadZ := range dimZ {
-				/*line multiply_vector.go:39:40000*/ for threadY := range dimY {
-					first3 := (threadZ*dimY + threadY) * dimX
-					quernRow3MulRows[T](r, sums, first3, dimX, shuffleXors)
+					quernRow2MulRows[T](r, sums, first2, dimX, shuffleXors)
 				}
 			}
 		}
-		/*line multiply_vector.go:45:40000*/ for threadZ := range dimZ {
-			/*line multiply_vector.go:46:40000*/ for threadY := range dimY {
+		/*line multiply_vector.go:38:40000*/ for threadZ := range dimZ {
+			/*line multiply_vector.go:39:40000*/ for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*dimY + threadY) * dimX
-				quernRow4MulRows[T](r, sums, first4, dimX, base, size2, log, y, alpha, beta)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3MulRows[T](r, sums, first3, dimX, base, size2, log, y, alpha, beta)
 			}
 		}
-	} /*line quern_gen.go:2999:1*/
+	} /*line quern_gen.go:2829:1*/
 }
 
 //go:noinline
@@ -3004,13 +2834,13 @@ func quernRow1MulRows[T float32 | float64](r *host.Run, sums []T, first int, dim
 	sumRow := sums[first:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		t1 := (base + threadX) >> uint(log)
-		t2 := (base + threadX) & size2
+		row := (base + threadX) >> uint(log)
+		lane := (base + threadX) & size2
 //line multiply_vector.go:22
 		var sum T
-		/*line multiply_vector.go:23:40000*/ if t1 < len(y) && t1+1 < len(start) {
-			end := int(start[t1+1])
-			/*line multiply_vector.go:25:40000*/ for k := int(start[t1]) + t2; k < end; k += c << uint(log) {
+		/*line multiply_vector.go:23:40000*/ if row < len(y) && row+1 < len(start) {
+			end := int(start[row+1])
+			/*line multiply_vector.go:25:40000*/ for k := int(start[row]) + lane; k < end; k += c << uint(log) {
 				/*line multiply_vector.go:26:40000*/ if r.Halted() {
 					/*line multiply_vector.go:25*/ r.Halt()
 				}
@@ -3018,44 +2848,36 @@ func quernRow1MulRows[T float32 | float64](r *host.Run, sums []T, first int, dim
 			}
 		}
 		/*line multiply_vector.go:29:40000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:3021:1*/
+	} /*line quern_gen.go:2851:1*/
 }
 
 //go:noinline
-func quernRow2MulRows[T float32 | float64](r *host.Run, sums []T, first2 int, dimX int, t3s []T) {
+func quernRow2MulRows[T float32 | float64](r *host.Run, sums []T, first2 int, dimX int, shuffleXors []T) {
 	sumRow := sums[first2:][:dimX]
-	t3Row := t3s[first2:][:dimX]
-	/*line multiply_vector.go:30*/ copy(t3Row, sumRow) /*line quern_gen.go:3028:1*/
-}
-
-//go:noinline
-func quernRow3MulRows[T float32 | float64](r *host.Run, sums []T, first3 int, dimX int, shuffleXors []T) {
-	sumRow := sums[first3:][:dimX]
-	shuffleXorRow := shuffleXors[first3:][:dimX]
+	shuffleXorRow := shuffleXors[first2:][:dimX]
 	for threadX := range dimX {
 		sum := sumRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
 		/*line multiply_vector.go:30*/ sum += shuffleXor
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:3040:1*/
+	} /*line quern_gen.go:2863:1*/
 }
 
 //go:noinline
-func quernRow4MulRows[T float32 | float64](r *host.Run, sums []T, first4 int, dimX int, base int, size2 int, log int, y []T, alpha T, beta T) {
-	sumRow := sums[first4:][:dimX]
+func quernRow3MulRows[T float32 | float64](r *host.Run, sums []T, first3 int, dimX int, base int, size2 int, log int, y []T, alpha T, beta T) {
+	sumRow := sums[first3:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
-		t2 := (base + threadX) & size2
-		t1 := (base + threadX) >> uint(log)
-		/*line multiply_vector.go:32:40000*/ if t2 == 0 && t1 < len(y) {
-			t7 := sum
-			/*line multiply_vector.go:33*/ _ = y[t1]
-			/*line multiply_vector.go:33*/ t11 := &y[t1]
-			/*line multiply_vector.go:33*/ result0 := scaled[T](alpha, t7, beta, t11)
-			/*line multiply_vector.go:33*/ y[t1] = result0
+		lane := (base + threadX) & size2
+		row := (base + threadX) >> uint(log)
+		/*line multiply_vector.go:32:40000*/ if lane == 0 && row < len(y) {
+			_ = y[row]
+			/*line multiply_vector.go:33*/ t11 := &y[row]
+			/*line multiply_vector.go:33*/ result0 := scaled[T](alpha, sum, beta, t11)
+			/*line multiply_vector.go:33*/ y[row] = result0
 		}
-	} /*line quern_gen.go:3058:1*/
+	} /*line quern_gen.go:2880:1*/
 }
 
 func quernPlainMulRow[T float32 | float64](r *host.Run) {
@@ -3103,13 +2925,12 @@ func quernRow1MulRow[T float32 | float64](r *host.Run, base int, y []T, start []
 //line multiply_vector.go:42
 				var sum T
 				end := int(row2[threadX])
-				/*line multiply_vector.go:44:40000*/ for k := int(row3[threadX]); k < end; k++ {
+				for k := int(row3[threadX]); k < end; k++ {
 					sum += value[k] * x[index[k]]
 				}
-				/*line multiply_vector.go:47*/ t2 := sum
-				/*line multiply_vector.go:47*/ _ = row4[threadX]
+				/*line multiply_vector.go:47:40000*/ _ = row4[threadX]
 				t6 := &row4[threadX]
-				/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, t2, beta, t6)
+				/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, sum, beta, t6)
 				row4[threadX] = result0
 			}
 			/*line multiply_vector.go:50:40000*/ return
@@ -3121,16 +2942,15 @@ func quernRow1MulRow[T float32 | float64](r *host.Run, base int, y []T, start []
 		/*line multiply_vector.go:41:40000*/ if row < len(y) && row+1 < len(start) {
 			var sum T
 			end := int(start[row+1])
-			/*line multiply_vector.go:44:40000*/ for k := int(start[row]); k < end; k++ {
+			/*line multiply_vector.go:44*/ for k := int(start[row]); k < end; k++ {
 				sum += value[k] * x[index[k]]
 			}
-			/*line multiply_vector.go:47*/ t2 := sum
-			/*line multiply_vector.go:47*/ _ = y[row]
+			/*line multiply_vector.go:47:40000*/ _ = y[row]
 			/*line multiply_vector.go:47*/ t6 := &y[row]
-			/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, t2, beta, t6)
+			/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, sum, beta, t6)
 			/*line multiply_vector.go:47*/ y[row] = result0
 		}
-	} /*line quern_gen.go:3133:1*/
+	} /*line quern_gen.go:2953:1*/
 }
 
 func quernPlainMulParts[T float32 | float64](r *host.Run) {
@@ -3180,30 +3000,25 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				p := base + threadX
-				t12 := min(p*steps, n+len(value))
-				t1 := max(0, t12-t3)
-				t2 := min(t12, n)
+				t1 := min(p*steps, n+len(value))
 				t6 := min((p+1)*steps, n+len(value))
-				t13 := max(0, t6-t8)
-				t22 := min(t6, n)
-				/*line multiply_vector.go:59*/ low := t1
-				for high := t2; low < high; {
+				/*line multiply_vector.go:59*/ low := max(0, t1-t3)
+				/*line multiply_vector.go:60:40000*/ for high := min(t1, n); low < high; {
 					/*line multiply_vector.go:61:40000*/ if r.Halted() {
 						/*line multiply_vector.go:60*/ r.Halt()
 					}
 					/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
-					/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
+					/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t1-mid {
 						low = mid + 1
 //line multiply_vector.go:64:40000
 					} else {
 						/*line multiply_vector.go:65*/ high = mid
 					}
 				}
-				result0 := low
-				/*line multiply_vector.go:81*/ row := result0
+				/*line multiply_vector.go:81:40000*/ row := low
 				k := min(p*steps, n+len(value)) - row
-				/*line multiply_vector.go:59*/ low2 := t13
-				for high2 := t22; low2 < high2; {
+				/*line multiply_vector.go:59*/ low2 := max(0, t6-t8)
+				/*line multiply_vector.go:60:40000*/ for high2 := min(t6, n); low2 < high2; {
 					/*line multiply_vector.go:61:40000*/ if r.Halted() {
 						/*line multiply_vector.go:60*/ r.Halt()
 					}
@@ -3215,10 +3030,8 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 						/*line multiply_vector.go:65*/ high2 = mid2
 					}
 				}
-				result02 := low2
-				/*line multiply_vector.go:83*/ last := result02
-				end := min((p+1)*steps, n+len(value)) - last
-				/*line multiply_vector.go:85:40000*/ for ; row < last; row++ {
+				/*line multiply_vector.go:84*/ end := min((p+1)*steps, n+len(value)) - low2
+				/*line multiply_vector.go:85:40000*/ for ; row < low2; row++ {
 					/*line multiply_vector.go:86*/ if r.Halted() {
 						/*line multiply_vector.go:85*/ r.Halt()
 					}
@@ -3227,12 +3040,10 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 					/*line multiply_vector.go:88:40000*/ for stop := int(start[row+1]); k < stop; k++ {
 						sum += value[k] * x[index[k]]
 					}
-					/*line multiply_vector.go:91:40000*/ t122 := sum
-					t15 := row
-					/*line multiply_vector.go:91*/ _ = y[t15]
-					/*line multiply_vector.go:91*/ t16 := &y[t15]
-					/*line multiply_vector.go:91*/ result03 := scaled[T](alpha, t122, beta, t16)
-					/*line multiply_vector.go:91*/ y[row] = result03
+					/*line multiply_vector.go:91:40000*/ _ = y[row]
+					/*line multiply_vector.go:91*/ t16 := &y[row]
+					/*line multiply_vector.go:91*/ result0 := scaled[T](alpha, sum, beta, t16)
+					/*line multiply_vector.go:91*/ y[row] = result0
 				}
 				var sum2 T
 				for ; k < end; k++ {
@@ -3240,10 +3051,9 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 				}
 				_ = row2[threadX]
 				/*line multiply_vector.go:97*/ _ = row3[threadX]
-				t222 := int32(last)
-				t23 := sum2
-				row2[threadX] = t222
-				row3[threadX] = t23
+				t22 := int32(low2)
+				row2[threadX] = t22
+				row3[threadX] = sum2
 			}
 			return
 		}
@@ -3251,33 +3061,28 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
-		t12 := min(p*steps, n+len(value))
+		t1 := min(p*steps, n+len(value))
 		/*line multiply_vector.go:77:40000*/ if p >= len(carry) || p >= len(rows) {
 			continue
 		}
-		/*line multiply_vector.go:59*/ t1 := max(0, t12-t3)
-		t2 := min(t12, n)
-		low := t1
-		/*line multiply_vector.go:60*/ for high := t2; low < high; {
+		/*line multiply_vector.go:59*/ low := max(0, t1-t3)
+		/*line multiply_vector.go:60:40000*/ for high := min(t1, n); low < high; {
 			/*line multiply_vector.go:61:40000*/ if r.Halted() {
 				/*line multiply_vector.go:60*/ r.Halt()
 			}
 			/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
-			/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
+			/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t1-mid {
 				low = mid + 1
 //line multiply_vector.go:64:40000
 			} else {
 				/*line multiply_vector.go:65*/ high = mid
 			}
 		}
-		result0 := low
-		/*line multiply_vector.go:81*/ row := result0
+		/*line multiply_vector.go:81:40000*/ row := low
 		k := min(p*steps, n+len(value)) - row
 		t6 := min((p+1)*steps, n+len(value))
-		/*line multiply_vector.go:59*/ t13 := max(0, t6-t8)
-		t22 := min(t6, n)
-		low2 := t13
-		/*line multiply_vector.go:60*/ for high2 := t22; low2 < high2; {
+		/*line multiply_vector.go:59*/ low2 := max(0, t6-t8)
+		/*line multiply_vector.go:60:40000*/ for high2 := min(t6, n); low2 < high2; {
 			/*line multiply_vector.go:61:40000*/ if r.Halted() {
 				/*line multiply_vector.go:60*/ r.Halt()
 			}
@@ -3289,10 +3094,8 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 				/*line multiply_vector.go:65*/ high2 = mid2
 			}
 		}
-		result02 := low2
-		/*line multiply_vector.go:83*/ last := result02
-		end := min((p+1)*steps, n+len(value)) - last
-		/*line multiply_vector.go:85:40000*/ for ; row < last; row++ {
+		/*line multiply_vector.go:84*/ end := min((p+1)*steps, n+len(value)) - low2
+		/*line multiply_vector.go:85:40000*/ for ; row < low2; row++ {
 			/*line multiply_vector.go:86*/ if r.Halted() {
 				/*line multiply_vector.go:85*/ r.Halt()
 			}
@@ -3301,12 +3104,10 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 			/*line multiply_vector.go:88:40000*/ for stop := int(start[row+1]); k < stop; k++ {
 				sum += value[k] * x[index[k]]
 			}
-			/*line multiply_vector.go:91:40000*/ t122 := sum
-			t15 := row
-			/*line multiply_vector.go:91*/ _ = y[t15]
-			/*line multiply_vector.go:91*/ t16 := &y[t15]
-			/*line multiply_vector.go:91*/ result03 := scaled[T](alpha, t122, beta, t16)
-			/*line multiply_vector.go:91*/ y[row] = result03
+			/*line multiply_vector.go:91:40000*/ _ = y[row]
+			/*line multiply_vector.go:91*/ t16 := &y[row]
+			/*line multiply_vector.go:91*/ result0 := scaled[T](alpha, sum, beta, t16)
+			/*line multiply_vector.go:91*/ y[row] = result0
 		}
 		var sum2 T
 		for ; k < end; k++ {
@@ -3314,11 +3115,10 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 		}
 		_ = rows[p]
 		/*line multiply_vector.go:97*/ _ = carry[p]
-		t222 := int32(last)
-		t23 := sum2
-		/*line multiply_vector.go:97*/ rows[p] = t222
-		/*line multiply_vector.go:97*/ carry[p] = t23
-	} /*line quern_gen.go:3321:1*/
+		t22 := int32(low2)
+		/*line multiply_vector.go:97*/ rows[p] = t22
+		/*line multiply_vector.go:97*/ carry[p] = sum2
+	} /*line quern_gen.go:3121:1*/
 }
 
 func quernPlainMergeBounds(r *host.Run) {
@@ -3358,24 +3158,21 @@ func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows int, entri
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				p := base + threadX
-				t12 := min(p*1024, rows+entries)
-				t1 := max(0, t12-entries)
-				t2 := min(t12, rows)
-				/*line multiply_vector.go:59*/ low := t1
-				for high := t2; low < high; {
+				t1 := min(p*1024, rows+entries)
+				/*line multiply_vector.go:59*/ low := max(0, t1-entries)
+				/*line multiply_vector.go:60:40000*/ for high := min(t1, rows); low < high; {
 					/*line multiply_vector.go:61:40000*/ if r.Halted() {
 						/*line multiply_vector.go:60*/ r.Halt()
 					}
 					/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
-					/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
+					/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t1-mid {
 						low = mid + 1
 //line multiply_vector.go:64:40000
 					} else {
 						/*line multiply_vector.go:65*/ high = mid
 					}
 				}
-				result0 := low
-				/*line multiply_vector.go:113*/ row[threadX] = int32(result0)
+				/*line multiply_vector.go:113:40000*/ row[threadX] = int32(low)
 			}
 			/*line multiply_vector.go:115:40000*/ return
 		}
@@ -3383,27 +3180,24 @@ func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows int, entri
 	/*line multiply_vector.go:118*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
-		t12 := min(p*1024, rows+entries)
+		t1 := min(p*1024, rows+entries)
 		/*line multiply_vector.go:112*/ if p < len(bounds) {
-			/*line multiply_vector.go:59*/ t1 := max(0, t12-entries)
-			t2 := min(t12, rows)
-			low := t1
-			/*line multiply_vector.go:60*/ for high := t2; low < high; {
+			/*line multiply_vector.go:59*/ low := max(0, t1-entries)
+			/*line multiply_vector.go:60:40000*/ for high := min(t1, rows); low < high; {
 				/*line multiply_vector.go:61:40000*/ if r.Halted() {
 					/*line multiply_vector.go:60*/ r.Halt()
 				}
 				/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
-				/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t12-mid {
+				/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t1-mid {
 					low = mid + 1
 //line multiply_vector.go:64:40000
 				} else {
 					/*line multiply_vector.go:65*/ high = mid
 				}
 			}
-			result0 := low
-			/*line multiply_vector.go:113*/ bounds[p] = int32(result0)
+			/*line multiply_vector.go:113:40000*/ bounds[p] = int32(low)
 		}
-	} /*line quern_gen.go:3406:1*/
+	} /*line quern_gen.go:3200:1*/
 }
 
 func quernPlainMulMerge[T float32 | float64](r *host.Run) {
@@ -3421,131 +3215,93 @@ func quernHostMulMerge[T float32 | float64](r *host.Run) {
 	y := host.Slice[T](r, 6)
 	bounds := host.Slice[int32](r, 7)
 	carry := host.Slice[T](r, 8)
-	var t2 int
-	var t3 int
 	var row0 int
 	var row1 int
-	var t4 int
-	t1 := len(y)
-	var t5 int
 	var k0 int
+	n := len(y)
 	var k1 int
 	products := host.Shared[[1024]T](r, 0)
 	ends := host.Shared[[1025]int32](r, 1)
-	var t7 int
 	var count int
 	var d int
 	sums := host.Scratch[T](r, 0, r.BlockDim.Count())
 	heads := host.Scratch[T](r, 1, r.BlockDim.Count())
 	dones := host.Scratch[int](r, 2, r.BlockDim.Count())
 	wholes := host.Scratch[bool](r, 3, r.BlockDim.Count())
-	var t23 int
-	t22s := host.Scratch[T](r, 4, r.BlockDim.Count())
-	shuffleUps := host.Scratch[T](r, 5, r.BlockDim.Count())
-	var t27 int
-	t25s := host.Scratch[T](r, 6, r.BlockDim.Count())
-	t26s := host.Scratch[bool](r, 7, r.BlockDim.Count())
-	shuffleUps2 := host.Scratch[bool](r, 8, r.BlockDim.Count())
-	t38s := host.Scratch[T](r, 9, r.BlockDim.Count())
+	ss := host.Scratch[T](r, 4, r.BlockDim.Count())
+	ws := host.Scratch[bool](r, 5, r.BlockDim.Count())
 	warpSums := host.Shared[[4]T](r, 2)
 	warpWhole := host.Shared[[4]bool](r, 3)
-	shuffleUps3 := host.Scratch[T](r, 10, r.BlockDim.Count())
-	t40s := host.Scratch[T](r, 11, r.BlockDim.Count())
-	t41s := host.Scratch[bool](r, 12, r.BlockDim.Count())
-	shuffleUps4 := host.Scratch[bool](r, 13, r.BlockDim.Count())
-	befores := host.Scratch[T](r, 14, r.BlockDim.Count())
-	beforeWholes := host.Scratch[bool](r, 15, r.BlockDim.Count())
+	shuffleUps := host.Scratch[T](r, 6, r.BlockDim.Count())
+	shuffleUps2 := host.Scratch[bool](r, 7, r.BlockDim.Count())
+	befores := host.Scratch[T](r, 8, r.BlockDim.Count())
+	beforeWholes := host.Scratch[bool](r, 9, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		first := min(blockX*1024, t1+len(value))
-		last := min(first+1024, t1+len(value))
-		t6 := last - first
+		first := min(blockX*1024, n+len(value))
+		last := min(first+1024, n+len(value))
+		steps := last - first
 		/*line multiply_vector.go:129*/ if blockX+1 >= len(bounds) || blockX >= len(carry) {
 			continue
 		}
 		r.ThreadIdx = kernel.Dim3{}
-		/*line multiply_vector.go:134*/ t2 = int(bounds[blockX])
+		/*line multiply_vector.go:134*/ row0 = int(bounds[blockX])
 		r.ThreadIdx = kernel.Dim3{}
-		/*line multiply_vector.go:134*/ t3 = int(bounds[blockX+1])
-		row0 = t2
-		row1 = t3
-		/*line multiply_vector.go:135*/ t4 = first - row0
-		t5 = last - row1
-		k0 = t4
-		k1 = t5
+		/*line multiply_vector.go:134*/ row1 = int(bounds[blockX+1])
+		k0 = first - row0
+		k1 = last - row1
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1MulMerge[T](r, k1, k0, products, value, x, index, row1, row0, ends, start)
 			}
 		}
-		/*line multiply_vector.go:148*/ t7 = row1 - row0
-		count = t7
+		/*line multiply_vector.go:148*/ count = row1 - row0
 		/*line multiply_vector.go:180*/ d = 1
 		start2 := k0 - k1
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 128
-				quernRow2MulMerge[T](r, sums, first2, heads, dones, wholes, start2, t6, count, ends, products, row0, y, alpha, beta)
+				quernRow2MulMerge[T](r, sums, first2, heads, dones, wholes, start2, steps, count, ends, products, row0, y, alpha, beta)
 			}
 		}
 		for ; d < 32; d *= 2 {
 			if r.Halted() {
 				/*line multiply_vector.go:180*/ r.Halt()
 			}
-			/*line multiply_vector.go:181*/ t23 = d
+			/*line multiply_vector.go:181*/ host.ShuffleUp(ss, sums, d)
+			host.ShuffleUp(ws, wholes, d)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first3 := (threadZ*1 + threadY) * 128
-					quernRow3MulMerge[T](r, sums, first3, t22s)
+					quernRow3MulMerge[T](r, sums, first3, wholes, ss, ws, d)
 				}
 			}
-			host.ShuffleUp(shuffleUps, t22s, t23)
-			t27 = d
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first4 := (threadZ*1 + threadY) * 128
-					quernRow4MulMerge[T](r, wholes, first4, shuffleUps, t25s, t26s)
-				}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 128
+				quernRow4MulMerge[T](r, sums, first4, wholes, warpSums, warpWhole)
 			}
-			host.ShuffleUp(shuffleUps2, t26s, t27)
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					first5 := (threadZ*1 + threadY) * 128
-					quernRow5MulMerge[T](r, sums, first5, wholes, t25s, shuffleUps2, d)
-				}
+		}
+		/*line multiply_vector.go:189*/ host.ShuffleUp(shuffleUps, sums, 1)
+		host.ShuffleUp(shuffleUps2, wholes, 1)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first5 := (threadZ*1 + threadY) * 128
+				quernRow5MulMerge[T](r, shuffleUps, first5, shuffleUps2, befores, beforeWholes)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first6 := (threadZ*1 + threadY) * 128
-				quernRow6MulMerge[T](r, sums, first6, wholes, t38s, warpSums, warpWhole)
+				quernRow6MulMerge[T](r, sums, first6, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
 			}
 		}
-		/*line multiply_vector.go:189*/ host.ShuffleUp(shuffleUps3, t38s, 1)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first7 := (threadZ*1 + threadY) * 128
-				quernRow7MulMerge[T](r, wholes, first7, shuffleUps3, t40s, t41s)
-			}
-		}
-		host.ShuffleUp(shuffleUps4, t41s, 1)
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				first8 := (threadZ*1 + threadY) * 128
-				quernRow8MulMerge[T](r, t40s, first8, shuffleUps4, befores, beforeWholes)
-			}
-		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first9 := (threadZ*1 + threadY) * 128
-				quernRow9MulMerge[T](r, sums, first9, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
-			}
-		}
-	} /*line quern_gen.go:3548:1*/
+	} /*line quern_gen.go:3304:1*/
 }
 
 //go:noinline
@@ -3561,22 +3317,20 @@ func quernRow1MulMerge[T float32 | float64](r *host.Run, k1 int, k0 int, product
 				ends[r2] = start[row0+r2+1] - int32(k0)
 			}
 		}
-	} /*line quern_gen.go:3564:1*/
+	} /*line quern_gen.go:3320:1*/
 }
 
 //go:noinline
-func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, heads []T, dones []int, wholes []bool, start2 int, t6 int, count int, ends *[1025]int32, products *[1024]T, row0 int, y []T, alpha T, beta T) {
+func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, heads []T, dones []int, wholes []bool, start2 int, steps int, count int, ends *[1025]int32, products *[1024]T, row0 int, y []T, alpha T, beta T) {
 	sumRow := (*[128]T)(sums[first2:])
 	headRow := (*[128]T)(heads[first2:])
 	doneRow := (*[128]int)(dones[first2:])
 	wholeRow := (*[128]bool)(wholes[first2:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-		d2 := min(threadX*8, t6)
-		t8 := max(0, start2+d2)
-		t9 := min(d2, count)
-		/*line multiply_vector.go:150*/ low := t8
-		for high := t9; low < high; {
+		d2 := min(threadX*8, steps)
+		/*line multiply_vector.go:150*/ low := max(0, start2+d2)
+		for high := min(d2, count); low < high; {
 			if r.Halted() {
 				/*line multiply_vector.go:151*/ r.Halt()
 			}
@@ -3587,31 +3341,26 @@ func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, h
 				high = mid
 			}
 		}
-		t10 := low
-		t11 := d2 - low
-		row := t10
-		k2 := t11
+		k2 := d2 - low
+		row := low
 //line multiply_vector.go:160
 		var sum T
 		var head T
 		/*line multiply_vector.go:161*/ done := -1
-		for s := 0; s < 8 && d2+s < t6; s++ {
+		for s := 0; s < 8 && d2+s < steps; s++ {
 			if k2 < int(ends[row]) {
 				sum += products[k2]
 				k2++
 				continue
 			}
 			if done < 0 {
-				t12 := row
-				t13 := sum
-				done = t12
-				head = t13
+				done = row
+				head = sum
 			} else {
-				/*line multiply_vector.go:171*/ t15 := sum
-				t18 := row0 + row
+				/*line multiply_vector.go:171*/ t18 := row0 + row
 				/*line multiply_vector.go:171*/ _ = y[t18]
 				/*line multiply_vector.go:171*/ t19 := &y[t18]
-				/*line multiply_vector.go:171*/ result0 := scaled[T](alpha, t15, beta, t19)
+				/*line multiply_vector.go:171*/ result0 := scaled[T](alpha, sum, beta, t19)
 				/*line multiply_vector.go:171*/ y[row0+row] = result0
 			}
 			sum = 0
@@ -3622,116 +3371,78 @@ func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, h
 		headRow[threadX] = head
 		doneRow[threadX] = done
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:3625:1*/
+	} /*line quern_gen.go:3374:1*/
 }
 
 //go:noinline
-func quernRow3MulMerge[T float32 | float64](r *host.Run, sums []T, first3 int, t22s []T) {
+func quernRow3MulMerge[T float32 | float64](r *host.Run, sums []T, first3 int, wholes []bool, ss []T, ws []bool, d int) {
 	sumRow := (*[128]T)(sums[first3:])
-	t22Row := (*[128]T)(t22s[first3:])
-	/*line multiply_vector.go:181*/ copy(t22Row[:], sumRow[:]) /*line quern_gen.go:3632:1*/
-}
-
-//go:noinline
-func quernRow4MulMerge[T float32 | float64](r *host.Run, wholes []bool, first4 int, shuffleUps []T, t25s []T, t26s []bool) {
-	wholeRow := (*[128]bool)(wholes[first4:])
-	shuffleUpRow := (*[128]T)(shuffleUps[first4:])
-	t25Row := (*[128]T)(t25s[first4:])
-	t26Row := (*[128]bool)(t26s[first4:])
-	/*line multiply_vector.go:181*/ copy(t25Row[:], shuffleUpRow[:])
-	copy(t26Row[:], wholeRow[:]) /*line quern_gen.go:3642:1*/
-}
-
-//go:noinline
-func quernRow5MulMerge[T float32 | float64](r *host.Run, sums []T, first5 int, wholes []bool, t25s []T, shuffleUps2 []bool, d int) {
-	sumRow := (*[128]T)(sums[first5:])
-	wholeRow := (*[128]bool)(wholes[first5:])
-	t25Row := (*[128]T)(t25s[first5:])
-	shuffleUpRow2 := (*[128]bool)(shuffleUps2[first5:])
+	wholeRow := (*[128]bool)(wholes[first3:])
+	sRow := (*[128]T)(ss[first3:])
+	wRow := (*[128]bool)(ws[first3:])
 	for threadX := range 128 {
 		sum := sumRow[threadX]
 		whole := wholeRow[threadX]
-		t25 := t25Row[threadX]
-		shuffleUp := shuffleUpRow2[threadX]
+		s2 := sRow[threadX]
+		w := wRow[threadX]
 		lane := threadX & 31
-		/*line multiply_vector.go:181*/ t29 := shuffleUp
-		s2 := t25
-		w := t29
 		/*line multiply_vector.go:182*/ if lane >= d && !whole {
-			t30 := sum + s2
-			t31 := w
-			sum = t30
-			whole = t31
+			sum += s2
+			whole = w
 		}
 		sumRow[threadX] = sum
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:3668:1*/
+	} /*line quern_gen.go:3395:1*/
 }
 
 //go:noinline
-func quernRow6MulMerge[T float32 | float64](r *host.Run, sums []T, first6 int, wholes []bool, t38s []T, warpSums *[4]T, warpWhole *[4]bool) {
-	sumRow := (*[128]T)(sums[first6:])
-	wholeRow := (*[128]bool)(wholes[first6:])
-	t38Row := (*[128]T)(t38s[first6:])
+func quernRow4MulMerge[T float32 | float64](r *host.Run, sums []T, first4 int, wholes []bool, warpSums *[4]T, warpWhole *[4]bool) {
+	sumRow := (*[128]T)(sums[first4:])
+	wholeRow := (*[128]bool)(wholes[first4:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		whole := wholeRow[threadX]
 		lane := threadX & 31
-		t21 := threadX / 32
+		warp := threadX / 32
 		/*line multiply_vector.go:186*/ if lane == 31 {
-			_ = warpSums[t21]
-			/*line multiply_vector.go:187*/ _ = warpWhole[t21]
-			t36 := sum
-			t37 := whole
-			/*line multiply_vector.go:187*/ warpSums[t21] = t36
-			/*line multiply_vector.go:187*/ warpWhole[t21] = t37
+			_ = warpSums[warp]
+			/*line multiply_vector.go:187*/ _ = warpWhole[warp]
+			/*line multiply_vector.go:187*/ warpSums[warp] = sum
+			/*line multiply_vector.go:187*/ warpWhole[warp] = whole
 		}
-		t38 := sum
-		t38Row[threadX] = t38
-	} /*line quern_gen.go:3692:1*/
+	} /*line quern_gen.go:3414:1*/
 }
 
 //go:noinline
-func quernRow7MulMerge[T float32 | float64](r *host.Run, wholes []bool, first7 int, shuffleUps3 []T, t40s []T, t41s []bool) {
-	wholeRow := (*[128]bool)(wholes[first7:])
-	shuffleUpRow3 := (*[128]T)(shuffleUps3[first7:])
-	t40Row := (*[128]T)(t40s[first7:])
-	t41Row := (*[128]bool)(t41s[first7:])
-	/*line multiply_vector.go:189*/ copy(t40Row[:], shuffleUpRow3[:])
-	copy(t41Row[:], wholeRow[:]) /*line quern_gen.go:3702:1*/
-}
-
-//go:noinline
-func quernRow8MulMerge[T float32 | float64](r *host.Run, t40s []T, first8 int, shuffleUps4 []bool, befores []T, beforeWholes []bool) {
-	t40Row := (*[128]T)(t40s[first8:])
-	shuffleUpRow4 := (*[128]bool)(shuffleUps4[first8:])
-	beforeRow := (*[128]T)(befores[first8:])
-	beforeWholeRow := (*[128]bool)(beforeWholes[first8:])
+func quernRow5MulMerge[T float32 | float64](r *host.Run, shuffleUps []T, first5 int, shuffleUps2 []bool, befores []T, beforeWholes []bool) {
+	shuffleUpRow := (*[128]T)(shuffleUps[first5:])
+	shuffleUpRow2 := (*[128]bool)(shuffleUps2[first5:])
+	beforeRow := (*[128]T)(befores[first5:])
+	beforeWholeRow := (*[128]bool)(beforeWholes[first5:])
 	for threadX := range 128 {
-		t40 := t40Row[threadX]
-		shuffleUp2 := shuffleUpRow4[threadX]
+		shuffleUp := shuffleUpRow[threadX]
+		shuffleUp2 := shuffleUpRow2[threadX]
 		lane := threadX & 31
-		/*line multiply_vector.go:189*/ t43 := shuffleUp2
-		before := t40
-		beforeWhole := t43
+		/*line multiply_vector.go:189*/ before := shuffleUp
+		beforeWhole := shuffleUp2
 		/*line multiply_vector.go:190*/ if lane == 0 {
 			before = 0
 			beforeWhole = false
 		}
 		beforeRow[threadX] = before
 		beforeWholeRow[threadX] = beforeWhole
-	} /*line quern_gen.go:3724:1*/
+	} /*line quern_gen.go:3435:1*/
 }
 
 //go:noinline
-func quernRow9MulMerge[T float32 | float64](r *host.Run, sums []T, first9 int, heads []T, dones []int, wholes []bool, befores []T, beforeWholes []bool, warpWhole *[4]bool, warpSums *[4]T, row0 int, y []T, alpha T, beta T, carry []T, blockX int) {
-	sumRow := (*[128]T)(sums[first9:])
-	headRow := (*[128]T)(heads[first9:])
-	doneRow := (*[128]int)(dones[first9:])
-	wholeRow := (*[128]bool)(wholes[first9:])
-	beforeRow := (*[128]T)(befores[first9:])
-	beforeWholeRow := (*[128]bool)(beforeWholes[first9:])
+func quernRow6MulMerge[T float32 | float64](r *host.Run, sums []T, first6 int, heads []T, dones []int, wholes []bool, befores []T, beforeWholes []bool, warpWhole *[4]bool, warpSums *[4]T, row0 int, y []T, alpha T, beta T, carry []T, blockX int) {
+	sumRow := (*[128]T)(sums[first6:])
+	headRow := (*[128]T)(heads[first6:])
+	doneRow := (*[128]int)(dones[first6:])
+	wholeRow := (*[128]bool)(wholes[first6:])
+	beforeRow := (*[128]T)(befores[first6:])
+	beforeWholeRow := (*[128]bool)(beforeWholes[first6:])
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
@@ -3740,11 +3451,11 @@ func quernRow9MulMerge[T float32 | float64](r *host.Run, sums []T, first9 int, h
 		whole := wholeRow[threadX]
 		before := beforeRow[threadX]
 		beforeWhole := beforeWholeRow[threadX]
-		t21 := threadX / 32
+		warp := threadX / 32
 //line multiply_vector.go:194
 		var carried T
 		for w2 := 0; w2 < 4; w2++ {
-			if w2 < t21 {
+			if w2 < warp {
 				if warpWhole[w2] {
 					carried = 0
 				}
@@ -3768,7 +3479,7 @@ func quernRow9MulMerge[T float32 | float64](r *host.Run, sums []T, first9 int, h
 			}
 			carry[blockX] = sum
 		}
-	} /*line quern_gen.go:3771:1*/
+	} /*line quern_gen.go:3482:1*/
 }
 
 func quernPlainAddCarries[T float32 | float64](r *host.Run) {
@@ -3814,7 +3525,7 @@ func quernRow1AddCarries[T float32 | float64](r *host.Run, base int, rows []int3
 			sum += carry[p]
 		}
 		y[row] += alpha * sum
-	} /*line quern_gen.go:3817:1*/
+	} /*line quern_gen.go:3528:1*/
 }
 
 func quernPlainFoldCarries[T float32 | float64](r *host.Run) {
@@ -3830,7 +3541,6 @@ func quernHostFoldCarries[T float32 | float64](r *host.Run) {
 	foldedRows := host.Slice[int32](r, 4)
 	folded := host.Slice[T](r, 5)
 	rows := host.Scratch[int32](r, 0, r.BlockDim.Count())
-	t2 := int32(len(y))
 	own := host.Shared[[256]int32](r, 1)
 	sums := host.Shared[[2][256]T](r, 0)
 	var from int
@@ -3843,7 +3553,7 @@ func quernHostFoldCarries[T float32 | float64](r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1FoldCarries[T](r, rows, first, t2, base, bounds, carry, own, sums, base2)
+				quernRow1FoldCarries[T](r, rows, first, y, base, bounds, carry, own, sums, base2)
 			}
 		}
 		/*line multiply_vector.go:254*/ from = 0
@@ -3868,54 +3578,46 @@ func quernHostFoldCarries[T float32 | float64](r *host.Run) {
 				quernRow3FoldCarries[T](r, rows, first3, blockX, foldedRows, folded, sums, from, own, y, alpha)
 			}
 		}
-	} /*line quern_gen.go:3871:1*/
+	} /*line quern_gen.go:3581:1*/
 }
 
 //go:noinline
-func quernRow1FoldCarries[T float32 | float64](r *host.Run, rows []int32, first int, t2 int32, base int, bounds []int32, carry []T, own *[256]int32, sums *[2][256]T, base2 int) {
+func quernRow1FoldCarries[T float32 | float64](r *host.Run, rows []int32, first int, y []T, base int, bounds []int32, carry []T, own *[256]int32, sums *[2][256]T, base2 int) {
 	rowRow := (*[256]int32)(rows[first:])
 	if base2 >= 0 && 256 <= len(bounds)-base2 && base >= 0 && 256 <= len(carry)-base {
 		row2 := (*[256]int32)(bounds[base2:])
 		row3 := (*[256]T)(carry[base:])
 		for threadX := range 256 {
-			t1 := base + threadX
-			/*line multiply_vector.go:248*/ row := t2
+			p := base + threadX
+			/*line multiply_vector.go:248*/ row := int32(len(y))
 			var sum T
-			/*line multiply_vector.go:249*/ if t1+1 < len(bounds) && t1 < len(carry) {
-				t3 := row2[threadX]
-				t4 := row3[threadX]
-				row = t3
-				sum = t4
+			/*line multiply_vector.go:249*/ if p+1 < len(bounds) && p < len(carry) {
+				row = row2[threadX]
+				sum = row3[threadX]
 			}
 			/*line multiply_vector.go:252*/ _ = own[threadX]
 			/*line multiply_vector.go:252*/ _ = sums[0][threadX]
-			t9 := row
-			t10 := sum
-			own[threadX] = t9
-			sums[0][threadX] = t10
+			own[threadX] = row
+			sums[0][threadX] = sum
 			rowRow[threadX] = row
 		}
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		t1 := base + threadX
-		/*line multiply_vector.go:248*/ row := t2
+		p := base + threadX
+		/*line multiply_vector.go:248*/ row := int32(len(y))
 		var sum T
-		/*line multiply_vector.go:249*/ if t1+1 < len(bounds) && t1 < len(carry) {
-			t3 := bounds[t1+1]
-			/*line multiply_vector.go:250*/ t4 := carry[t1]
-			row = t3
-			sum = t4
+		/*line multiply_vector.go:249*/ if p+1 < len(bounds) && p < len(carry) {
+			row = bounds[p+1]
+			/*line multiply_vector.go:250*/ sum = carry[p]
 		}
-		/*line multiply_vector.go:252*/ _ = own[threadX]
+		_ = own[threadX]
 		/*line multiply_vector.go:252*/ _ = sums[0][threadX]
-		t9 := row
-		t10 := sum
-		/*line multiply_vector.go:252*/ own[threadX] = t9
-		/*line multiply_vector.go:252*/ sums[0][threadX] = t10
+		own[threadX] = row
+		sums[0][threadX] = sum
 		rowRow[threadX] = row
-	} /*line quern_gen.go:3918:1*/
+	} /*line quern_gen.go:3620:1*/
 }
 
 //go:noinline
@@ -3944,7 +3646,7 @@ func quernRow2FoldCarries[T float32 | float64](r *host.Run, rows []int32, first2
 			s += sums[from][threadX-d]
 		}
 		sums[1-from][threadX] = s
-	} /*line quern_gen.go:3947:1*/
+	} /*line quern_gen.go:3649:1*/
 }
 
 //go:noinline
@@ -3957,9 +3659,8 @@ func quernRow3FoldCarries[T float32 | float64](r *host.Run, rows []int32, first3
 			if blockX < len(foldedRows) && blockX < len(folded) {
 				_ = foldedRows[blockX]
 				/*line multiply_vector.go:266*/ _ = folded[blockX]
-				t13 := row
 				/*line multiply_vector.go:266*/ t14 := sums[from][threadX]
-				/*line multiply_vector.go:266*/ foldedRows[blockX] = t13
+				/*line multiply_vector.go:266*/ foldedRows[blockX] = row
 				/*line multiply_vector.go:266*/ folded[blockX] = t14
 			}
 			continue
@@ -3967,7 +3668,7 @@ func quernRow3FoldCarries[T float32 | float64](r *host.Run, rows []int32, first3
 		if own[threadX+1] != row && int(row) < len(y) {
 			y[row] += alpha * sums[from][threadX]
 		}
-	} /*line quern_gen.go:3970:1*/
+	} /*line quern_gen.go:3671:1*/
 }
 
 func quernPlainFindDiagonal(r *host.Run) {
@@ -4056,7 +3757,7 @@ func quernRow1FindDiagonal(r *host.Run, base int, diagonal []int32, start []int3
 		/*line precondition_ilu.go:42:50000*/ if at < 0 {
 			kernel.AtomicMin(&flaw[0], int32(row))
 		}
-	} /*line quern_gen.go:4059:1*/
+	} /*line quern_gen.go:3760:1*/
 }
 
 func quernPlainFactorWarps[T float32 | float64](r *host.Run) {
@@ -4075,18 +3776,15 @@ func quernHostFactorWarps[T float32 | float64](r *host.Run) {
 	n := len(diagonal)
 	c := uint32(1)
 	row := host.Shared[int](r, 0)
-	var result0 int
 	var row2 int
 	var end int
 	var own int
 	var k int
 	var j int
 	var l T
-	var t5 T
-	t6s := host.Scratch[int](r, 0, r.BlockDim.Count())
+	qs := host.Scratch[int](r, 0, r.BlockDim.Count())
 	var t7 int
 	var t8 int
-	var t9 int
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:64*/ t2 = sync[n:]
@@ -4096,15 +3794,14 @@ func quernHostFactorWarps[T float32 | float64](r *host.Run) {
 				quernRow1FactorWarps[T](r, t2, c, row)
 			}
 		}
-		/*line triangular.go:21*/ result0 = *row
-		/*line precondition_ilu.go:64*/ row2 = result0
+		/*line triangular.go:21*/ row2 = *row
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:65*/ end = int(start[row2+1])
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:66*/ own = int(diagonal[row2])
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:67*/ k = int(start[row2])
-		/*line precondition_ilu.go:68:50000*/ for ; k < own; k++ {
+		for ; k < own; k++ {
 			/*line precondition_ilu.go:69:50000*/ if r.Halted() {
 				/*line precondition_ilu.go:67*/ r.Halt()
 			}
@@ -4118,41 +3815,37 @@ func quernHostFactorWarps[T float32 | float64](r *host.Run) {
 			}
 			/*line precondition_ilu.go:75:50000*/ r.ThreadIdx = kernel.Dim3{}
 			/*line precondition_ilu.go:71*/ l = value[k] / value[diagonal[j]]
-			t5 = l
-			/*line precondition_ilu.go:73:50000*/ for threadZ := range 1 {
-				/*line precondition_ilu.go:74:50000*/ for threadY := range 1 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first := (threadZ*1 + threadY) * 32
-					quernRow3FactorWarps[T](r, t6s, first, diagonal, j)
+					quernRow3FactorWarps[T](r, qs, first, diagonal, j)
 				}
 			}
-			/*line precondition_ilu.go:80:50000*/ r.ThreadIdx = kernel.Dim3{}
+			/*line precondition_ilu.go:79:50000*/ r.ThreadIdx = kernel.Dim3{}
 			/*line precondition_ilu.go:72*/ t7 = int(start[j+1])
 			t8 = k + 1
-			t9 = end
-			t1 := t8
-			t22 := t9
-			/*line precondition_ilu.go:77:50000*/ for threadZ := range 1 {
-				/*line precondition_ilu.go:78:50000*/ for threadY := range 1 {
+			/*line precondition_ilu.go:74:50000*/ for threadZ := range 1 {
+				/*line precondition_ilu.go:75:50000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow4FactorWarps[T](r, t6s, first2, t7, index, t1, t22, t8, t9, value, t5)
+					quernRow4FactorWarps[T](r, qs, first2, t7, index, t8, end, value, l)
 				}
 			}
-			/*line precondition_ilu.go:84*/ for threadZ := range 1 {
-				/*line precondition_ilu.go:85:50000*/ for threadY := range 1 {
+			/*line precondition_ilu.go:81:50000*/ for threadZ := range 1 {
+				/*line precondition_ilu.go:82*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow5FactorWarps[T](r, value, k, l)
 				}
 			}
 		}
-		/*line precondition_ilu.go:91:50000*/ for threadZ := range 1 {
-			/*line precondition_ilu.go:92*/ for threadY := range 1 {
+		/*line precondition_ilu.go:88:50000*/ for threadZ := range 1 {
+			/*line precondition_ilu.go:89*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow6FactorWarps[T](r, value, own, flaw, row2, sync)
 			}
 		}
-	} /*line quern_gen.go:4155:1*/
+	} /*line quern_gen.go:3848:1*/
 }
 
 //go:noinline
@@ -4175,7 +3868,7 @@ func quernRow1FactorWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint3
 			old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-	} /*line quern_gen.go:4178:1*/
+	} /*line quern_gen.go:3871:1*/
 }
 
 //go:noinline
@@ -4192,34 +3885,34 @@ func quernRow2FactorWarps[T float32 | float64](r *host.Run, sync []uint32, j int
 				break
 			}
 		}
-	} /*line quern_gen.go:4195:1*/
+	} /*line quern_gen.go:3888:1*/
 }
 
 //go:noinline
-func quernRow3FactorWarps[T float32 | float64](r *host.Run, t6s []int, first int, diagonal []int32, j int) {
-	t6Row := (*[32]int)(t6s[first:])
+func quernRow3FactorWarps[T float32 | float64](r *host.Run, qs []int, first int, diagonal []int32, j int) {
+	qRow := (*[32]int)(qs[first:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line precondition_ilu.go:72*/ t6 := int(diagonal[j]) + 1 + threadX
-		t6Row[threadX] = t6
-	} /*line quern_gen.go:4205:1*/
+		/*line precondition_ilu.go:72*/ q := int(diagonal[j]) + 1 + threadX
+		qRow[threadX] = q
+	} /*line quern_gen.go:3898:1*/
 }
 
 //go:noinline
-func quernRow4FactorWarps[T float32 | float64](r *host.Run, t6s []int, first2 int, t7 int, index []int32, t1 int, t22 int, t8 int, t9 int, value []T, t5 T) {
-	t6Row := (*[32]int)(t6s[first2:])
+func quernRow4FactorWarps[T float32 | float64](r *host.Run, qs []int, first2 int, t7 int, index []int32, t8 int, end int, value []T, l T) {
+	qRow := (*[32]int)(qs[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t6 := t6Row[threadX]
-		/*line precondition_ilu.go:50:50000*/ for q := t6; q < t7; q += 32 {
+		q := qRow[threadX]
+		/*line precondition_ilu.go:50:50000*/ for ; q < t7; q += 32 {
 			/*line precondition_ilu.go:51*/ if r.Halted() {
 				/*line precondition_ilu.go:50*/ r.Halt()
 			}
-			/*line precondition_ilu.go:51*/ t3 := index[t1:t22]
+			/*line precondition_ilu.go:51*/ t3 := index[t8:end]
 			/*line precondition_ilu.go:51*/ t4 := index[q]
-			/*line convert.go:14*/ t12 := len(t3)
+			/*line convert.go:14*/ high := len(t3)
 			low := 0
-			/*line convert.go:15*/ for high := t12; low < high; {
+			/*line convert.go:15*/ for low < high {
 				if r.Halted() {
 					/*line convert.go:15*/ r.Halt()
 				}
@@ -4230,13 +3923,13 @@ func quernRow4FactorWarps[T float32 | float64](r *host.Run, t6s []int, first2 in
 					high = mid
 				}
 			}
-			result02 := low
-			/*line precondition_ilu.go:51*/ at := t8 + result02
-			/*line precondition_ilu.go:52:50000*/ if at < t9 && index[at] == index[q] {
-				value[at] -= t5 * value[q]
+			/*line precondition_ilu.go:51*/ at := t8 + low
+			/*line precondition_ilu.go:52:50000*/ if at < end && index[at] == index[q] {
+				value[at] -= l * value[q]
 			}
 		}
-	} /*line quern_gen.go:4239:1*/
+		/*line precondition_ilu.go:56*/ qRow[threadX] = q
+	} /*line quern_gen.go:3932:1*/
 }
 
 //go:noinline
@@ -4257,7 +3950,7 @@ func quernRow5FactorWarps[T float32 | float64](r *host.Run, value []T, k int, l 
 		/*line precondition_ilu.go:74:50000*/ if threadX == 0 {
 			value[k] = l
 		}
-	} /*line quern_gen.go:4260:1*/
+	} /*line quern_gen.go:3953:1*/
 }
 
 //go:noinline
@@ -4270,23 +3963,23 @@ func quernRow6FactorWarps[T float32 | float64](r *host.Run, value []T, own int, 
 	if own >= 0 && own < len(value) && 0 < len(flaw) && row2 >= 0 && row2 < len(sync) {
 		for range count3 {
 			/*line precondition_ilu.go:80*/ p := value[own]
-			if p == 0 || p != p {
+			/*line precondition_ilu.go:81:50000*/ if p == 0 || p != p {
 				/*line precondition_ilu.go:81*/ kernel.AtomicMin(&flaw[0], int32(row2))
 			}
 			/*line precondition_ilu.go:83:50000*/ kernel.StoreRelease(&sync[row2], 1)
 		}
 		/*line precondition_ilu.go:85:50000*/ return
 	}
-	/*line precondition_ilu.go:87*/ for threadX := range 32 {
+	/*line precondition_ilu.go:87:50000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		/*line precondition_ilu.go:79:50000*/ if threadX == 0 {
 			p := value[own]
-			/*line precondition_ilu.go:81*/ if p == 0 || p != p {
+			/*line precondition_ilu.go:81:50000*/ if p == 0 || p != p {
 				/*line precondition_ilu.go:81*/ kernel.AtomicMin(&flaw[0], int32(row2))
 			}
 			/*line precondition_ilu.go:83:50000*/ kernel.StoreRelease(&sync[row2], 1)
 		}
-	} /*line quern_gen.go:4289:1*/
+	} /*line quern_gen.go:3982:1*/
 }
 
 func quernPlainFactorAll[T float32 | float64](r *host.Run) {
@@ -4338,42 +4031,36 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 						}
 						/*line precondition_ilu.go:98*/ j := int(index[k])
 						l := value[k] / value[diagonal[j]]
-						t2 := l
-						/*line precondition_ilu.go:100*/ t3 := int(diagonal[j]) + 1
+						q := int(diagonal[j]) + 1
 						/*line precondition_ilu.go:100*/ t4 := int(start[j+1])
-						t5 := k + 1
-						t6 := end
-						/*line precondition_ilu.go:50:50000*/ for q := t3; q < t4; q++ {
+						/*line precondition_ilu.go:50:50000*/ for t5 := k + 1; q < t4; q++ {
 							/*line precondition_ilu.go:51*/ if r.Halted() {
 								/*line precondition_ilu.go:50*/ r.Halt()
 							}
-							/*line precondition_ilu.go:51*/ t12 := t5
-							t22 := t6
-							/*line precondition_ilu.go:51*/ t32 := index[t12:t22]
+							/*line precondition_ilu.go:51*/ t3 := index[t5:end]
 							/*line precondition_ilu.go:51*/ t42 := index[q]
-							/*line convert.go:14*/ t13 := len(t32)
+							/*line convert.go:14*/ high := len(t3)
 							low := 0
-							/*line convert.go:15*/ for high := t13; low < high; {
+							/*line convert.go:15*/ for low < high {
 								if r.Halted() {
 									/*line convert.go:15*/ r.Halt()
 								}
 								/*line convert.go:16*/ mid := (low + high) / 2
-								if t32[mid] < t42 {
+								if t3[mid] < t42 {
 									low = mid + 1
 								} else {
 									high = mid
 								}
 							}
-							result0 := low
-							/*line precondition_ilu.go:51*/ at := t5 + result0
-							/*line precondition_ilu.go:52:50000*/ if at < t6 && index[at] == index[q] {
-								value[at] -= t2 * value[q]
+							/*line precondition_ilu.go:51*/ at := t5 + low
+							/*line precondition_ilu.go:52:50000*/ if at < end && index[at] == index[q] {
+								value[at] -= l * value[q]
 							}
 						}
 						/*line precondition_ilu.go:101*/ value[k] = l
 					}
-					/*line precondition_ilu.go:103:50000*/ p := value[own]
-					/*line precondition_ilu.go:104*/ if (p == 0 || p != p) && flaw[0] > int32(row) {
+					p := value[own]
+					if (p == 0 || p != p) && flaw[0] > int32(row) {
 						/*line precondition_ilu.go:104*/ flaw[0] = int32(row)
 					}
 				}
@@ -4398,46 +4085,40 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 				}
 				/*line precondition_ilu.go:98*/ j := int(index[k])
 				l := value[k] / value[diagonal[j]]
-				t2 := l
-				/*line precondition_ilu.go:100*/ t3 := int(diagonal[j]) + 1
+				q := int(diagonal[j]) + 1
 				/*line precondition_ilu.go:100*/ t4 := int(start[j+1])
-				t5 := k + 1
-				t6 := end
-				/*line precondition_ilu.go:50:50000*/ for q := t3; q < t4; q++ {
+				/*line precondition_ilu.go:50:50000*/ for t5 := k + 1; q < t4; q++ {
 					/*line precondition_ilu.go:51*/ if r.Halted() {
 						/*line precondition_ilu.go:50*/ r.Halt()
 					}
-					/*line precondition_ilu.go:51*/ t12 := t5
-					t22 := t6
-					/*line precondition_ilu.go:51*/ t32 := index[t12:t22]
+					/*line precondition_ilu.go:51*/ t3 := index[t5:end]
 					/*line precondition_ilu.go:51*/ t42 := index[q]
-					/*line convert.go:14*/ t13 := len(t32)
+					/*line convert.go:14*/ high := len(t3)
 					low := 0
-					/*line convert.go:15*/ for high := t13; low < high; {
+					/*line convert.go:15*/ for low < high {
 						if r.Halted() {
 							/*line convert.go:15*/ r.Halt()
 						}
 						/*line convert.go:16*/ mid := (low + high) / 2
-						if t32[mid] < t42 {
+						if t3[mid] < t42 {
 							low = mid + 1
 						} else {
 							high = mid
 						}
 					}
-					result0 := low
-					/*line precondition_ilu.go:51*/ at := t5 + result0
-					/*line precondition_ilu.go:52:50000*/ if at < t6 && index[at] == index[q] {
-						value[at] -= t2 * value[q]
+					/*line precondition_ilu.go:51*/ at := t5 + low
+					/*line precondition_ilu.go:52:50000*/ if at < end && index[at] == index[q] {
+						value[at] -= l * value[q]
 					}
 				}
 				/*line precondition_ilu.go:101*/ value[k] = l
 			}
-			/*line precondition_ilu.go:103:50000*/ p := value[own]
-			/*line precondition_ilu.go:103:50000*/ if (p == 0 || p != p) && flaw[0] > int32(row) {
+			p := value[own]
+			/*line precondition_ilu.go:103*/ if (p == 0 || p != p) && flaw[0] > int32(row) {
 				flaw[0] = int32(row)
 			}
 		}
-	} /*line quern_gen.go:4440:1*/
+	} /*line quern_gen.go:4121:1*/
 }
 
 func quernPlainInverseDiagonal[T float32 | float64](r *host.Run) {
@@ -4518,7 +4199,7 @@ func quernRow1InverseDiagonal[T float32 | float64](r *host.Run, base int, invers
 			}
 			/*line precondition_jacobi.go:27:70000*/ inverse[i] = 1 / d
 		}
-	} /*line quern_gen.go:4521:1*/
+	} /*line quern_gen.go:4202:1*/
 }
 
 func quernPlainScale[T float32 | float64](r *host.Run) {
@@ -4568,7 +4249,7 @@ func quernRow1Scale[T float32 | float64](r *host.Run, base int, z []T, d []T, r2
 		/*line precondition_jacobi.go:35:70000*/ if i < len(z) {
 			z[i] = d[i] * r2[i]
 		}
-	} /*line quern_gen.go:4571:1*/
+	} /*line quern_gen.go:4252:1*/
 }
 
 func quernPlainStartCG(r *host.Run) {
@@ -4584,14 +4265,12 @@ func quernHostStartCG(r *host.Run) {
 	rz := host.Slice[float64](r, 4)
 	state := host.Slice[float64](r, 5)
 	history := host.Slice[float64](r, 6)
-	sums := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	t4s := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	sums2 := host.Scratch[float64](r, 4, r.BlockDim.Count())
-	reduceAdds2 := host.Scratch[float64](r, 5, r.BlockDim.Count())
-	t8s := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	sums3 := host.Scratch[float64](r, 6, r.BlockDim.Count())
-	reduceAdds3 := host.Scratch[float64](r, 7, r.BlockDim.Count())
+	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
+	bs := host.Scratch[float64](r, 1, r.BlockDim.Count())
+	sums2 := host.Scratch[float64](r, 2, r.BlockDim.Count())
+	rs := host.Scratch[float64](r, 3, r.BlockDim.Count())
+	sums3 := host.Scratch[float64](r, 4, r.BlockDim.Count())
+	zs := host.Scratch[float64](r, 5, r.BlockDim.Count())
 	value := tolerance * tolerance
 	for r.Next() {
 		for threadZ := range 1 {
@@ -4601,31 +4280,31 @@ func quernHostStartCG(r *host.Run) {
 				quernRow1StartCG(r, sums, first, n, bb)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
+		/*line dot.go:67:10000*/ host.ReduceAdd(bs, sums)
 		/*line dot.go:68:10000*/ for threadZ := range 1 {
 			/*line dot.go:69:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
-				quernRow2StartCG(r, t4s, first2, reduceAdds, sums2, n, rr)
+				quernRow2StartCG(r, sums2, first2, n, rr)
 			}
 		}
-		/*line dot.go:75:10000*/ host.ReduceAdd(reduceAdds2, sums2)
-		/*line dot.go:76:10000*/ for threadZ := range 1 {
+		/*line dot.go:75:10000*/ host.ReduceAdd(rs, sums2)
+		/*line dot.go:76*/ for threadZ := range 1 {
 			/*line dot.go:77:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 32
-				quernRow3StartCG(r, t8s, first3, reduceAdds2, sums3, n, rz)
+				quernRow3StartCG(r, sums3, first3, n, rz)
 			}
 		}
-		/*line dot.go:83:10000*/ host.ReduceAdd(reduceAdds3, sums3)
+		/*line dot.go:83:10000*/ host.ReduceAdd(zs, sums3)
 		/*line dot.go:84:10000*/ for threadZ := range 1 {
 			/*line dot.go:85:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 32
-				quernRow4StartCG(r, t4s, first4, t8s, reduceAdds3, state, value, history)
+				quernRow4StartCG(r, bs, first4, rs, zs, state, value, history)
 			}
 		}
-	} /*line quern_gen.go:4628:1*/
+	} /*line quern_gen.go:4307:1*/
 }
 
 //go:noinline
@@ -4639,78 +4318,97 @@ func quernRow1StartCG(r *host.Run, sums []float64, first int, n int, bb []float6
 			sum += bb[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4642:1*/
+	} /*line quern_gen.go:4321:1*/
 }
 
 //go:noinline
-func quernRow2StartCG(r *host.Run, t4s []float64, first2 int, reduceAdds []float64, sums2 []float64, n int, rr []float64) {
-	t4Row := (*[32]float64)(t4s[first2:])
-	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
+func quernRow2StartCG(r *host.Run, sums2 []float64, first2 int, n int, rr []float64) {
 	sumRow2 := (*[32]float64)(sums2[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67*/ result0 := reduceAdd
-		/*line solve_cg.go:30*/ t4 := result0
 //line dot.go:63
 		var sum2 float64
 		/*line dot.go:64:10000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
 			sum2 += rr[i2]
 		}
-		/*line dot.go:67:10000*/ t4Row[threadX] = t4
-		sumRow2[threadX] = sum2
-	} /*line quern_gen.go:4662:1*/
+		/*line dot.go:67:10000*/ sumRow2[threadX] = sum2
+	} /*line quern_gen.go:4335:1*/
 }
 
 //go:noinline
-func quernRow3StartCG(r *host.Run, t8s []float64, first3 int, reduceAdds2 []float64, sums3 []float64, n int, rz []float64) {
-	t8Row := (*[32]float64)(t8s[first3:])
-	reduceAddRow2 := (*[32]float64)(reduceAdds2[first3:])
+func quernRow3StartCG(r *host.Run, sums3 []float64, first3 int, n int, rz []float64) {
 	sumRow3 := (*[32]float64)(sums3[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		reduceAdd2 := reduceAddRow2[threadX]
-		/*line dot.go:67*/ result02 := reduceAdd2
-		/*line solve_cg.go:30*/ t8 := result02
 //line dot.go:63
 		var sum3 float64
 		/*line dot.go:64:10000*/ for i3 := threadX & 31; i3 < n && i3 < len(rz); i3 += 32 {
 			sum3 += rz[i3]
 		}
-		/*line dot.go:67:10000*/ t8Row[threadX] = t8
-		sumRow3[threadX] = sum3
-	} /*line quern_gen.go:4682:1*/
+		/*line dot.go:67:10000*/ sumRow3[threadX] = sum3
+	} /*line quern_gen.go:4349:1*/
 }
 
 //go:noinline
-func quernRow4StartCG(r *host.Run, t4s []float64, first4 int, t8s []float64, reduceAdds3 []float64, state []float64, value float64, history []float64) {
-	t4Row := (*[32]float64)(t4s[first4:])
-	t8Row := (*[32]float64)(t8s[first4:])
-	reduceAddRow3 := (*[32]float64)(reduceAdds3[first4:])
-	for threadX := range 32 {
+func quernRow4StartCG(r *host.Run, bs []float64, first4 int, rs []float64, zs []float64, state []float64, value float64, history []float64) {
+	bRow := (*[32]float64)(bs[first4:])
+	rRow := (*[32]float64)(rs[first4:])
+	zRow := (*[32]float64)(zs[first4:])
+	firstX := 0
+	count := 1 - firstX
+	if count <= 0 {
+		return
+	}
+	if 0 < len(state) && 1 < len(state) && 2 < len(state) && 3 < len(state) && 4 < len(state) && 5 < len(state) && 6 < len(state) && 0 < len(history) {
+		bRow2 := bRow[firstX:][:count]
+		rRow2 := rRow[firstX:][:count]
+		zRow2 := zRow[firstX:][:count]
+		for lane := range count {
+			b := bRow2[lane]
+			r2 := rRow2[lane]
+			z := zRow2[lane]
+			/*line solve_cg.go:32*/ _ = state[0]
+			/*line solve_cg.go:32*/ _ = state[1]
+			/*line solve_cg.go:32*/ _ = state[2]
+			state[0] = 0
+			state[1] = 0
+			state[2] = z
+			/*line solve_cg.go:33*/ _ = state[3]
+			/*line solve_cg.go:33*/ _ = state[4]
+			t19 := value * b
+			state[3] = t19
+			state[4] = b
+			/*line solve_cg.go:34*/ _ = state[5]
+			/*line solve_cg.go:34*/ _ = state[6]
+			state[5] = 0
+			state[6] = 0
+			/*line solve_cg.go:35:80000*/ if r2 <= state[3] {
+				state[5] = 1
+//line solve_cg.go:37:80000
+			} else if !(r2 <= 1.7976931348623157e+308) {
+				/*line solve_cg.go:38:80000*/ state[5] = 3
+			}
+			/*line solve_cg.go:40:80000*/ history[0] = r2
+		}
+		/*line solve_cg.go:42:80000*/ return
+	}
+	/*line solve_cg.go:44:80000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t4 := t4Row[threadX]
-		t8 := t8Row[threadX]
-		reduceAdd3 := reduceAddRow3[threadX]
-		/*line dot.go:67*/ result03 := reduceAdd3
-		/*line solve_cg.go:30*/ t12 := result03
-		b := t4
-		r2 := t8
-		z := t12
+		b := bRow[threadX]
+		r2 := rRow[threadX]
+		z := zRow[threadX]
 		/*line solve_cg.go:31:80000*/ if threadX == 0 {
 			_ = state[0]
 			/*line solve_cg.go:32*/ _ = state[1]
 			/*line solve_cg.go:32*/ _ = state[2]
-			t16 := z
 			/*line solve_cg.go:32*/ state[0] = 0
 			/*line solve_cg.go:32*/ state[1] = 0
-			/*line solve_cg.go:32*/ state[2] = t16
+			/*line solve_cg.go:32*/ state[2] = z
 			_ = state[3]
 			/*line solve_cg.go:33*/ _ = state[4]
 			t19 := value * b
-			t20 := b
 			/*line solve_cg.go:33*/ state[3] = t19
-			/*line solve_cg.go:33*/ state[4] = t20
+			/*line solve_cg.go:33*/ state[4] = b
 			_ = state[5]
 			/*line solve_cg.go:34*/ _ = state[6]
 			/*line solve_cg.go:34*/ state[5] = 0
@@ -4723,7 +4421,7 @@ func quernRow4StartCG(r *host.Run, t4s []float64, first4 int, t8s []float64, red
 			}
 			/*line solve_cg.go:40:80000*/ history[0] = r2
 		}
-	} /*line quern_gen.go:4726:1*/
+	} /*line quern_gen.go:4424:1*/
 }
 
 func quernPlainAlphaCG(r *host.Run) {
@@ -4736,7 +4434,7 @@ func quernHostAlphaCG(r *host.Run) {
 	pq := host.Slice[float64](r, 1)
 	state := host.Slice[float64](r, 2)
 	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float64](r, 1, r.BlockDim.Count())
+	ds := host.Scratch[float64](r, 1, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -4745,15 +4443,15 @@ func quernHostAlphaCG(r *host.Run) {
 				quernRow1AlphaCG(r, sums, first, n, pq)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
+		/*line dot.go:67:10000*/ host.ReduceAdd(ds, sums)
 		/*line dot.go:68:10000*/ for threadZ := range 1 {
 			/*line dot.go:69:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
-				quernRow2AlphaCG(r, reduceAdds, first2, state)
+				quernRow2AlphaCG(r, ds, first2, state)
 			}
 		}
-	} /*line quern_gen.go:4756:1*/
+	} /*line quern_gen.go:4454:1*/
 }
 
 //go:noinline
@@ -4767,17 +4465,39 @@ func quernRow1AlphaCG(r *host.Run, sums []float64, first int, n int, pq []float6
 			sum += pq[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4770:1*/
+	} /*line quern_gen.go:4468:1*/
 }
 
 //go:noinline
-func quernRow2AlphaCG(r *host.Run, reduceAdds []float64, first2 int, state []float64) {
-	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
-	for threadX := range 32 {
+func quernRow2AlphaCG(r *host.Run, ds []float64, first2 int, state []float64) {
+	dRow := (*[32]float64)(ds[first2:])
+	firstX := 0
+	count := 1 - firstX
+	if count <= 0 {
+		return
+	}
+	if 0 < len(state) && 5 < len(state) && 2 < len(state) {
+		dRow2 := dRow[firstX:][:count]
+		for lane := range count {
+			d := dRow2[lane]
+			/*line solve_cg.go:50*/ state[0] = 0
+			/*line solve_cg.go:51:80000*/ if state[5] == 0 {
+				/*line solve_cg.go:52:80000*/ if d > 0 {
+					state[0] = state[2] / d
+//line solve_cg.go:54:80000
+				} else if d <= 0 {
+					/*line solve_cg.go:55:80000*/ state[5] = 2
+//line solve_cg.go:56:80000
+				} else {
+					/*line solve_cg.go:57:80000*/ state[5] = 3
+				}
+			}
+		}
+		/*line solve_cg.go:61:80000*/ return
+	}
+	/*line solve_cg.go:63:80000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67*/ result0 := reduceAdd
-		/*line solve_cg.go:48*/ d := result0
+		d := dRow[threadX]
 		/*line solve_cg.go:49:80000*/ if threadX == 0 {
 			state[0] = 0
 			/*line solve_cg.go:51:80000*/ if state[5] == 0 {
@@ -4786,13 +4506,13 @@ func quernRow2AlphaCG(r *host.Run, reduceAdds []float64, first2 int, state []flo
 //line solve_cg.go:54:80000
 				} else if d <= 0 {
 					/*line solve_cg.go:55:80000*/ state[5] = 2
-//line solve_cg.go:56
+//line solve_cg.go:56:80000
 				} else {
 					/*line solve_cg.go:57:80000*/ state[5] = 3
 				}
 			}
 		}
-	} /*line quern_gen.go:4795:1*/
+	} /*line quern_gen.go:4515:1*/
 }
 
 func quernPlainStepCG[T float32 | float64](r *host.Run) {
@@ -4847,7 +4567,7 @@ func quernRow1StepCG[T float32 | float64](r *host.Run, state []float64, base int
 			x[i] += alpha * p[i]
 			r2[i] -= alpha * q[i]
 		}
-	} /*line quern_gen.go:4850:1*/
+	} /*line quern_gen.go:4570:1*/
 }
 
 func quernPlainBetaCG(r *host.Run) {
@@ -4862,11 +4582,10 @@ func quernHostBetaCG(r *host.Run) {
 	rz := host.Slice[float64](r, 3)
 	state := host.Slice[float64](r, 4)
 	history := host.Slice[float64](r, 5)
-	sums := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	t4s := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	sums2 := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	reduceAdds2 := host.Scratch[float64](r, 4, r.BlockDim.Count())
+	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
+	rs := host.Scratch[float64](r, 1, r.BlockDim.Count())
+	sums2 := host.Scratch[float64](r, 2, r.BlockDim.Count())
+	zs := host.Scratch[float64](r, 3, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -4875,23 +4594,23 @@ func quernHostBetaCG(r *host.Run) {
 				quernRow1BetaCG(r, sums, first, n, rr)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
+		/*line dot.go:67:10000*/ host.ReduceAdd(rs, sums)
 		/*line dot.go:68:10000*/ for threadZ := range 1 {
 			/*line dot.go:69:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
-				quernRow2BetaCG(r, t4s, first2, reduceAdds, sums2, n, rz)
+				quernRow2BetaCG(r, sums2, first2, n, rz)
 			}
 		}
-		/*line dot.go:75:10000*/ host.ReduceAdd(reduceAdds2, sums2)
-		/*line dot.go:76:10000*/ for threadZ := range 1 {
+		/*line dot.go:75:10000*/ host.ReduceAdd(zs, sums2)
+		/*line dot.go:76*/ for threadZ := range 1 {
 			/*line dot.go:77:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 32
-				quernRow3BetaCG(r, t4s, first3, reduceAdds2, state, iteration, history)
+				quernRow3BetaCG(r, rs, first3, zs, state, iteration, history)
 			}
 		}
-	} /*line quern_gen.go:4894:1*/
+	} /*line quern_gen.go:4613:1*/
 }
 
 //go:noinline
@@ -4905,41 +4624,59 @@ func quernRow1BetaCG(r *host.Run, sums []float64, first int, n int, rr []float64
 			sum += rr[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4908:1*/
+	} /*line quern_gen.go:4627:1*/
 }
 
 //go:noinline
-func quernRow2BetaCG(r *host.Run, t4s []float64, first2 int, reduceAdds []float64, sums2 []float64, n int, rz []float64) {
-	t4Row := (*[32]float64)(t4s[first2:])
-	reduceAddRow := (*[32]float64)(reduceAdds[first2:])
+func quernRow2BetaCG(r *host.Run, sums2 []float64, first2 int, n int, rz []float64) {
 	sumRow2 := (*[32]float64)(sums2[first2:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67*/ result0 := reduceAdd
-		/*line solve_cg.go:79*/ t4 := result0
 //line dot.go:63
 		var sum2 float64
 		/*line dot.go:64:10000*/ for i2 := threadX & 31; i2 < n && i2 < len(rz); i2 += 32 {
 			sum2 += rz[i2]
 		}
-		/*line dot.go:67:10000*/ t4Row[threadX] = t4
-		sumRow2[threadX] = sum2
-	} /*line quern_gen.go:4928:1*/
+		/*line dot.go:67:10000*/ sumRow2[threadX] = sum2
+	} /*line quern_gen.go:4641:1*/
 }
 
 //go:noinline
-func quernRow3BetaCG(r *host.Run, t4s []float64, first3 int, reduceAdds2 []float64, state []float64, iteration int, history []float64) {
-	t4Row := (*[32]float64)(t4s[first3:])
-	reduceAddRow2 := (*[32]float64)(reduceAdds2[first3:])
-	for threadX := range 32 {
+func quernRow3BetaCG(r *host.Run, rs []float64, first3 int, zs []float64, state []float64, iteration int, history []float64) {
+	rRow := (*[32]float64)(rs[first3:])
+	zRow := (*[32]float64)(zs[first3:])
+	count := 1
+	if count <= 0 {
+		return
+	}
+	if 5 < len(state) && 6 < len(state) && iteration >= 0 && iteration < len(history) && 3 < len(state) && 1 < len(state) && 2 < len(state) {
+		rRow2 := rRow[:][:count]
+		zRow2 := zRow[:][:count]
+		for threadX := range count {
+			r2 := rRow2[threadX]
+			z := zRow2[threadX]
+			/*line solve_cg.go:80:80000*/ if !(state[5] != 0) {
+				/*line solve_cg.go:83*/ state[6] = float64(iteration)
+				history[iteration] = r2
+				/*line solve_cg.go:86:80000*/ if r2 <= state[3] {
+					state[5] = 1
+//line solve_cg.go:88:80000
+				} else if !(r2 <= 1.7976931348623157e+308) {
+					/*line solve_cg.go:89:80000*/ state[5] = 3
+//line solve_cg.go:90
+				} else if !(z > 0) {
+					/*line solve_cg.go:91:80000*/ state[5] = 2
+				}
+				/*line solve_cg.go:93:80000*/ state[1] = z / state[2]
+				state[2] = z
+			}
+		}
+		/*line solve_cg.go:97:80000*/ return
+	}
+	/*line solve_cg.go:99*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t4 := t4Row[threadX]
-		reduceAdd2 := reduceAddRow2[threadX]
-		/*line dot.go:67*/ result02 := reduceAdd2
-		/*line solve_cg.go:79*/ t8 := result02
-		r2 := t4
-		z := t8
+		r2 := rRow[threadX]
+		z := zRow[threadX]
 		/*line solve_cg.go:80:80000*/ if threadX > 0 || state[5] != 0 {
 			continue
 		}
@@ -4956,7 +4693,7 @@ func quernRow3BetaCG(r *host.Run, t4s []float64, first3 int, reduceAdds2 []float
 		}
 		/*line solve_cg.go:93:80000*/ state[1] = z / state[2]
 		state[2] = z
-	} /*line quern_gen.go:4959:1*/
+	} /*line quern_gen.go:4696:1*/
 }
 
 func quernPlainTurnCG[T float32 | float64](r *host.Run) {
@@ -4998,7 +4735,7 @@ func quernRow1TurnCG[T float32 | float64](r *host.Run, base int, p []T, state []
 					row[threadX] = row2[threadX] + T(state[1])*row[threadX]
 				}
 			}
-			/*line solve_cg.go:105*/ return
+			/*line solve_cg.go:105:80000*/ return
 		}
 	}
 	/*line solve_cg.go:108:80000*/ for threadX := range width {
@@ -5007,7 +4744,7 @@ func quernRow1TurnCG[T float32 | float64](r *host.Run, base int, p []T, state []
 		/*line solve_cg.go:101:80000*/ if i < len(p) && state[5] == 0 {
 			p[i] = z[i] + T(state[1])*p[i]
 		}
-	} /*line quern_gen.go:5010:1*/
+	} /*line quern_gen.go:4747:1*/
 }
 
 func quernPlainStartGMRES(r *host.Run) {
@@ -5025,11 +4762,10 @@ func quernHostStartGMRES(r *host.Run) {
 	state := host.Slice[float64](r, 6)
 	small := host.Slice[float64](r, 7)
 	history := host.Slice[float64](r, 8)
-	sums := host.Scratch[float64](r, 1, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float64](r, 2, r.BlockDim.Count())
-	t4s := host.Scratch[float64](r, 0, r.BlockDim.Count())
-	sums2 := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	reduceAdds2 := host.Scratch[float64](r, 4, r.BlockDim.Count())
+	sums := host.Scratch[float64](r, 0, r.BlockDim.Count())
+	bs := host.Scratch[float64](r, 1, r.BlockDim.Count())
+	sums2 := host.Scratch[float64](r, 2, r.BlockDim.Count())
+	rs := host.Scratch[float64](r, 3, r.BlockDim.Count())
 	value := tolerance * tolerance
 	for r.Next() {
 		for threadZ := range 1 {
@@ -5039,23 +4775,23 @@ func quernHostStartGMRES(r *host.Run) {
 				quernRow1StartGMRES(r, sums, first2, n, bb)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
+		/*line dot.go:67:10000*/ host.ReduceAdd(bs, sums)
 		/*line dot.go:68:10000*/ for threadZ := range 1 {
 			/*line dot.go:69:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 32
-				quernRow2StartGMRES(r, t4s, first3, reduceAdds, sums2, n, rr)
+				quernRow2StartGMRES(r, sums2, first3, n, rr)
 			}
 		}
-		/*line dot.go:75:10000*/ host.ReduceAdd(reduceAdds2, sums2)
-		/*line dot.go:76:10000*/ for threadZ := range 1 {
+		/*line dot.go:75:10000*/ host.ReduceAdd(rs, sums2)
+		/*line dot.go:76*/ for threadZ := range 1 {
 			/*line dot.go:77:10000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 32
-				quernRow3StartGMRES(r, t4s, first4, reduceAdds2, first, state, value, history, h, small)
+				quernRow3StartGMRES(r, bs, first4, rs, first, state, value, history, h, small)
 			}
 		}
-	} /*line quern_gen.go:5058:1*/
+	} /*line quern_gen.go:4794:1*/
 }
 
 //go:noinline
@@ -5069,50 +4805,79 @@ func quernRow1StartGMRES(r *host.Run, sums []float64, first2 int, n int, bb []fl
 			sum += bb[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5072:1*/
+	} /*line quern_gen.go:4808:1*/
 }
 
 //go:noinline
-func quernRow2StartGMRES(r *host.Run, t4s []float64, first3 int, reduceAdds []float64, sums2 []float64, n int, rr []float64) {
-	t4Row := (*[32]float64)(t4s[first3:])
-	reduceAddRow := (*[32]float64)(reduceAdds[first3:])
+func quernRow2StartGMRES(r *host.Run, sums2 []float64, first3 int, n int, rr []float64) {
 	sumRow2 := (*[32]float64)(sums2[first3:])
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67*/ result0 := reduceAdd
-		/*line solve_gmres.go:40*/ t4 := result0
 //line dot.go:63
 		var sum2 float64
 		/*line dot.go:64:10000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
 			sum2 += rr[i2]
 		}
-		/*line dot.go:67:10000*/ t4Row[threadX] = t4
-		sumRow2[threadX] = sum2
-	} /*line quern_gen.go:5092:1*/
+		/*line dot.go:67:10000*/ sumRow2[threadX] = sum2
+	} /*line quern_gen.go:4822:1*/
 }
 
 //go:noinline
-func quernRow3StartGMRES(r *host.Run, t4s []float64, first4 int, reduceAdds2 []float64, first bool, state []float64, value float64, history []float64, h hessenberg, small []float64) {
-	t4Row := (*[32]float64)(t4s[first4:])
-	reduceAddRow2 := (*[32]float64)(reduceAdds2[first4:])
-	for threadX := range 32 {
+func quernRow3StartGMRES(r *host.Run, bs []float64, first4 int, rs []float64, first bool, state []float64, value float64, history []float64, h hessenberg, small []float64) {
+	bRow := (*[32]float64)(bs[first4:])
+	rRow := (*[32]float64)(rs[first4:])
+	count := 1
+	if count <= 0 {
+		return
+	}
+	if 2 < len(state) && 3 < len(state) && 4 < len(state) && 5 < len(state) && 0 < len(history) && 1 < len(state) && 0 < len(state) {
+		bRow2 := bRow[:][:count]
+		rRow2 := rRow[:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			b := bRow2[threadX]
+			r2 := rRow2[threadX]
+			/*line solve_gmres.go:44:90000*/ if first {
+				_ = state[2]
+				/*line solve_gmres.go:45*/ _ = state[3]
+				t12 := value * b
+				state[2] = b
+				state[3] = t12
+				/*line solve_gmres.go:46*/ _ = state[4]
+				/*line solve_gmres.go:46*/ _ = state[5]
+				state[4] = 0
+				state[5] = 0
+				/*line solve_gmres.go:47*/ history[0] = r2
+			}
+			/*line solve_gmres.go:49:90000*/ state[1] = 0
+			/*line solve_gmres.go:50:90000*/ if r2 <= state[3] {
+				state[4] = 1
+//line solve_gmres.go:52:90000
+			} else if !(r2 <= 1.7976931348623157e+308) {
+				/*line solve_gmres.go:53:90000*/ state[4] = 3
+			}
+			/*line solve_gmres.go:55:90000*/ norm := math.Sqrt(r2 - 0)
+			state[0] = 0
+			/*line solve_gmres.go:57:90000*/ if norm > 0 {
+				state[0] = 1 / norm
+			}
+			/*line solve_gmres.go:60:90000*/ result0 := h.right(0)
+			/*line solve_gmres.go:60*/ small[result0] = norm
+		}
+		/*line solve_gmres.go:62:90000*/ return
+	}
+	/*line solve_gmres.go:64:90000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t4 := t4Row[threadX]
-		reduceAdd2 := reduceAddRow2[threadX]
-		/*line dot.go:67*/ result02 := reduceAdd2
-		/*line solve_gmres.go:40*/ t8 := result02
-		b := t4
-		r2 := t8
+		b := bRow[threadX]
+		r2 := rRow[threadX]
 		/*line solve_gmres.go:41:90000*/ if threadX > 0 {
 			continue
 		}
 		/*line solve_gmres.go:44:90000*/ if first {
 			_ = state[2]
 			/*line solve_gmres.go:45*/ _ = state[3]
-			t11 := b
 			t12 := value * b
-			/*line solve_gmres.go:45*/ state[2] = t11
+			/*line solve_gmres.go:45*/ state[2] = b
 			/*line solve_gmres.go:45*/ state[3] = t12
 			_ = state[4]
 			/*line solve_gmres.go:46*/ _ = state[5]
@@ -5132,9 +4897,9 @@ func quernRow3StartGMRES(r *host.Run, t4s []float64, first4 int, reduceAdds2 []f
 		/*line solve_gmres.go:57:90000*/ if norm > 0 {
 			state[0] = 1 / norm
 		}
-		/*line solve_gmres.go:60:90000*/ result03 := h.right(0)
-		/*line solve_gmres.go:60*/ small[result03] = norm
-	} /*line quern_gen.go:5137:1*/
+		/*line solve_gmres.go:60:90000*/ result0 := h.right(0)
+		/*line solve_gmres.go:60*/ small[result0] = norm
+	} /*line quern_gen.go:4902:1*/
 }
 
 func quernPlainUnitGMRES[T float32 | float64](r *host.Run) {
@@ -5183,7 +4948,7 @@ func quernRow1UnitGMRES[T float32 | float64](r *host.Run, base int, v []T, w []T
 		/*line solve_gmres.go:67:90000*/ if i < len(v) {
 			v[i] = T(float64(w[i]) * state[0])
 		}
-	} /*line quern_gen.go:5186:1*/
+	} /*line quern_gen.go:4951:1*/
 }
 
 func quernPlainSumGMRES(r *host.Run) {
@@ -5221,7 +4986,7 @@ func quernHostSumGMRES(r *host.Run) {
 				quernRow2SumGMRES(r, reduceAdds, first2, h, blockX, small, second, column)
 			}
 		}
-	} /*line quern_gen.go:5224:1*/
+	} /*line quern_gen.go:4989:1*/
 }
 
 //go:noinline
@@ -5235,7 +5000,7 @@ func quernRow1SumGMRES(r *host.Run, sums []float64, first int, n int, t3 []float
 			sum += t3[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5238:1*/
+	} /*line quern_gen.go:5003:1*/
 }
 
 //go:noinline
@@ -5244,19 +5009,18 @@ func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, first2 int, h hessenbe
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67*/ result0 := reduceAdd
-		/*line solve_gmres.go:78*/ sum2 := result0
+		/*line solve_gmres.go:78*/ sum2 := reduceAdd
 		/*line solve_gmres.go:79:90000*/ if threadX == 0 {
-			result02 := h.new(blockX)
-			/*line solve_gmres.go:80*/ small[result02] = sum2
+			result0 := h.new(blockX)
+			/*line solve_gmres.go:80*/ small[result0] = sum2
 			/*line solve_gmres.go:81:90000*/ if second {
-				result03 := h.at(blockX, column)
-				/*line solve_gmres.go:82*/ sum2 += small[result03]
+				result02 := h.at(blockX, column)
+				/*line solve_gmres.go:82*/ sum2 += small[result02]
 			}
-			/*line solve_gmres.go:84:90000*/ result04 := h.at(blockX, column)
-			/*line solve_gmres.go:84*/ small[result04] = sum2
+			/*line solve_gmres.go:84:90000*/ result03 := h.at(blockX, column)
+			/*line solve_gmres.go:84*/ small[result03] = sum2
 		}
-	} /*line quern_gen.go:5259:1*/
+	} /*line quern_gen.go:5023:1*/
 }
 
 func quernPlainSubtractGMRES[T float32 | float64](r *host.Run) {
@@ -5287,20 +5051,17 @@ func quernHostSubtractGMRES[T float32 | float64](r *host.Run) {
 						/*line solve_gmres.go:94*/ r.Halt()
 					}
 					start := v * len(w)
-					t2 := v + 1
 					start2 := (v + 1) * len(w)
-					t22 := v + 2
 					start3 := (v + 2) * len(w)
-					t23 := v + 3
 					start4 := (v + 3) * len(w)
 					start5 := v*len(w) + base
 					start6 := (v+1)*len(w) + base
 					start7 := (v+2)*len(w) + base
 					start8 := (v+3)*len(w) + base
-					quernRow2SubtractGMRES[T](r, sums, width, base, w, h, v, small, basis, start, t2, start2, t22, start3, t23, start4, start5, start6, start7, start8)
+					quernRow2SubtractGMRES[T](r, sums, width, base, w, h, v, small, basis, start, start2, start3, start4, start5, start6, start7, start8)
 				}
 				for v2 := whole; v2 < vectors; v2++ {
-					/*line solve_gmres.go:110:90000*/ if r.Halted() {
+					/*line solve_gmres.go:107:90000*/ if r.Halted() {
 						/*line solve_gmres.go:94*/ r.Halt()
 					}
 					start9 := v2 * len(w)
@@ -5310,7 +5071,7 @@ func quernHostSubtractGMRES[T float32 | float64](r *host.Run) {
 				quernRow4SubtractGMRES[T](r, sums, width, base, w)
 			}
 		}
-	} /*line quern_gen.go:5313:1*/
+	} /*line quern_gen.go:5074:1*/
 }
 
 //go:noinline
@@ -5328,15 +5089,15 @@ func quernRow1SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 	for threadX := range width {
 		sum := sumRow[threadX]
 		i := base + threadX
-		if i < len(w) {
+		/*line solve_gmres.go:99:90000*/ if i < len(w) {
 			sum = 0
 		}
-		sumRow[threadX] = sum
-	} /*line quern_gen.go:5335:1*/
+		/*line solve_gmres.go:102:90000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5096:1*/
 }
 
 //go:noinline
-func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width int, base int, w []T, h hessenberg, v int, small []float64, basis []T, start int, t2 int, start2 int, t22 int, start3 int, t23 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
+func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, width int, base int, w []T, h hessenberg, v int, small []float64, basis []T, start int, start2 int, start3 int, start4 int, start5 int, start6 int, start7 int, start8 int) {
 	sumRow := sums[:][:width]
 	if base >= -1<<61 && base <= 1<<61 {
 		count2 := min(len(w)-base, width)
@@ -5354,11 +5115,11 @@ func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 				sum := sumRow3[threadX]
 				/*line solve_gmres.go:95*/ result0 := h.new(v)
 				/*line solve_gmres.go:95*/ sum += small[result0] * float64(row[threadX])
-				/*line solve_gmres.go:95*/ result02 := h.new(t2)
+				/*line solve_gmres.go:95*/ result02 := h.new(v + 1)
 				/*line solve_gmres.go:95*/ sum += small[result02] * float64(row2[threadX])
-				/*line solve_gmres.go:95*/ result03 := h.new(t22)
+				/*line solve_gmres.go:95*/ result03 := h.new(v + 2)
 				/*line solve_gmres.go:95*/ sum += small[result03] * float64(row3[threadX])
-				/*line solve_gmres.go:95*/ result04 := h.new(t23)
+				/*line solve_gmres.go:95*/ result04 := h.new(v + 3)
 				/*line solve_gmres.go:95*/ sum += small[result04] * float64(row4[threadX])
 				sumRow3[threadX] = sum
 			}
@@ -5372,15 +5133,15 @@ func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 		/*line solve_gmres.go:105:90000*/ if i < len(w) {
 			/*line solve_gmres.go:95*/ result0 := h.new(v)
 			/*line solve_gmres.go:95*/ sum += small[result0] * float64(basis[start+i])
-			/*line solve_gmres.go:95*/ result02 := h.new(t2)
+			/*line solve_gmres.go:95*/ result02 := h.new(v + 1)
 			/*line solve_gmres.go:95*/ sum += small[result02] * float64(basis[start2+i])
-			/*line solve_gmres.go:95*/ result03 := h.new(t22)
+			/*line solve_gmres.go:95*/ result03 := h.new(v + 2)
 			/*line solve_gmres.go:95*/ sum += small[result03] * float64(basis[start3+i])
-			/*line solve_gmres.go:95*/ result04 := h.new(t23)
+			/*line solve_gmres.go:95*/ result04 := h.new(v + 3)
 			/*line solve_gmres.go:95*/ sum += small[result04] * float64(basis[start4+i])
 		}
 		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5383:1*/
+	} /*line quern_gen.go:5144:1*/
 }
 
 //go:noinline
@@ -5413,7 +5174,7 @@ func quernRow3SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			/*line solve_gmres.go:95*/ sum += small[result05] * float64(basis[start9+i])
 		}
 		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5416:1*/
+	} /*line quern_gen.go:5177:1*/
 }
 
 //go:noinline
@@ -5431,17 +5192,17 @@ func quernRow4SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 				sum := sumRow5[threadX]
 				/*line solve_gmres.go:97*/ row6[threadX] = T(float64(row6[threadX]) - sum)
 			}
-			return
+			/*line solve_gmres.go:99:90000*/ return
 		}
 	}
-	for threadX := range width {
+	/*line solve_gmres.go:102:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		i := base + threadX
-		/*line solve_gmres.go:106:90000*/ if i < len(w) {
+		/*line solve_gmres.go:106*/ if i < len(w) {
 			/*line solve_gmres.go:97*/ w[i] = T(float64(w[i]) - sum)
 		}
-	} /*line quern_gen.go:5444:1*/
+	} /*line quern_gen.go:5205:1*/
 }
 
 func quernPlainRotateGMRES(r *host.Run) {
@@ -5477,7 +5238,7 @@ func quernHostRotateGMRES(r *host.Run) {
 				quernRow2RotateGMRES(r, reduceAdds, first2, state, h, column, small, iteration, history, t40)
 			}
 		}
-	} /*line quern_gen.go:5480:1*/
+	} /*line quern_gen.go:5241:1*/
 }
 
 //go:noinline
@@ -5491,7 +5252,7 @@ func quernRow1RotateGMRES(r *host.Run, sums []float64, first int, n int, ww []fl
 			sum += ww[i]
 		}
 		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5494:1*/
+	} /*line quern_gen.go:5255:1*/
 }
 
 //go:noinline
@@ -5500,8 +5261,7 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-		/*line dot.go:67*/ result0 := reduceAdd
-		/*line solve_gmres.go:106*/ norm := math.Sqrt(result0 - 0)
+		/*line solve_gmres.go:106*/ norm := math.Sqrt(reduceAdd - 0)
 		/*line solve_gmres.go:107:90000*/ if threadX > 0 {
 			continue
 		}
@@ -5512,26 +5272,21 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 		/*line solve_gmres.go:114:90000*/ if state[4] != 0 {
 			continue
 		}
-		/*line solve_gmres.go:117*/ result02 := h.at(0, column)
-		/*line solve_gmres.go:117*/ x := small[result02]
+		/*line solve_gmres.go:117*/ result0 := h.at(0, column)
+		/*line solve_gmres.go:117*/ x := small[result0]
 		/*line solve_gmres.go:118:90000*/ for j := 0; j < column; j++ {
 			/*line solve_gmres.go:119:90000*/ if r.Halted() {
 				/*line solve_gmres.go:118*/ r.Halt()
 			}
 			/*line solve_gmres.go:119:90000*/ t7 := j + 1
-			/*line solve_gmres.go:119*/ result03 := h.at(t7, column)
-			/*line solve_gmres.go:119*/ y := small[result03]
-			t10 := j
-			/*line solve_gmres.go:120*/ result04 := h.cos(t10)
-			/*line solve_gmres.go:120*/ t12 := small[result04]
-			t13 := j
-			/*line solve_gmres.go:120*/ result05 := h.sin(t13)
-			/*line solve_gmres.go:120*/ t15 := small[result05]
-			c := t12
-			s := t15
-			/*line solve_gmres.go:121*/ t16 := j
-			/*line solve_gmres.go:121*/ result06 := h.at(t16, column)
-			/*line solve_gmres.go:121*/ small[result06] = c*x + s*y
+			/*line solve_gmres.go:119*/ result02 := h.at(t7, column)
+			/*line solve_gmres.go:119*/ y := small[result02]
+			result03 := h.cos(j)
+			/*line solve_gmres.go:120*/ c := small[result03]
+			/*line solve_gmres.go:120*/ result04 := h.sin(j)
+			/*line solve_gmres.go:120*/ s := small[result04]
+			result05 := h.at(j, column)
+			/*line solve_gmres.go:121*/ small[result05] = c*x + s*y
 			x = c*y - s*x
 		}
 		length := math.Sqrt(x*x + norm*norm - 0)
@@ -5544,34 +5299,26 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 			history[iteration] = history[iteration-1]
 			continue
 		}
-		t19 := x / length
-		t20 := norm / length
-		c2 := t19
-		s2 := t20
-		/*line solve_gmres.go:135*/ result07 := h.cos(column)
-		t24 := result07
-		/*line solve_gmres.go:135*/ _ = small[t24]
-		/*line solve_gmres.go:135*/ result08 := h.sin(column)
-		t28 := result08
-		/*line solve_gmres.go:135*/ _ = small[t28]
-		t29 := c2
-		t30 := s2
-		/*line solve_gmres.go:135*/ small[t24] = t29
-		/*line solve_gmres.go:135*/ small[t28] = t30
-		result09 := h.at(column, column)
-		/*line solve_gmres.go:136*/ small[result09] = length
+		c2 := x / length
+		s2 := norm / length
+		/*line solve_gmres.go:135*/ result06 := h.cos(column)
+		/*line solve_gmres.go:135*/ _ = small[result06]
+		/*line solve_gmres.go:135*/ result07 := h.sin(column)
+		/*line solve_gmres.go:135*/ _ = small[result07]
+		/*line solve_gmres.go:135*/ small[result06] = c2
+		/*line solve_gmres.go:135*/ small[result07] = s2
+		result08 := h.at(column, column)
+		/*line solve_gmres.go:136*/ small[result08] = length
+		result09 := h.right(column)
+		/*line solve_gmres.go:137*/ g := small[result09]
 		result010 := h.right(column)
-		/*line solve_gmres.go:137*/ g := small[result010]
-		result011 := h.right(column)
-		t39 := result011
-		/*line solve_gmres.go:138*/ _ = small[t39]
-		/*line solve_gmres.go:138*/ result012 := h.right(t40)
-		t43 := result012
-		/*line solve_gmres.go:138*/ _ = small[t43]
+		/*line solve_gmres.go:138*/ _ = small[result010]
+		/*line solve_gmres.go:138*/ result011 := h.right(t40)
+		/*line solve_gmres.go:138*/ _ = small[result011]
 		t44 := c2 * g
 		t45 := -s2 * g
-		/*line solve_gmres.go:138*/ small[t39] = t44
-		/*line solve_gmres.go:138*/ small[t43] = t45
+		/*line solve_gmres.go:138*/ small[result010] = t44
+		/*line solve_gmres.go:138*/ small[result011] = t45
 		state[1] = float64(column + 1)
 		r2 := s2 * g * (s2 * g)
 		history[iteration] = r2
@@ -5580,7 +5327,7 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 		} else if !(r2 <= 1.7976931348623157e+308) {
 			state[4] = 3
 		}
-	} /*line quern_gen.go:5583:1*/
+	} /*line quern_gen.go:5330:1*/
 }
 
 func quernPlainSolveGMRES(r *host.Run) {
@@ -5616,25 +5363,18 @@ func quernRow1SolveGMRES(r *host.Run, state []float64, h hessenberg, small []flo
 				if r.Halted() {
 					/*line solve_gmres.go:157*/ r.Halt()
 				}
-				/*line solve_gmres.go:158*/ t1 := j
-				/*line solve_gmres.go:158*/ result0 := h.right(t1)
+				/*line solve_gmres.go:158*/ result0 := h.right(j)
 				/*line solve_gmres.go:158*/ sum := small[result0]
 				/*line solve_gmres.go:159:90000*/ for k := j + 1; k < n; k++ {
 					/*line solve_gmres.go:160*/ if r.Halted() {
 						/*line solve_gmres.go:159*/ r.Halt()
 					}
-					/*line solve_gmres.go:160*/ t3 := j
-					t4 := k
-					/*line solve_gmres.go:160*/ result02 := h.at(t3, t4)
-					t6 := k
-					/*line solve_gmres.go:160*/ result03 := h.y(t6)
+					/*line solve_gmres.go:160*/ result02 := h.at(j, k)
+					/*line solve_gmres.go:160*/ result03 := h.y(k)
 					/*line solve_gmres.go:160*/ sum -= small[result02] * small[result03]
 				}
-				/*line solve_gmres.go:162:90000*/ t8 := j
-				/*line solve_gmres.go:162*/ result04 := h.y(t8)
-				t10 := j
-				t11 := j
-				/*line solve_gmres.go:162*/ result05 := h.at(t10, t11)
+				/*line solve_gmres.go:162:90000*/ result04 := h.y(j)
+				/*line solve_gmres.go:162*/ result05 := h.at(j, j)
 				/*line solve_gmres.go:162*/ small[result04] = sum / small[result05]
 			}
 		}
@@ -5650,28 +5390,21 @@ func quernRow1SolveGMRES(r *host.Run, state []float64, h hessenberg, small []flo
 			if r.Halted() {
 				/*line solve_gmres.go:157*/ r.Halt()
 			}
-			/*line solve_gmres.go:158*/ t1 := j
-			/*line solve_gmres.go:158*/ result0 := h.right(t1)
+			/*line solve_gmres.go:158*/ result0 := h.right(j)
 			/*line solve_gmres.go:158*/ sum := small[result0]
 			/*line solve_gmres.go:159:90000*/ for k := j + 1; k < n; k++ {
 				/*line solve_gmres.go:160*/ if r.Halted() {
 					/*line solve_gmres.go:159*/ r.Halt()
 				}
-				/*line solve_gmres.go:160*/ t3 := j
-				t4 := k
-				/*line solve_gmres.go:160*/ result02 := h.at(t3, t4)
-				t6 := k
-				/*line solve_gmres.go:160*/ result03 := h.y(t6)
+				/*line solve_gmres.go:160*/ result02 := h.at(j, k)
+				/*line solve_gmres.go:160*/ result03 := h.y(k)
 				/*line solve_gmres.go:160*/ sum -= small[result02] * small[result03]
 			}
-			/*line solve_gmres.go:162:90000*/ t8 := j
-			/*line solve_gmres.go:162*/ result04 := h.y(t8)
-			t10 := j
-			t11 := j
-			/*line solve_gmres.go:162*/ result05 := h.at(t10, t11)
+			/*line solve_gmres.go:162:90000*/ result04 := h.y(j)
+			/*line solve_gmres.go:162*/ result05 := h.at(j, j)
 			/*line solve_gmres.go:162*/ small[result04] = sum / small[result05]
 		}
-	} /*line quern_gen.go:5674:1*/
+	} /*line quern_gen.go:5407:1*/
 }
 
 func quernPlainCombineGMRES[T float32 | float64](r *host.Run) {
@@ -5720,8 +5453,7 @@ func quernRow1CombineGMRES[T float32 | float64](r *host.Run, base int, u []T, st
 					if r.Halted() {
 						/*line solve_gmres.go:173*/ r.Halt()
 					}
-					/*line solve_gmres.go:174*/ t2 := v
-					/*line solve_gmres.go:174*/ result0 := h.y(t2)
+					/*line solve_gmres.go:174*/ result0 := h.y(v)
 					/*line solve_gmres.go:174*/ sum += small[result0] * float64(basis[v*len(u)+i])
 				}
 				if add {
@@ -5732,7 +5464,7 @@ func quernRow1CombineGMRES[T float32 | float64](r *host.Run, base int, u []T, st
 			/*line solve_gmres.go:181:90000*/ return
 		}
 	}
-	/*line solve_gmres.go:184*/ for threadX := range width {
+	/*line solve_gmres.go:184:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line solve_gmres.go:171:90000*/ if i < len(u) {
@@ -5742,8 +5474,7 @@ func quernRow1CombineGMRES[T float32 | float64](r *host.Run, base int, u []T, st
 				if r.Halted() {
 					/*line solve_gmres.go:173*/ r.Halt()
 				}
-				/*line solve_gmres.go:174*/ t2 := v
-				/*line solve_gmres.go:174*/ result0 := h.y(t2)
+				/*line solve_gmres.go:174*/ result0 := h.y(v)
 				/*line solve_gmres.go:174*/ sum += small[result0] * float64(basis[v*len(u)+i])
 			}
 			if add {
@@ -5751,7 +5482,7 @@ func quernRow1CombineGMRES[T float32 | float64](r *host.Run, base int, u []T, st
 			}
 			u[i] = T(sum)
 		}
-	} /*line quern_gen.go:5754:1*/
+	} /*line quern_gen.go:5485:1*/
 }
 
 func quernPlainAddVector[T float32 | float64](r *host.Run) {
@@ -5799,7 +5530,7 @@ func quernRow1AddVector[T float32 | float64](r *host.Run, base int, x []T, y []T
 		/*line solve_gmres.go:187*/ if i < len(x) {
 			x[i] += y[i]
 		}
-	} /*line quern_gen.go:5802:1*/
+	} /*line quern_gen.go:5533:1*/
 }
 
 func quernPlainCountTiles(r *host.Run) {
@@ -5841,7 +5572,7 @@ func quernHostCountTiles(r *host.Run) {
 
 //go:noinline
 func quernRow1CountTiles(r *host.Run, count *[256]int32) {
-	/*line sort.go:23*/ clear(count[0:256]) /*line quern_gen.go:5844:1*/
+	/*line sort.go:23*/ clear(count[0:256]) /*line quern_gen.go:5575:1*/
 }
 
 //go:noinline
@@ -5865,7 +5596,7 @@ func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32
 		/*line sort.go:26:100000*/ if i < len(keys) {
 			count[uint32(keys[i])>>shift&255] += 1
 		}
-	} /*line quern_gen.go:5868:1*/
+	} /*line quern_gen.go:5599:1*/
 }
 
 //go:noinline
@@ -5873,7 +5604,7 @@ func quernRow3CountTiles(r *host.Run, counts []int32, gridX int, blockX int, cou
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:31*/ counts[threadX*gridX+blockX] = count[threadX]
-	} /*line quern_gen.go:5876:1*/
+	} /*line quern_gen.go:5607:1*/
 }
 
 func quernPlainMoveTiles(r *host.Run) {
@@ -5894,7 +5625,7 @@ func quernHostMoveTiles(r *host.Run) {
 	warps := host.Shared[[8][256]int32](r, 1)
 	digits := host.Scratch[int32](r, 0, r.BlockDim.Count())
 	keys2 := host.Scratch[int32](r, 1, r.BlockDim.Count())
-	matchAnys := host.Scratch[uint32](r, 2, r.BlockDim.Count())
+	sames := host.Scratch[uint32](r, 2, r.BlockDim.Count())
 	ranks := host.Scratch[int32](r, 3, r.BlockDim.Count())
 	c := uint32(1)
 	for r.Next() {
@@ -5921,12 +5652,12 @@ func quernHostMoveTiles(r *host.Run) {
 					quernRow3MoveTiles(r, digits, first, keys2, start, keys, shift)
 				}
 			}
-			/*line sort.go:51:100000*/ host.MatchAny(matchAnys, digits)
+			/*line sort.go:51:100000*/ host.MatchAny(sames, digits)
 			/*line sort.go:52:100000*/ for threadZ := range 1 {
 				/*line sort.go:53:100000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
-					quernRow4MoveTiles(r, digits, first2, matchAnys, ranks, c, warps)
+					quernRow4MoveTiles(r, digits, first2, sames, ranks, c, warps)
 				}
 			}
 			/*line sort.go:59:100000*/ for range 1 {
@@ -5943,7 +5674,7 @@ func quernHostMoveTiles(r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:5946:1*/
+	} /*line quern_gen.go:5677:1*/
 }
 
 //go:noinline
@@ -5951,7 +5682,7 @@ func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX int
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:39*/ base[threadX] = counts[threadX*gridX+blockX]
-	} /*line quern_gen.go:5954:1*/
+	} /*line quern_gen.go:5685:1*/
 }
 
 //go:noinline
@@ -5963,7 +5694,7 @@ func quernRow2MoveTiles(r *host.Run, warps *[8][256]int32) {
 	clear(warps[4][0:256])
 	clear(warps[5][0:256])
 	clear(warps[6][0:256])
-	clear(warps[7][0:256]) /*line quern_gen.go:5966:1*/
+	clear(warps[7][0:256]) /*line quern_gen.go:5697:1*/
 }
 
 //go:noinline
@@ -5998,25 +5729,24 @@ func quernRow3MoveTiles(r *host.Run, digits []int32, first int, keys2 []int32, s
 		}
 		/*line sort.go:51:100000*/ digitRow[threadX] = digit
 		keyRow[threadX] = key
-	} /*line quern_gen.go:6001:1*/
+	} /*line quern_gen.go:5732:1*/
 }
 
 //go:noinline
-func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, matchAnys []uint32, ranks []int32, c uint32, warps *[8][256]int32) {
+func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, sames []uint32, ranks []int32, c uint32, warps *[8][256]int32) {
 	digitRow := (*[256]int32)(digits[first2:])
-	matchAnyRow := (*[256]uint32)(matchAnys[first2:])
+	sameRow := (*[256]uint32)(sames[first2:])
 	rankRow := (*[256]int32)(ranks[first2:])
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		digit := digitRow[threadX]
-		matchAny := matchAnyRow[threadX]
-		/*line sort.go:51*/ same := matchAny
-		rank := int32(bits.OnesCount32(same & (c<<(threadX&31) - 1)))
+		same := sameRow[threadX]
+		/*line sort.go:52*/ rank := int32(bits.OnesCount32(same & (c<<(threadX&31) - 1)))
 		/*line sort.go:53:100000*/ if rank == 0 && digit < 256 {
 			warps[threadX>>5][digit] = int32(bits.OnesCount32(same))
 		}
 		/*line sort.go:56:100000*/ rankRow[threadX] = rank
-	} /*line quern_gen.go:6019:1*/
+	} /*line quern_gen.go:5749:1*/
 }
 
 //go:noinline
@@ -6048,7 +5778,7 @@ func quernRow5MoveTiles(r *host.Run, base *[256]int32, warps *[8][256]int32) {
 		warps[7][threadX] = at
 		at += n8
 		/*line sort.go:63*/ base[threadX] = at
-	} /*line quern_gen.go:6051:1*/
+	} /*line quern_gen.go:5781:1*/
 }
 
 //go:noinline
@@ -6069,7 +5799,7 @@ func quernRow6MoveTiles(r *host.Run, digits []int32, first3 int, keys2 []int32, 
 				numbersOut[to] = row2[threadX]
 			}
 		}
-		/*line sort.go:71*/ return
+		/*line sort.go:71:100000*/ return
 	}
 	/*line sort.go:73:100000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -6082,7 +5812,7 @@ func quernRow6MoveTiles(r *host.Run, digits []int32, first3 int, keys2 []int32, 
 			keysOut[to] = key
 			numbersOut[to] = numbers[i]
 		}
-	} /*line quern_gen.go:6085:1*/
+	} /*line quern_gen.go:5815:1*/
 }
 
 func quernPlainCountParts(r *host.Run) {
@@ -6123,7 +5853,7 @@ func quernRow1CountParts(r *host.Run, base int, base2 int, keys []int32, shift u
 		/*line sort.go:83:100000*/ for d := 0; d < 256; d++ {
 			counts[d*gridX+blockX] = count[d]
 		}
-	} /*line quern_gen.go:6126:1*/
+	} /*line quern_gen.go:5856:1*/
 }
 
 func quernPlainMoveParts(r *host.Run) {
@@ -6161,7 +5891,7 @@ func quernRow1MoveParts(r *host.Run, counts []int32, gridX int, blockX int, base
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:90*/ at := [256]int32{}
-		/*line sort.go:92:100000*/ for d := 0; d < 256; d++ {
+		/*line sort.go:92*/ for d := 0; d < 256; d++ {
 			at[d] = counts[d*gridX+blockX]
 		}
 		/*line sort.go:95:100000*/ for i := base; i < base2 && i < len(keys); i++ {
@@ -6171,7 +5901,7 @@ func quernRow1MoveParts(r *host.Run, counts []int32, gridX int, blockX int, base
 			keysOut[to] = keys[i]
 			numbersOut[to] = numbers[i]
 		}
-	} /*line quern_gen.go:6174:1*/
+	} /*line quern_gen.go:5904:1*/
 }
 
 func quernPlainTotals(r *host.Run) {
@@ -6217,7 +5947,7 @@ func quernHostTotals(r *host.Run) {
 				quernRow3Totals(r, sums3, first3, partial, sums, blockX)
 			}
 		}
-	} /*line quern_gen.go:6220:1*/
+	} /*line quern_gen.go:5950:1*/
 }
 
 //go:noinline
@@ -6301,7 +6031,7 @@ func quernRow1Totals(r *host.Run, sums2 []int32, first int, base int, x []int32,
 			sum += x[i8]
 		}
 		/*line sort.go:121*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6304:1*/
+	} /*line quern_gen.go:6034:1*/
 }
 
 //go:noinline
@@ -6315,7 +6045,7 @@ func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32,
 			partial[threadX>>5] = sum2
 		}
 		/*line sort.go:126:100000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:6318:1*/
+	} /*line quern_gen.go:6048:1*/
 }
 
 //go:noinline
@@ -6380,7 +6110,7 @@ func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, 
 			sum2 += p8
 			/*line sort.go:132*/ sums[blockX] = sum2
 		}
-	} /*line quern_gen.go:6383:1*/
+	} /*line quern_gen.go:6113:1*/
 }
 
 func quernPlainScan(r *host.Run) {
@@ -6468,7 +6198,7 @@ func quernHostScan(r *host.Run) {
 			}
 			/*line sort.go:176:100000*/ carry += total
 		}
-	} /*line quern_gen.go:6471:1*/
+	} /*line quern_gen.go:6201:1*/
 }
 
 //go:noinline
@@ -6535,7 +6265,7 @@ func quernRow1Scan(r *host.Run, sums []int32, first int, items_0s []int32, items
 		items_4Row[threadX] = items_4
 		items_5Row[threadX] = items_5
 		items_6Row[threadX] = items_6
-	} /*line quern_gen.go:6538:1*/
+	} /*line quern_gen.go:6268:1*/
 }
 
 //go:noinline
@@ -6551,7 +6281,7 @@ func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds []in
 			warps[threadX>>5] = prefix + sum
 		}
 		/*line sort.go:161*/ prefixRow[threadX] = prefix
-	} /*line quern_gen.go:6554:1*/
+	} /*line quern_gen.go:6284:1*/
 }
 
 //go:noinline
@@ -6632,7 +6362,7 @@ func quernRow3Scan(r *host.Run, prefixs []int32, first3 int, items_0s []int32, i
 			x[at+7] = prefix2
 		}
 		/*line sort.go:174:100000*/ prefixRow[threadX] = prefix
-	} /*line quern_gen.go:6635:1*/
+	} /*line quern_gen.go:6365:1*/
 }
 
 func quernPlainScanAll(r *host.Run) {
@@ -6681,14 +6411,13 @@ func quernRow1ScanAll(r *host.Run, base int, x []int32, width int) {
 		/*line sort.go:185*/ if base+threadX > 0 {
 			continue
 		}
-//line sort.go:188:100000
 		var sum int32
 		/*line sort.go:189:100000*/ for i := 0; i < len(x); i++ {
 			v := x[i]
 			x[i] = sum
 			sum += v
 		}
-	} /*line quern_gen.go:6691:1*/
+	} /*line quern_gen.go:6420:1*/
 }
 
 func quernPlainEnumerate(r *host.Run) {
@@ -6735,7 +6464,7 @@ func quernRow1Enumerate(r *host.Run, base int, x []int32, width int) {
 		/*line sort.go:200:100000*/ if i < len(x) {
 			x[i] = int32(i)
 		}
-	} /*line quern_gen.go:6738:1*/
+	} /*line quern_gen.go:6467:1*/
 }
 
 func quernPlainSolveWarps[T float32 | float64](r *host.Run) {
@@ -6756,14 +6485,12 @@ func quernHostSolveWarps[T float32 | float64](r *host.Run) {
 	n := len(x)
 	c := uint32(1)
 	row := host.Shared[int](r, 0)
-	var result0 int
 	var row2 int
 	sums := host.Scratch[T](r, 0, r.BlockDim.Count())
 	diagonals := host.Scratch[T](r, 1, r.BlockDim.Count())
 	var end int
-	reduceAdds := host.Scratch[T](r, 2, r.BlockDim.Count())
-	t6s := host.Scratch[T](r, 3, r.BlockDim.Count())
-	reduceAdds2 := host.Scratch[T](r, 4, r.BlockDim.Count())
+	sums2 := host.Scratch[T](r, 2, r.BlockDim.Count())
+	diagonals2 := host.Scratch[T](r, 3, r.BlockDim.Count())
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
 		/*line triangular.go:30*/ t2 = sync[n:]
@@ -6773,8 +6500,7 @@ func quernHostSolveWarps[T float32 | float64](r *host.Run) {
 				quernRow1SolveWarps[T](r, t2, c, row)
 			}
 		}
-		/*line triangular.go:21*/ result0 = *row
-		/*line triangular.go:30*/ row2 = result0
+		/*line triangular.go:21*/ row2 = *row
 		/*line triangular.go:31:60000*/ if upper {
 			row2 = n - 1 - row2
 		}
@@ -6793,22 +6519,16 @@ func quernHostSolveWarps[T float32 | float64](r *host.Run) {
 				quernRow3SolveWarps[T](r, sums, first2, diagonals, start, row2, end, index, value, upper, sync, x)
 			}
 		}
-		/*line triangular.go:46:60000*/ host.ReduceAdd(reduceAdds, sums)
-		/*line triangular.go:47:60000*/ for threadZ := range 1 {
-			/*line triangular.go:48:60000*/ for threadY := range 1 {
-				first3 := (threadZ*1 + threadY) * 32
-				quernRow4SolveWarps[T](r, reduceAdds, first3, t6s)
-			}
-		}
-		/*line triangular.go:53:60000*/ host.ReduceAdd(reduceAdds2, diagonals)
-		/*line triangular.go:54:60000*/ for threadZ := range 1 {
-			/*line triangular.go:55:60000*/ for threadY := range 1 {
+		/*line triangular.go:46:60000*/ host.ReduceAdd(sums2, sums)
+		host.ReduceAdd(diagonals2, diagonals)
+		/*line triangular.go:48:60000*/ for threadZ := range 1 {
+			/*line triangular.go:49:60000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*1 + threadY) * 32
-				quernRow5SolveWarps[T](r, t6s, first4, reduceAdds2, b, row2, unit, x, sync)
+				first3 := (threadZ*1 + threadY) * 32
+				quernRow4SolveWarps[T](r, sums2, first3, diagonals2, b, row2, unit, x, sync)
 			}
 		}
-	} /*line quern_gen.go:6811:1*/
+	} /*line quern_gen.go:6531:1*/
 }
 
 //go:noinline
@@ -6831,7 +6551,7 @@ func quernRow1SolveWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint32
 			old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-	} /*line quern_gen.go:6834:1*/
+	} /*line quern_gen.go:6554:1*/
 }
 
 //go:noinline
@@ -6840,7 +6560,7 @@ func quernRow2SolveWarps[T float32 | float64](r *host.Run, sums []T, first int, 
 	diagonalRow := (*[32]T)(diagonals[first:])
 //line triangular.go:34
 	*sumRow = [32]T{}
-	*diagonalRow = [32]T{} /*line quern_gen.go:6843:1*/
+	*diagonalRow = [32]T{} /*line quern_gen.go:6563:1*/
 }
 
 //go:noinline
@@ -6876,27 +6596,37 @@ func quernRow3SolveWarps[T float32 | float64](r *host.Run, sums []T, first2 int,
 		}
 		/*line triangular.go:46:60000*/ sumRow[threadX] = sum
 		diagonalRow[threadX] = diagonal
-	} /*line quern_gen.go:6879:1*/
+	} /*line quern_gen.go:6599:1*/
 }
 
 //go:noinline
-func quernRow4SolveWarps[T float32 | float64](r *host.Run, reduceAdds []T, first3 int, t6s []T) {
-	reduceAddRow := (*[32]T)(reduceAdds[first3:])
-	t6Row := (*[32]T)(t6s[first3:])
-	/*line triangular.go:46*/ copy(t6Row[:], reduceAddRow[:]) /*line quern_gen.go:6886:1*/
-}
-
-//go:noinline
-func quernRow5SolveWarps[T float32 | float64](r *host.Run, t6s []T, first4 int, reduceAdds2 []T, b []T, row2 int, unit bool, x []T, sync []uint32) {
-	t6Row := (*[32]T)(t6s[first4:])
-	reduceAddRow2 := (*[32]T)(reduceAdds2[first4:])
-	for threadX := range 32 {
+func quernRow4SolveWarps[T float32 | float64](r *host.Run, sums2 []T, first3 int, diagonals2 []T, b []T, row2 int, unit bool, x []T, sync []uint32) {
+	sumRow2 := (*[32]T)(sums2[first3:])
+	diagonalRow2 := (*[32]T)(diagonals2[first3:])
+	firstX2 := 0
+	count2 := 1 - firstX2
+	if count2 <= 0 {
+		return
+	}
+	if row2 >= 0 && row2 < len(b) && row2 < len(x) && row2 < len(sync) {
+		sumRow22 := sumRow2[firstX2:][:count2]
+		diagonalRow22 := diagonalRow2[firstX2:][:count2]
+		for lane2 := range count2 {
+			sum2 := sumRow22[lane2]
+			diagonal2 := diagonalRow22[lane2]
+			/*line triangular.go:48*/ v := b[row2] - sum2
+			/*line triangular.go:49:60000*/ if !unit {
+				v /= diagonal2
+			}
+			/*line triangular.go:52:60000*/ x[row2] = v
+			kernel.StoreRelease(&sync[row2], 1)
+		}
+		/*line triangular.go:55:60000*/ return
+	}
+	/*line triangular.go:57:60000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t6 := t6Row[threadX]
-		reduceAdd := reduceAddRow2[threadX]
-		/*line triangular.go:46*/ t8 := reduceAdd
-		sum2 := t6
-		diagonal2 := t8
+		sum2 := sumRow2[threadX]
+		diagonal2 := diagonalRow2[threadX]
 		/*line triangular.go:47:60000*/ if threadX == 0 {
 			v := b[row2] - sum2
 			/*line triangular.go:49:60000*/ if !unit {
@@ -6905,7 +6635,7 @@ func quernRow5SolveWarps[T float32 | float64](r *host.Run, t6s []T, first4 int, 
 			/*line triangular.go:52:60000*/ x[row2] = v
 			kernel.StoreRelease(&sync[row2], 1)
 		}
-	} /*line quern_gen.go:6908:1*/
+	} /*line quern_gen.go:6638:1*/
 }
 
 func quernPlainSolveAll[T float32 | float64](r *host.Run) {
@@ -7008,7 +6738,7 @@ func quernRow1SolveAll[T float32 | float64](r *host.Run, base int, t1 int, upper
 			}
 			/*line triangular.go:83:60000*/ x[row] = v
 		}
-	} /*line quern_gen.go:7011:1*/
+	} /*line quern_gen.go:6741:1*/
 }
 
 //line triangular.go:87:60000

@@ -68,6 +68,7 @@
 //   - stride: the threads of a block run loops in lockstep that start at the thread's own index;
 //   - Go hoist: as hoist;
 //   - lanes: the lanes of a warp run loops in lockstep that divide a range among them;
+//   - Go copies: removes variables that only pass a value on, which makes the text shorter;
 //   - dead stores: removes values that are never read: vet tools see the text as the kernel's own;
 //   - long loops: marks the loops in which a thread polls for cancellation;
 //   - Go conversions: as conversions;
