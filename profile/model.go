@@ -45,6 +45,7 @@ func longest(list ...cost) cost {
 const (
 	boundMemory   = "memory"
 	boundAccess   = "uncoalesced access"
+	boundScatter  = "random access"
 	boundIssue    = "instructions"
 	boundFloat32  = "float32"
 	boundFloat64  = "float64"
@@ -114,6 +115,7 @@ func (c *Card) cpuKernel(w *Work) cost {
 		{w.Matrices * matrixFlops / m.Flops32, boundFloat32},
 		{max(w.Global, w.AccessedBytes/8) / r.Cached, boundAccess},
 		{w.Local / r.Cached, boundAccess},
+		{w.Scattered * c.miss(w.ScatteredBytes/max(1, w.Scattered)), boundScatter},
 		{w.Shared / r.Shared, boundShared},
 		{w.Atomics / r.Atomics, boundAtomics},
 		{w.Barriers / r.Barriers, boundBarriers},

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/profile/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "8654d3d23e856ead0f83b57b28d62bfb126757ea4053e46e53914abd9d1c32d0",
+	Sum:     "e73ebee3b9e7d12a693ad47b0526d74d71369f6f94e81d25ac5ba1b0aaae8b46",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -1072,13 +1072,26 @@ func quernHostTouch(r *host.Run) {
 
 //go:noinline
 func quernRow1Touch(r *host.Run, base int, out []uint8, width int) {
-	for threadX := range width {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(out)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(out)-base {
+			row := out[base:][:count]
+			for threadX := range count {
+				/*line rates.go:18*/ row[threadX] = 1
+			}
+			/*line rates.go:20:20000*/ return
+		}
+	}
+	/*line rates.go:23*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
-		i := (base + threadX) & 1023
+		i := base + threadX
 		/*line rates.go:17:20000*/ if i < len(out) {
 			out[i] = 1
 		}
-	} /*line quern_gen.go:1081:1*/
+	} /*line quern_gen.go:1094:1*/
 }
 
 func quernPlainIntegers(r *host.Run) {
@@ -1143,7 +1156,7 @@ func quernRow1Integers(r *host.Run, steps int, a uint32, out []uint32, dimX int)
 		/*line rates.go:48*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:1146:1*/
+	} /*line quern_gen.go:1159:1*/
 }
 
 func quernPlainRoots(r *host.Run) {
@@ -1206,7 +1219,7 @@ func quernRow1Roots(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		/*line rates.go:70*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:1209:1*/
+	} /*line quern_gen.go:1222:1*/
 }
 
 func quernPlainFunctions(r *host.Run) {
@@ -1269,7 +1282,7 @@ func quernRow1Functions(r *host.Run, steps int, a float32, out []float32, dimX i
 		/*line rates.go:92:20000*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:1272:1*/
+	} /*line quern_gen.go:1285:1*/
 }
 
 func quernPlainBarriers(r *host.Run) {
@@ -1308,7 +1321,7 @@ func quernHostBarriers(r *host.Run) {
 				quernRow2Barriers(r, tile, out, dimX, count2, same)
 			}
 		}
-	} /*line quern_gen.go:1311:1*/
+	} /*line quern_gen.go:1324:1*/
 }
 
 //go:noinline
@@ -1323,7 +1336,7 @@ func quernRow1Barriers(r *host.Run, tile *[1024]int32, step int32, dimX int, cou
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line rates.go:103*/ tile[threadX] = step
-	} /*line quern_gen.go:1326:1*/
+	} /*line quern_gen.go:1339:1*/
 }
 
 //go:noinline
@@ -1342,7 +1355,7 @@ func quernRow2Barriers(r *host.Run, tile *[1024]int32, out []int32, dimX int, co
 		/*line rates.go:106*/ if tile[threadX] == -1 {
 			out[0] = 1
 		}
-	} /*line quern_gen.go:1345:1*/
+	} /*line quern_gen.go:1358:1*/
 }
 
 func quernPlainChase(r *host.Run) {
@@ -1380,7 +1393,7 @@ func quernRow1Chase(r *host.Run, steps int, next []int32, out []int32, dimX int)
 			/*line rates.go:117*/ at = next[at]
 		}
 		out[0] = at
-	} /*line quern_gen.go:1383:1*/
+	} /*line quern_gen.go:1396:1*/
 }
 
 func quernPlainStreamCopy(r *host.Run) {
@@ -1426,7 +1439,7 @@ func quernRow1StreamCopy(r *host.Run, base int, c []float64, a []float64, width 
 		/*line stream.go:14:30000*/ if i < len(c) {
 			c[i] = a[i]
 		}
-	} /*line quern_gen.go:1429:1*/
+	} /*line quern_gen.go:1442:1*/
 }
 
 func quernPlainStreamMul(r *host.Run) {
@@ -1471,10 +1484,10 @@ func quernRow1StreamMul(r *host.Run, base int, b []float64, c []float64, width i
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line stream.go:23*/ if i < len(b) {
+		/*line stream.go:23:30000*/ if i < len(b) {
 			b[i] = 0.4 * c[i]
 		}
-	} /*line quern_gen.go:1477:1*/
+	} /*line quern_gen.go:1490:1*/
 }
 
 func quernPlainStreamAdd(r *host.Run) {
@@ -1524,7 +1537,7 @@ func quernRow1StreamAdd(r *host.Run, base int, c []float64, a []float64, b []flo
 		/*line stream.go:32*/ if i < len(c) {
 			c[i] = a[i] + b[i]
 		}
-	} /*line quern_gen.go:1527:1*/
+	} /*line quern_gen.go:1540:1*/
 }
 
 func quernPlainStreamTriad(r *host.Run) {
@@ -1574,7 +1587,7 @@ func quernRow1StreamTriad(r *host.Run, base int, a []float64, b []float64, c []f
 		/*line stream.go:41*/ if i < len(a) {
 			a[i] = b[i] + 0.4*c[i]
 		}
-	} /*line quern_gen.go:1577:1*/
+	} /*line quern_gen.go:1590:1*/
 }
 
 func quernPlainStreamDot(r *host.Run) {
@@ -1669,14 +1682,14 @@ func quernHostStreamDot(r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:1672:1*/
+	} /*line quern_gen.go:1685:1*/
 }
 
 //go:noinline
 func quernRow1StreamDot(r *host.Run, sums2 []float64, first int) {
 	sumRow := (*[1024]float64)(sums2[first:])
 //line stream.go:54
-	*sumRow = [1024]float64{} /*line quern_gen.go:1679:1*/
+	*sumRow = [1024]float64{} /*line quern_gen.go:1692:1*/
 }
 
 //go:noinline
@@ -1709,7 +1722,7 @@ func quernRow2StreamDot(r *host.Run, sums2 []float64, first2 int, a []float64, a
 		/*line stream.go:56*/ sum += a[at3+threadX] * b[at3+threadX]
 		/*line stream.go:56*/ sum += a[at4+threadX] * b[at4+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:1712:1*/
+	} /*line quern_gen.go:1725:1*/
 }
 
 //go:noinline
@@ -1739,7 +1752,7 @@ func quernRow3StreamDot(r *host.Run, sums2 []float64, first3 int, iFirst2 int, a
 			sum += a[iFirst2+threadX] * b[iFirst2+threadX]
 		}
 		/*line stream.go:58*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:1742:1*/
+	} /*line quern_gen.go:1755:1*/
 }
 
 //go:noinline
@@ -1751,13 +1764,13 @@ func quernRow4StreamDot(r *host.Run, reduceAdds []float64, first4 int, part *[32
 		if threadX&31 == 0 {
 			part[threadX>>5] = sum2
 		}
-	} /*line quern_gen.go:1754:1*/
+	} /*line quern_gen.go:1767:1*/
 }
 
 //go:noinline
 func quernRow5StreamDot(r *host.Run, givens []float64, at5 int, part *[32]float64) {
 	givenRow := (*[32]float64)(givens[at5:])
-	/*line stream.go:64*/ copy(givenRow[:], part[0:32]) /*line quern_gen.go:1760:1*/
+	/*line stream.go:64*/ copy(givenRow[:], part[0:32]) /*line quern_gen.go:1773:1*/
 }
 
 //go:noinline
@@ -1769,7 +1782,7 @@ func quernRow6StreamDot(r *host.Run, reduceAdd2 float64, sums []float64, blockX 
 		if lane == 0 {
 			sums[blockX] = sum2
 		}
-	} /*line quern_gen.go:1772:1*/
+	} /*line quern_gen.go:1785:1*/
 }
 
 //line stream.go:70:30000
