@@ -9,8 +9,7 @@ import "quern.dev/kernel"
 //quern:kernel
 func empty(t kernel.Thread) {}
 
-// touch writes one element per thread of an array that stays in the cache: the cost of a
-// thread.
+// touch writes one byte per thread: the cost of a thread.
 //
 //quern:kernel
 func touch(t kernel.Thread, out []uint8) {
