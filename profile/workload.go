@@ -64,10 +64,10 @@ type Work struct {
 	Roots     float64 `json:"roots"`     // divisions and roots
 	Functions float64 `json:"functions"` // exponentials, logarithms, sines
 	Matrices  float64 `json:"matrices"`
-	Shared    float64 `json:"shared"`  // accesses to shared memory
+	Shared    float64 `json:"shared"`  // accesses to shared memory, with atomics
 	Local     float64 `json:"local"`   // accesses to local memory
 	Global    float64 `json:"global"`  // accesses to global memory
-	Atomics   float64 `json:"atomics"` // of any memory
+	Atomics   float64 `json:"atomics"` // of global memory
 	Barriers  float64 `json:"barriers"`
 
 	Flops32 float64 `json:"flops32"` // a fused multiplication and addition is two

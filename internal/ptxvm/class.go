@@ -96,6 +96,9 @@ var classes = map[string]Class{
 // classify returns the class of an instruction.
 func classify(opcode, text string, in *instr) Class {
 	if c, ok := classes[opcode]; ok {
+		if c == Atomics && in.access.space == sharedSpace {
+			return Shareds // of the threads of a block, which run on one multiprocessor or core
+		}
 		return c
 	}
 	switch opcode {

@@ -148,6 +148,38 @@ again:
 	}
 }
 
+func TestAtomicsOfSharedMemoryAreAccessesToIt(t *testing.T) {
+	const text = `.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry work(.param .u64 x) {
+	.reg .b32 %r<4>;
+	.reg .b64 %rd<4>;
+	.shared .align 4 .b8 bins[128];
+	ld.param.u64 %rd0, [x];
+	mov.u32 %r0, bins;
+	atom.shared.add.u32 %r1, [%r0], 1;
+	red.global.add.u32 [%rd0], 1;
+	ret;
+}`
+	m, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := NewMemory()
+	x, err := memory.Alloc(4, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Counter{}
+	if err := m.Launch(t.Context(), "work", Config{Grid: [3]int{2, 1, 1}, Block: [3]int{32, 1, 1}, Memory: memory, Counter: c, Params: [][]byte{binary.LittleEndian.AppendUint64(nil, x)}}); err != nil {
+		t.Fatal(err)
+	}
+	if n := c.Totals().Instructions; n[Shareds] != 64 || n[Atomics] != 64 {
+		t.Errorf("%v accesses to shared memory and %v atomics of global memory, want 64 and 64", n[Shareds], n[Atomics])
+	}
+}
+
 // Blocks that wait for each other cannot be left out.
 func TestBlocksThatWaitForEachOtherAreAllCounted(t *testing.T) {
 	m, err := Parse(countedKernel)
