@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/profile/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "8654d3d23e856ead0f83b57b28d62bfb126757ea4053e46e53914abd9d1c32d0",
+	Sum:     "dd20377c6f556cce93ce37cbf777a6b1719efb9db7453141d6808179c3053664",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -252,8 +252,7 @@ var quernTouch = &gpu.Kernel{Declared: compiled.Declaration{Name: "touch", Code:
 
 // LaunchTouch runs touch on the grid g.
 //
-// touch writes one element per thread of an array that stays in the cache: the cost of a
-// thread.
+// touch writes one byte per thread: the cost of a thread.
 func LaunchTouch(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[uint8]) error {
 	l, err := quernTouch.Begin(s, g)
 	if err != nil {
@@ -465,7 +464,7 @@ func quernRow1Strided(r *host.Run, base int, count int, y []float32, stride int,
 		/*line access.go:11*/ if i < count {
 			y[i*stride] = x[i*stride]
 		}
-	} /*line quern_gen.go:468:1*/
+	} /*line quern_gen.go:467:1*/
 }
 
 func quernPlainGather(r *host.Run) {
@@ -518,7 +517,7 @@ func quernRow1Gather(r *host.Run, base int, y []float32, x []float32, width int)
 			h = (h ^ h>>32) * 15485907386658061715
 			y[i] = x[h>>20&uint64(len(x)-1)]
 		}
-	} /*line quern_gen.go:521:1*/
+	} /*line quern_gen.go:520:1*/
 }
 
 func quernPlainReread(r *host.Run) {
@@ -563,7 +562,7 @@ func quernRow1Reread(r *host.Run, rounds int, x []float32, base int, t2 int, out
 		if sum == 0.5 {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:566:1*/
+	} /*line quern_gen.go:565:1*/
 }
 
 func quernPlainRereadChunks(r *host.Run) {
@@ -612,7 +611,7 @@ func quernRow1RereadChunks(r *host.Run, x []float32, size int, base int, passes 
 		if sum == 0.5 {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:615:1*/
+	} /*line quern_gen.go:614:1*/
 }
 
 func quernPlainConflicts(r *host.Run) {
@@ -673,7 +672,7 @@ func quernHostConflicts(r *host.Run) {
 				quernRow3Conflicts(r, t2, tile, stride, out, dimX)
 			}
 		}
-	} /*line quern_gen.go:676:1*/
+	} /*line quern_gen.go:675:1*/
 }
 
 //go:noinline
@@ -697,7 +696,7 @@ func quernRow1Conflicts(r *host.Run, tile *[1024]int32, at int, at2 int, at3 int
 		/*line access.go:73*/ tile[at2+threadX] = 1
 		/*line access.go:73*/ tile[at3+threadX] = 1
 		/*line access.go:73*/ tile[at4+threadX] = 1
-	} /*line quern_gen.go:700:1*/
+	} /*line quern_gen.go:699:1*/
 }
 
 //go:noinline
@@ -719,7 +718,7 @@ func quernRow2Conflicts(r *host.Run, iFirst2 int, tile *[1024]int32, dimX int, c
 		/*line access.go:72*/ if iFirst2+threadX < 1024 {
 			tile[iFirst2+threadX] = 1
 		}
-	} /*line quern_gen.go:722:1*/
+	} /*line quern_gen.go:721:1*/
 }
 
 //go:noinline
@@ -745,7 +744,7 @@ func quernRow3Conflicts(r *host.Run, t2 int32, tile *[1024]int32, stride int, ou
 		/*line access.go:82*/ if sum == -1 {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:748:1*/
+	} /*line quern_gen.go:747:1*/
 }
 
 func quernPlainAddAtomically(r *host.Run) {
@@ -782,7 +781,7 @@ func quernRow1AddAtomically(r *host.Run, rounds int, out []uint32, base int, wid
 			}
 			/*line access.go:93*/ atomic.AddUint32(&out[(i+round)&(len(out)-1)], 1)
 		}
-	} /*line quern_gen.go:785:1*/
+	} /*line quern_gen.go:784:1*/
 }
 
 func quernPlainSpin(r *host.Run) {
@@ -819,7 +818,7 @@ func quernRow1Spin(r *host.Run, ticks int64, dimX int) {
 				break
 			}
 		}
-	} /*line quern_gen.go:822:1*/
+	} /*line quern_gen.go:821:1*/
 }
 
 func quernPlainFma32(r *host.Run) {
@@ -884,7 +883,7 @@ func quernRow1Fma32(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		/*line kernels.go:47*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:887:1*/
+	} /*line quern_gen.go:886:1*/
 }
 
 func quernPlainFma64(r *host.Run) {
@@ -949,7 +948,7 @@ func quernRow1Fma64(r *host.Run, steps int, a float64, out []float64, dimX int) 
 		/*line kernels.go:71*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:952:1*/
+	} /*line quern_gen.go:951:1*/
 }
 
 func quernPlainClockRate(r *host.Run) {
@@ -1036,7 +1035,7 @@ func quernRow1ClockRate(r *host.Run, base int, nanoseconds int64, at []int64, di
 		t10 := now3 - begin
 		/*line kernels.go:89*/ at[0] = t9
 		/*line kernels.go:89*/ at[1] = t10
-	} /*line quern_gen.go:1039:1*/
+	} /*line quern_gen.go:1038:1*/
 }
 
 func quernPlainEmpty(r *host.Run) {
@@ -1072,13 +1071,26 @@ func quernHostTouch(r *host.Run) {
 
 //go:noinline
 func quernRow1Touch(r *host.Run, base int, out []uint8, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(out)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(out)-base {
+			row := out[base:][:count]
+			for threadX := range count {
+				/*line rates.go:17*/ row[threadX] = 1
+			}
+			return
+		}
+	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		i := (base + threadX) & 1023
-		/*line rates.go:17:20000*/ if i < len(out) {
+		i := base + threadX
+		/*line rates.go:16:20000*/ if i < len(out) {
 			out[i] = 1
 		}
-	} /*line quern_gen.go:1081:1*/
+	} /*line quern_gen.go:1093:1*/
 }
 
 func quernPlainIntegers(r *host.Run) {
@@ -1107,7 +1119,7 @@ func quernHostIntegers(r *host.Run) {
 func quernRow1Integers(r *host.Run, steps int, a uint32, out []uint32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line rates.go:35*/ x_0 := uint32(threadX)
+		/*line rates.go:34*/ x_0 := uint32(threadX)
 		x_1 := uint32(threadX + 1)
 		x_2 := uint32(threadX + 2)
 		x_3 := uint32(threadX + 3)
@@ -1115,12 +1127,12 @@ func quernRow1Integers(r *host.Run, steps int, a uint32, out []uint32, dimX int)
 		x_5 := uint32(threadX + 5)
 		x_6 := uint32(threadX + 6)
 		x_7 := uint32(threadX + 7)
-		/*line rates.go:37:20000*/ for i := 0; i < steps; i++ {
-			/*line rates.go:38:20000*/ if r.Halted() {
-				/*line rates.go:37*/ r.Halt()
+		/*line rates.go:36:20000*/ for i := 0; i < steps; i++ {
+			/*line rates.go:37:20000*/ if r.Halted() {
+				/*line rates.go:36*/ r.Halt()
 			}
-			/*line rates.go:38:20000*/ for i2 := 0; i2 < 16; i2++ {
-				/*line rates.go:40*/ x_0 = x_0*a ^ x_0>>3
+			/*line rates.go:37:20000*/ for i2 := 0; i2 < 16; i2++ {
+				/*line rates.go:39*/ x_0 = x_0*a ^ x_0>>3
 				x_1 = x_1*a ^ x_1>>3
 				x_2 = x_2*a ^ x_2>>3
 				x_3 = x_3*a ^ x_3>>3
@@ -1130,9 +1142,9 @@ func quernRow1Integers(r *host.Run, steps int, a uint32, out []uint32, dimX int)
 				x_7 = x_7*a ^ x_7>>3
 			}
 		}
-//line rates.go:44
+//line rates.go:43:20000
 		var sum uint32
-		/*line rates.go:46*/ sum += x_0
+		/*line rates.go:45*/ sum += x_0
 		sum += x_1
 		sum += x_2
 		sum += x_3
@@ -1140,10 +1152,10 @@ func quernRow1Integers(r *host.Run, steps int, a uint32, out []uint32, dimX int)
 		sum += x_5
 		sum += x_6
 		sum += x_7
-		/*line rates.go:48*/ if sum == a {
+		/*line rates.go:47:20000*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:1146:1*/
+	} /*line quern_gen.go:1158:1*/
 }
 
 func quernPlainRoots(r *host.Run) {
@@ -1172,7 +1184,7 @@ func quernHostRoots(r *host.Run) {
 func quernRow1Roots(r *host.Run, steps int, a float32, out []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line rates.go:59*/ x_0 := float32(threadX + 1)
+		/*line rates.go:58*/ x_0 := float32(threadX + 1)
 		x_1 := float32(threadX + 2)
 		x_2 := float32(threadX + 3)
 		x_3 := float32(threadX + 4)
@@ -1180,9 +1192,9 @@ func quernRow1Roots(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		x_5 := float32(threadX + 6)
 		x_6 := float32(threadX + 7)
 		x_7 := float32(threadX + 8)
-		/*line rates.go:61:20000*/ for i := 0; i < steps; i++ {
-			/*line rates.go:62*/ if r.Halted() {
-				/*line rates.go:61*/ r.Halt()
+		/*line rates.go:60:20000*/ for i := 0; i < steps; i++ {
+			/*line rates.go:61:20000*/ if r.Halted() {
+				/*line rates.go:60*/ r.Halt()
 			}
 			x_0 = float32(math.Sqrt(float64(a/x_0 - 0)))
 			x_1 = float32(math.Sqrt(float64(a/x_1 - 0)))
@@ -1193,9 +1205,9 @@ func quernRow1Roots(r *host.Run, steps int, a float32, out []float32, dimX int) 
 			x_6 = float32(math.Sqrt(float64(a/x_6 - 0)))
 			x_7 = float32(math.Sqrt(float64(a/x_7 - 0)))
 		}
-//line rates.go:66
+//line rates.go:65
 		var sum float32
-		/*line rates.go:68*/ sum += x_0
+		/*line rates.go:67*/ sum += x_0
 		sum += x_1
 		sum += x_2
 		sum += x_3
@@ -1203,10 +1215,10 @@ func quernRow1Roots(r *host.Run, steps int, a float32, out []float32, dimX int) 
 		sum += x_5
 		sum += x_6
 		sum += x_7
-		/*line rates.go:70*/ if sum == a {
+		/*line rates.go:69*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:1209:1*/
+	} /*line quern_gen.go:1221:1*/
 }
 
 func quernPlainFunctions(r *host.Run) {
@@ -1235,8 +1247,8 @@ func quernHostFunctions(r *host.Run) {
 func quernRow1Functions(r *host.Run, steps int, a float32, out []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line rates.go:79*/ x := [8]float32{}
-		/*line rates.go:81*/ x[0] = float32(threadX+1) * 0.0009765625
+		/*line rates.go:78*/ x := [8]float32{}
+		/*line rates.go:80*/ x[0] = float32(threadX+1) * 0.0009765625
 		x[1] = float32(threadX+2) * 0.0009765625
 		x[2] = float32(threadX+3) * 0.0009765625
 		x[3] = float32(threadX+4) * 0.0009765625
@@ -1244,21 +1256,21 @@ func quernRow1Functions(r *host.Run, steps int, a float32, out []float32, dimX i
 		x[5] = float32(threadX+6) * 0.0009765625
 		x[6] = float32(threadX+7) * 0.0009765625
 		x[7] = float32(threadX+8) * 0.0009765625
-		/*line rates.go:83*/ for i := 0; i < steps; i++ {
-			/*line rates.go:84:20000*/ if r.Halted() {
-				/*line rates.go:83*/ r.Halt()
+		/*line rates.go:82:20000*/ for i := 0; i < steps; i++ {
+			/*line rates.go:83*/ if r.Halted() {
+				/*line rates.go:82*/ r.Halt()
 			}
-			/*line rates.go:84:20000*/ for i2 := 0; i2 < 8; i2++ {
+			/*line rates.go:83*/ for i2 := 0; i2 < 8; i2++ {
 				t2 := x[i2]
-				/*line rates.go:85*/ result0 := kernel.Exp[float32](t2)
+				/*line rates.go:84*/ result0 := kernel.Exp[float32](t2)
 				t4 := a + result0
-				/*line rates.go:85*/ result02 := kernel.Log[float32](t4)
-				/*line rates.go:85*/ x[i2] = result02
+				/*line rates.go:84*/ result02 := kernel.Log[float32](t4)
+				/*line rates.go:84*/ x[i2] = result02
 			}
 		}
-//line rates.go:88:20000
+//line rates.go:87:20000
 		var sum float32
-		/*line rates.go:90*/ sum += x[0]
+		/*line rates.go:89*/ sum += x[0]
 		sum += x[1]
 		sum += x[2]
 		sum += x[3]
@@ -1266,10 +1278,10 @@ func quernRow1Functions(r *host.Run, steps int, a float32, out []float32, dimX i
 		sum += x[5]
 		sum += x[6]
 		sum += x[7]
-		/*line rates.go:92:20000*/ if sum == a {
+		/*line rates.go:91:20000*/ if sum == a {
 			out[0] = sum
 		}
-	} /*line quern_gen.go:1272:1*/
+	} /*line quern_gen.go:1284:1*/
 }
 
 func quernPlainBarriers(r *host.Run) {
@@ -1287,10 +1299,10 @@ func quernHostBarriers(r *host.Run) {
 	t1 := int32(steps)
 	tile := host.Shared[[1024]int32](r, 0)
 	for r.Next() {
-		/*line rates.go:102*/ step = 0
+		/*line rates.go:101*/ step = 0
 		for ; step < t1; step++ {
 			if r.Halted() {
-				/*line rates.go:102*/ r.Halt()
+				/*line rates.go:101*/ r.Halt()
 			}
 			count := dimX
 			for threadZ := range dimZ {
@@ -1308,7 +1320,7 @@ func quernHostBarriers(r *host.Run) {
 				quernRow2Barriers(r, tile, out, dimX, count2, same)
 			}
 		}
-	} /*line quern_gen.go:1311:1*/
+	} /*line quern_gen.go:1323:1*/
 }
 
 //go:noinline
@@ -1316,14 +1328,14 @@ func quernRow1Barriers(r *host.Run, tile *[1024]int32, step int32, dimX int, cou
 	if count <= 1024 {
 		row := tile[:count]
 		for threadX := range count {
-			/*line rates.go:103*/ row[threadX] = step
+			/*line rates.go:102*/ row[threadX] = step
 		}
 		return
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line rates.go:103*/ tile[threadX] = step
-	} /*line quern_gen.go:1326:1*/
+		/*line rates.go:102*/ tile[threadX] = step
+	} /*line quern_gen.go:1338:1*/
 }
 
 //go:noinline
@@ -1331,7 +1343,7 @@ func quernRow2Barriers(r *host.Run, tile *[1024]int32, out []int32, dimX int, co
 	if same {
 		row2 := tile[:count2]
 		for threadX := range count2 {
-			/*line rates.go:106*/ if row2[threadX] == -1 {
+			/*line rates.go:105*/ if row2[threadX] == -1 {
 				out[0] = 1
 			}
 		}
@@ -1339,10 +1351,10 @@ func quernRow2Barriers(r *host.Run, tile *[1024]int32, out []int32, dimX int, co
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		/*line rates.go:106*/ if tile[threadX] == -1 {
+		/*line rates.go:105*/ if tile[threadX] == -1 {
 			out[0] = 1
 		}
-	} /*line quern_gen.go:1345:1*/
+	} /*line quern_gen.go:1357:1*/
 }
 
 func quernPlainChase(r *host.Run) {
@@ -1371,16 +1383,16 @@ func quernHostChase(r *host.Run) {
 func quernRow1Chase(r *host.Run, steps int, next []int32, out []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line rates.go:115
+//line rates.go:114
 		var at int32
 		for i := 0; i < steps; i++ {
 			if r.Halted() {
-				/*line rates.go:116*/ r.Halt()
+				/*line rates.go:115*/ r.Halt()
 			}
-			/*line rates.go:117*/ at = next[at]
+			/*line rates.go:116*/ at = next[at]
 		}
 		out[0] = at
-	} /*line quern_gen.go:1383:1*/
+	} /*line quern_gen.go:1395:1*/
 }
 
 func quernPlainStreamCopy(r *host.Run) {
@@ -1420,13 +1432,13 @@ func quernRow1StreamCopy(r *host.Run, base int, c []float64, a []float64, width 
 			return
 		}
 	}
-	for threadX := range width {
+	/*line stream.go:19:30000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line stream.go:14:30000*/ if i < len(c) {
 			c[i] = a[i]
 		}
-	} /*line quern_gen.go:1429:1*/
+	} /*line quern_gen.go:1441:1*/
 }
 
 func quernPlainStreamMul(r *host.Run) {
@@ -1474,7 +1486,7 @@ func quernRow1StreamMul(r *host.Run, base int, b []float64, c []float64, width i
 		/*line stream.go:23*/ if i < len(b) {
 			b[i] = 0.4 * c[i]
 		}
-	} /*line quern_gen.go:1477:1*/
+	} /*line quern_gen.go:1489:1*/
 }
 
 func quernPlainStreamAdd(r *host.Run) {
@@ -1524,7 +1536,7 @@ func quernRow1StreamAdd(r *host.Run, base int, c []float64, a []float64, b []flo
 		/*line stream.go:32*/ if i < len(c) {
 			c[i] = a[i] + b[i]
 		}
-	} /*line quern_gen.go:1527:1*/
+	} /*line quern_gen.go:1539:1*/
 }
 
 func quernPlainStreamTriad(r *host.Run) {
@@ -1565,7 +1577,7 @@ func quernRow1StreamTriad(r *host.Run, base int, a []float64, b []float64, c []f
 			for threadX := range count {
 				/*line stream.go:42*/ row[threadX] = row2[threadX] + 0.4*row3[threadX]
 			}
-			/*line stream.go:44:30000*/ return
+			return
 		}
 	}
 	/*line stream.go:47:30000*/ for threadX := range width {
@@ -1574,7 +1586,7 @@ func quernRow1StreamTriad(r *host.Run, base int, a []float64, b []float64, c []f
 		/*line stream.go:41*/ if i < len(a) {
 			a[i] = b[i] + 0.4*c[i]
 		}
-	} /*line quern_gen.go:1577:1*/
+	} /*line quern_gen.go:1589:1*/
 }
 
 func quernPlainStreamDot(r *host.Run) {
@@ -1645,10 +1657,9 @@ func quernHostStreamDot(r *host.Run) {
 				quernRow4StreamDot(r, reduceAdds, first4, part)
 			}
 		}
-		/*line stream.go:65*/ for first5 := 0; first5 < threads9; first5 += 32 {
+		/*line stream.go:65:30000*/ for first5 := 0; first5 < threads9; first5 += 32 {
 			lanes := min(32, threads9-first5)
-			/*line stream.go:63:30000*/ if first5>>5 == 0 {
-//line stream.go:64
+			/*line stream.go:63*/ if first5>>5 == 0 {
 				{
 					at5, n, startX := first5, lanes, first5
 					_, _, _ = at5, n, startX
@@ -1656,7 +1667,6 @@ func quernHostStreamDot(r *host.Run) {
 				}
 				/*line stream.go:64*/ host.ReduceAdd(reduceAddOf[:], givens[first5:][:lanes])
 				reduceAdd2 = reduceAddOf[0]
-//line stream.go:66:30000
 				{
 					at5, n, startX := first5, lanes, first5
 					_, _, _ = at5, n, startX
@@ -1669,14 +1679,14 @@ func quernHostStreamDot(r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:1672:1*/
+	} /*line quern_gen.go:1682:1*/
 }
 
 //go:noinline
 func quernRow1StreamDot(r *host.Run, sums2 []float64, first int) {
 	sumRow := (*[1024]float64)(sums2[first:])
 //line stream.go:54
-	*sumRow = [1024]float64{} /*line quern_gen.go:1679:1*/
+	*sumRow = [1024]float64{} /*line quern_gen.go:1689:1*/
 }
 
 //go:noinline
@@ -1709,7 +1719,7 @@ func quernRow2StreamDot(r *host.Run, sums2 []float64, first2 int, a []float64, a
 		/*line stream.go:56*/ sum += a[at3+threadX] * b[at3+threadX]
 		/*line stream.go:56*/ sum += a[at4+threadX] * b[at4+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:1712:1*/
+	} /*line quern_gen.go:1722:1*/
 }
 
 //go:noinline
@@ -1739,7 +1749,7 @@ func quernRow3StreamDot(r *host.Run, sums2 []float64, first3 int, iFirst2 int, a
 			sum += a[iFirst2+threadX] * b[iFirst2+threadX]
 		}
 		/*line stream.go:58*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:1742:1*/
+	} /*line quern_gen.go:1752:1*/
 }
 
 //go:noinline
@@ -1751,13 +1761,13 @@ func quernRow4StreamDot(r *host.Run, reduceAdds []float64, first4 int, part *[32
 		if threadX&31 == 0 {
 			part[threadX>>5] = sum2
 		}
-	} /*line quern_gen.go:1754:1*/
+	} /*line quern_gen.go:1764:1*/
 }
 
 //go:noinline
 func quernRow5StreamDot(r *host.Run, givens []float64, at5 int, part *[32]float64) {
 	givenRow := (*[32]float64)(givens[at5:])
-	/*line stream.go:64*/ copy(givenRow[:], part[0:32]) /*line quern_gen.go:1760:1*/
+	/*line stream.go:64*/ copy(givenRow[:], part[0:32]) /*line quern_gen.go:1770:1*/
 }
 
 //go:noinline
@@ -1766,10 +1776,10 @@ func quernRow6StreamDot(r *host.Run, reduceAdd2 float64, sums []float64, blockX 
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		/*line stream.go:64*/ sum2 := reduceAdd2
-		if lane == 0 {
+		/*line stream.go:65:30000*/ if lane == 0 {
 			sums[blockX] = sum2
 		}
-	} /*line quern_gen.go:1772:1*/
+	} /*line quern_gen.go:1782:1*/
 }
 
-//line stream.go:70:30000
+//line stream.go:70
