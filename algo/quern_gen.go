@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "25ef1e7e2e91cb1e81dec4fd5a31269788f339423cb8043785ad1ee3737fcb4f",
+	Sum:     "cb8249450e60844c3176339911dcd8eba83f7fd014ad92e73f1e8265fa9e5e3b",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -142,22 +142,19 @@ type (
 	quern_gen_is_stale__run_go_generate__movePairs_uint32_uint64 func(t kernel.Thread, o digitOrder[uint32], part int, counts []uint32, in []uint32, out []uint32, values []uint64, outValues []uint64)
 	quern_gen_is_stale__run_go_generate__movePairs_uint64_uint32 func(t kernel.Thread, o digitOrder[uint64], part int, counts []uint32, in []uint64, out []uint64, values []uint32, outValues []uint32)
 	quern_gen_is_stale__run_go_generate__movePairs_uint64_uint64 func(t kernel.Thread, o digitOrder[uint64], part int, counts []uint32, in []uint64, out []uint64, values []uint64, outValues []uint64)
-	quern_gen_is_stale__run_go_generate__sortLineParts_uint32    func(t kernel.Thread, o digitOrder[uint32], passes int32, last uint32, n int, inner int, keys []uint32, spare []uint32)
-	quern_gen_is_stale__run_go_generate__sortLineParts_uint64    func(t kernel.Thread, o digitOrder[uint64], passes int32, last uint32, n int, inner int, keys []uint64, spare []uint64)
+	quern_gen_is_stale__run_go_generate__sortLineParts_uint32    func(t kernel.Thread, o digitOrder[uint32], passes int32, last uint32, n int, inner int, keys []uint32, spare []uint32, values []uint32, spareValues []uint32)
+	quern_gen_is_stale__run_go_generate__sortLineParts_uint64    func(t kernel.Thread, o digitOrder[uint64], passes int32, last uint32, n int, inner int, keys []uint64, spare []uint64, values []uint32, spareValues []uint32)
 	quern_gen_is_stale__run_go_generate__linesOf                 func(t kernel.Thread, n uint32, inner uint32, at []uint32, lines []uint32)
-	quern_gen_is_stale__run_go_generate__placeLines_uint8        func(t kernel.Thread, n uint32, inner uint32, at []uint32, in []uint8, out []uint8)
-	quern_gen_is_stale__run_go_generate__placeLines_uint16       func(t kernel.Thread, n uint32, inner uint32, at []uint32, in []uint16, out []uint16)
-	quern_gen_is_stale__run_go_generate__placeLines_uint32       func(t kernel.Thread, n uint32, inner uint32, at []uint32, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__placeLines_uint64       func(t kernel.Thread, n uint32, inner uint32, at []uint32, in []uint64, out []uint64)
+	quern_gen_is_stale__run_go_generate__placeLines              func(t kernel.Thread, n uint32, inner uint32, in []uint32, out []uint32)
 	quern_gen_is_stale__run_go_generate__numbers                 func(t kernel.Thread, out []uint32)
 	quern_gen_is_stale__run_go_generate__widen_uint8             func(t kernel.Thread, keys []uint8, words []uint32)
 	quern_gen_is_stale__run_go_generate__widen_uint16            func(t kernel.Thread, keys []uint16, words []uint32)
 	quern_gen_is_stale__run_go_generate__narrow_uint8            func(t kernel.Thread, words []uint32, keys []uint8)
 	quern_gen_is_stale__run_go_generate__narrow_uint16           func(t kernel.Thread, words []uint32, keys []uint16)
-	quern_gen_is_stale__run_go_generate__gather_uint8            func(t kernel.Thread, words int, at []uint32, in []uint8, out []uint8)
-	quern_gen_is_stale__run_go_generate__gather_uint16           func(t kernel.Thread, words int, at []uint32, in []uint16, out []uint16)
-	quern_gen_is_stale__run_go_generate__gather_uint32           func(t kernel.Thread, words int, at []uint32, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__gather_uint64           func(t kernel.Thread, words int, at []uint32, in []uint64, out []uint64)
+	quern_gen_is_stale__run_go_generate__gatherFrom_uint8        func(t kernel.Thread, words int, split int, at []uint32, in []uint8, more []uint8, out []uint8)
+	quern_gen_is_stale__run_go_generate__gatherFrom_uint16       func(t kernel.Thread, words int, split int, at []uint32, in []uint16, more []uint16, out []uint16)
+	quern_gen_is_stale__run_go_generate__gatherFrom_uint32       func(t kernel.Thread, words int, split int, at []uint32, in []uint32, more []uint32, out []uint32)
+	quern_gen_is_stale__run_go_generate__gatherFrom_uint64       func(t kernel.Thread, words int, split int, at []uint32, in []uint64, more []uint64, out []uint64)
 	quern_gen_is_stale__run_go_generate__scatter_uint8           func(t kernel.Thread, words int, at []uint32, in []uint8, out []uint8)
 	quern_gen_is_stale__run_go_generate__scatter_uint16          func(t kernel.Thread, words int, at []uint32, in []uint16, out []uint16)
 	quern_gen_is_stale__run_go_generate__scatter_uint32          func(t kernel.Thread, words int, at []uint32, in []uint32, out []uint32)
@@ -165,10 +162,7 @@ type (
 	quern_gen_is_stale__run_go_generate__sortRegisters_uint32    func(t kernel.Thread, o digitOrder[uint32], n uint32, inner uint32, shift uint32, keys []uint32)
 	quern_gen_is_stale__run_go_generate__sortRegisters_uint64    func(t kernel.Thread, o digitOrder[uint64], n uint32, inner uint32, shift uint32, keys []uint64)
 	quern_gen_is_stale__run_go_generate__segmentsOf              func(t kernel.Thread, ends []int32, at []uint32, segments []uint32)
-	quern_gen_is_stale__run_go_generate__placeSegments_uint8     func(t kernel.Thread, ends []int32, at []uint32, in []uint8, out []uint8)
-	quern_gen_is_stale__run_go_generate__placeSegments_uint16    func(t kernel.Thread, ends []int32, at []uint32, in []uint16, out []uint16)
-	quern_gen_is_stale__run_go_generate__placeSegments_uint32    func(t kernel.Thread, ends []int32, at []uint32, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__placeSegments_uint64    func(t kernel.Thread, ends []int32, at []uint32, in []uint64, out []uint64)
+	quern_gen_is_stale__run_go_generate__keepOutside             func(t kernel.Thread, ends []int32, at []uint32)
 	quern_gen_is_stale__run_go_generate__limitCount_uint32       func(t kernel.Thread, o digitOrder[uint32], bits uint32, l limitLevel, keys []uint32, limit []uint64, counts []uint32)
 	quern_gen_is_stale__run_go_generate__limitLevel              struct {
 		Shift uint32
@@ -179,11 +173,10 @@ type (
 	quern_gen_is_stale__run_go_generate__keepFirst_uint32                     func(t kernel.Thread, o digitOrder[uint32], bits uint32, limit []uint64, in []uint32, kept []uint32, index []uint32, status []uint64)
 	quern_gen_is_stale__run_go_generate__keepFirst_uint64                     func(t kernel.Thread, o digitOrder[uint64], bits uint64, limit []uint64, in []uint64, kept []uint64, index []uint32, status []uint64)
 	quern_gen_is_stale__run_go_generate__setRank                              func(t kernel.Thread, rank uint32, limit []uint64)
-	quern_gen_is_stale__run_go_generate__copyFirst                            func(t kernel.Thread, in []uint32, out []uint32)
-	quern_gen_is_stale__run_go_generate__firstOfLines_uint8                   func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint8, out []uint8, index []uint32)
-	quern_gen_is_stale__run_go_generate__firstOfLines_uint16                  func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint16, out []uint16, index []uint32)
-	quern_gen_is_stale__run_go_generate__firstOfLines_uint32                  func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint32, out []uint32, index []uint32)
-	quern_gen_is_stale__run_go_generate__firstOfLines_uint64                  func(t kernel.Thread, n uint32, k uint32, inner uint32, inPlace bool, positions []uint32, in []uint64, out []uint64, index []uint32)
+	quern_gen_is_stale__run_go_generate__firstOfParts_uint32                  func(t kernel.Thread, o digitOrder[uint32], bits int, k int, part int, inner int, keys []uint32, at []uint32, kept []uint32, keptAt []uint32, out []uint32, outAt []uint32)
+	quern_gen_is_stale__run_go_generate__firstOfParts_uint64                  func(t kernel.Thread, o digitOrder[uint64], bits int, k int, part int, inner int, keys []uint64, at []uint32, kept []uint64, keptAt []uint32, out []uint64, outAt []uint32)
+	quern_gen_is_stale__run_go_generate__firstOfLines                         func(t kernel.Thread, n uint32, k uint32, inner uint32, positions []uint32, first []uint32)
+	quern_gen_is_stale__run_go_generate__indicesInLines                       func(t kernel.Thread, n uint32, inner uint32, at []uint32, index []uint32)
 	quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 func(a Compensated[float32], b Compensated[float32]) Compensated[float32]
 	quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 func(a Compensated[float64], b Compensated[float64]) Compensated[float64]
 	quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts           func(a Moments, b Moments) Moments
@@ -286,19 +279,16 @@ var (
 	quern_sortLineParts_uint32        quern_gen_is_stale__run_go_generate__sortLineParts_uint32                 = sortLineParts[uint32]
 	quern_sortLineParts_uint64        quern_gen_is_stale__run_go_generate__sortLineParts_uint64                 = sortLineParts[uint64]
 	quern_linesOf                     quern_gen_is_stale__run_go_generate__linesOf                              = linesOf
-	quern_placeLines_uint8            quern_gen_is_stale__run_go_generate__placeLines_uint8                     = placeLines[uint8]
-	quern_placeLines_uint16           quern_gen_is_stale__run_go_generate__placeLines_uint16                    = placeLines[uint16]
-	quern_placeLines_uint32           quern_gen_is_stale__run_go_generate__placeLines_uint32                    = placeLines[uint32]
-	quern_placeLines_uint64           quern_gen_is_stale__run_go_generate__placeLines_uint64                    = placeLines[uint64]
+	quern_placeLines                  quern_gen_is_stale__run_go_generate__placeLines                           = placeLines
 	quern_numbers                     quern_gen_is_stale__run_go_generate__numbers                              = numbers
 	quern_widen_uint8                 quern_gen_is_stale__run_go_generate__widen_uint8                          = widen[uint8]
 	quern_widen_uint16                quern_gen_is_stale__run_go_generate__widen_uint16                         = widen[uint16]
 	quern_narrow_uint8                quern_gen_is_stale__run_go_generate__narrow_uint8                         = narrow[uint8]
 	quern_narrow_uint16               quern_gen_is_stale__run_go_generate__narrow_uint16                        = narrow[uint16]
-	quern_gather_uint8                quern_gen_is_stale__run_go_generate__gather_uint8                         = gather[uint8]
-	quern_gather_uint16               quern_gen_is_stale__run_go_generate__gather_uint16                        = gather[uint16]
-	quern_gather_uint32               quern_gen_is_stale__run_go_generate__gather_uint32                        = gather[uint32]
-	quern_gather_uint64               quern_gen_is_stale__run_go_generate__gather_uint64                        = gather[uint64]
+	quern_gatherFrom_uint8            quern_gen_is_stale__run_go_generate__gatherFrom_uint8                     = gatherFrom[uint8]
+	quern_gatherFrom_uint16           quern_gen_is_stale__run_go_generate__gatherFrom_uint16                    = gatherFrom[uint16]
+	quern_gatherFrom_uint32           quern_gen_is_stale__run_go_generate__gatherFrom_uint32                    = gatherFrom[uint32]
+	quern_gatherFrom_uint64           quern_gen_is_stale__run_go_generate__gatherFrom_uint64                    = gatherFrom[uint64]
 	quern_scatter_uint8               quern_gen_is_stale__run_go_generate__scatter_uint8                        = scatter[uint8]
 	quern_scatter_uint16              quern_gen_is_stale__run_go_generate__scatter_uint16                       = scatter[uint16]
 	quern_scatter_uint32              quern_gen_is_stale__run_go_generate__scatter_uint32                       = scatter[uint32]
@@ -306,10 +296,7 @@ var (
 	quern_sortRegisters_uint32        quern_gen_is_stale__run_go_generate__sortRegisters_uint32                 = sortRegisters[uint32]
 	quern_sortRegisters_uint64        quern_gen_is_stale__run_go_generate__sortRegisters_uint64                 = sortRegisters[uint64]
 	quern_segmentsOf                  quern_gen_is_stale__run_go_generate__segmentsOf                           = segmentsOf
-	quern_placeSegments_uint8         quern_gen_is_stale__run_go_generate__placeSegments_uint8                  = placeSegments[uint8]
-	quern_placeSegments_uint16        quern_gen_is_stale__run_go_generate__placeSegments_uint16                 = placeSegments[uint16]
-	quern_placeSegments_uint32        quern_gen_is_stale__run_go_generate__placeSegments_uint32                 = placeSegments[uint32]
-	quern_placeSegments_uint64        quern_gen_is_stale__run_go_generate__placeSegments_uint64                 = placeSegments[uint64]
+	quern_keepOutside                 quern_gen_is_stale__run_go_generate__keepOutside                          = keepOutside
 	quern_limitCount_uint32           quern_gen_is_stale__run_go_generate__limitCount_uint32                    = limitCount[uint32]
 	_                                                                                                           = (*quern_gen_is_stale__run_go_generate__limitLevel)((*limitLevel)(nil))
 	quern_limitCount_uint64           quern_gen_is_stale__run_go_generate__limitCount_uint64                    = limitCount[uint64]
@@ -317,11 +304,10 @@ var (
 	quern_keepFirst_uint32            quern_gen_is_stale__run_go_generate__keepFirst_uint32                     = keepFirst[uint32]
 	quern_keepFirst_uint64            quern_gen_is_stale__run_go_generate__keepFirst_uint64                     = keepFirst[uint64]
 	quern_setRank                     quern_gen_is_stale__run_go_generate__setRank                              = setRank
-	quern_copyFirst                   quern_gen_is_stale__run_go_generate__copyFirst                            = copyFirst
-	quern_firstOfLines_uint8          quern_gen_is_stale__run_go_generate__firstOfLines_uint8                   = firstOfLines[uint8]
-	quern_firstOfLines_uint16         quern_gen_is_stale__run_go_generate__firstOfLines_uint16                  = firstOfLines[uint16]
-	quern_firstOfLines_uint32         quern_gen_is_stale__run_go_generate__firstOfLines_uint32                  = firstOfLines[uint32]
-	quern_firstOfLines_uint64         quern_gen_is_stale__run_go_generate__firstOfLines_uint64                  = firstOfLines[uint64]
+	quern_firstOfParts_uint32         quern_gen_is_stale__run_go_generate__firstOfParts_uint32                  = firstOfParts[uint32]
+	quern_firstOfParts_uint64         quern_gen_is_stale__run_go_generate__firstOfParts_uint64                  = firstOfParts[uint64]
+	quern_firstOfLines                quern_gen_is_stale__run_go_generate__firstOfLines                         = firstOfLines
+	quern_indicesInLines              quern_gen_is_stale__run_go_generate__indicesInLines                       = indicesInLines
 	_                                 quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 = addCompensated[float32]
 	_                                 quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 = addCompensated[float64]
 	_                                 quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts           = mergeMoments
@@ -986,8 +972,9 @@ var quernSortLineParts_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name:
 
 // LaunchSortLineParts runs sortLineParts on the grid g.
 //
-// sortLineParts is sortLines for one thread per line.
-func LaunchSortLineParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[K], passes int32, last uint32, n, inner int, keys, spare *gpu.Buffer[K]) error {
+// sortLineParts is sortLines for one thread per line. spare and spareValues have as many elements as
+// keys and values.
+func LaunchSortLineParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[K], passes int32, last uint32, n, inner int, keys, spare *gpu.Buffer[K], values, spareValues *gpu.Buffer[uint32]) error {
 	var k *gpu.Kernel
 	switch interface{}((*K)(nil)).(type) {
 	case *uint32:
@@ -1006,6 +993,8 @@ func LaunchSortLineParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOr
 	gpu.Arg(l, inner)
 	gpu.SliceArg(l, keys)
 	gpu.SliceArg(l, spare)
+	gpu.SliceArg(l, values)
+	gpu.SliceArg(l, spareValues)
 	return l.End()
 }
 
@@ -1027,33 +1016,18 @@ func LaunchLinesOf(s *gpu.Stream, g gpu.Grid, n, inner uint32, at, lines *gpu.Bu
 	return l.End()
 }
 
-var quernPlaceLines_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint8]", Code: &quernPTX, Host: quernHostPlaceLines_uint8, Plain: quernPlainPlaceLines_uint8}}
-var quernPlaceLines_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint16]", Code: &quernPTX, Host: quernHostPlaceLines_uint16, Plain: quernPlainPlaceLines_uint16}}
-var quernPlaceLines_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint32]", Code: &quernPTX, Host: quernHostPlaceLines_uint32, Plain: quernPlainPlaceLines_uint32}}
-var quernPlaceLines_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint64]", Code: &quernPTX, Host: quernHostPlaceLines_uint64, Plain: quernPlainPlaceLines_uint64}}
+var quernPlaceLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines", Code: &quernPTX, Host: quernHostPlaceLines, Plain: quernPlainPlaceLines}}
 
 // LaunchPlaceLines runs placeLines on the grid g.
 //
-// placeLines copies the keys at the positions at to lines, one line after another.
-func LaunchPlaceLines[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, n, inner uint32, at *gpu.Buffer[uint32], in, out *gpu.Buffer[W]) error {
-	var k *gpu.Kernel
-	switch interface{}((*W)(nil)).(type) {
-	case *uint8:
-		k = quernPlaceLines_uint8
-	case *uint16:
-		k = quernPlaceLines_uint16
-	case *uint32:
-		k = quernPlaceLines_uint32
-	case *uint64:
-		k = quernPlaceLines_uint64
-	}
-	l, err := k.Begin(s, g)
+// placeLines copies the elements of lines, which in has one after another, to their places.
+func LaunchPlaceLines(s *gpu.Stream, g gpu.Grid, n, inner uint32, in, out *gpu.Buffer[uint32]) error {
+	l, err := quernPlaceLines.Begin(s, g)
 	if err != nil {
 		return err
 	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, inner)
-	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
 	return l.End()
@@ -1119,33 +1093,36 @@ func LaunchNarrow[K uint8 | uint16](s *gpu.Stream, g gpu.Grid, words *gpu.Buffer
 	return l.End()
 }
 
-var quernGather_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint8]", Code: &quernPTX, Host: quernHostGather_uint8, Plain: quernPlainGather_uint8}}
-var quernGather_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint16]", Code: &quernPTX, Host: quernHostGather_uint16, Plain: quernPlainGather_uint16}}
-var quernGather_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint32]", Code: &quernPTX, Host: quernHostGather_uint32, Plain: quernPlainGather_uint32}}
-var quernGather_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint64]", Code: &quernPTX, Host: quernHostGather_uint64, Plain: quernPlainGather_uint64}}
+var quernGatherFrom_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherFrom[uint8]", Code: &quernPTX, Host: quernHostGatherFrom[uint8], Plain: quernPlainGatherFrom[uint8]}}
+var quernGatherFrom_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherFrom[uint16]", Code: &quernPTX, Host: quernHostGatherFrom[uint16], Plain: quernPlainGatherFrom[uint16]}}
+var quernGatherFrom_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherFrom[uint32]", Code: &quernPTX, Host: quernHostGatherFrom[uint32], Plain: quernPlainGatherFrom[uint32]}}
+var quernGatherFrom_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherFrom[uint64]", Code: &quernPTX, Host: quernHostGatherFrom[uint64], Plain: quernPlainGatherFrom[uint64]}}
 
-// LaunchGather runs gather on the grid g.
+// LaunchGatherFrom runs gatherFrom on the grid g.
 //
-// gather copies the elements of in at the indices at. An element has words words.
-func LaunchGather[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, words int, at *gpu.Buffer[uint32], in, out *gpu.Buffer[W]) error {
+// gatherFrom copies the elements at the indices at: those of in, and from word split on those of
+// more. An element has words words.
+func LaunchGatherFrom[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, words, split int, at *gpu.Buffer[uint32], in, more, out *gpu.Buffer[W]) error {
 	var k *gpu.Kernel
 	switch interface{}((*W)(nil)).(type) {
 	case *uint8:
-		k = quernGather_uint8
+		k = quernGatherFrom_uint8
 	case *uint16:
-		k = quernGather_uint16
+		k = quernGatherFrom_uint16
 	case *uint32:
-		k = quernGather_uint32
+		k = quernGatherFrom_uint32
 	case *uint64:
-		k = quernGather_uint64
+		k = quernGatherFrom_uint64
 	}
 	l, err := k.Begin(s, g)
 	if err != nil {
 		return err
 	}
 	gpu.Arg(l, words)
+	gpu.Arg(l, split)
 	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, more)
 	gpu.SliceArg(l, out)
 	return l.End()
 }
@@ -1227,35 +1204,19 @@ func LaunchSegmentsOf(s *gpu.Stream, g gpu.Grid, ends *gpu.Buffer[int32], at, se
 	return l.End()
 }
 
-var quernPlaceSegments_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint8]", Code: &quernPTX, Host: quernHostPlaceSegments[uint8], Plain: quernPlainPlaceSegments[uint8]}}
-var quernPlaceSegments_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint16]", Code: &quernPTX, Host: quernHostPlaceSegments[uint16], Plain: quernPlainPlaceSegments[uint16]}}
-var quernPlaceSegments_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint32]", Code: &quernPTX, Host: quernHostPlaceSegments[uint32], Plain: quernPlainPlaceSegments[uint32]}}
-var quernPlaceSegments_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint64]", Code: &quernPTX, Host: quernHostPlaceSegments[uint64], Plain: quernPlainPlaceSegments[uint64]}}
+var quernKeepOutside = &gpu.Kernel{Declared: compiled.Declaration{Name: "keepOutside", Code: &quernPTX, Host: quernHostKeepOutside, Plain: quernPlainKeepOutside}}
 
-// LaunchPlaceSegments runs placeSegments on the grid g.
+// LaunchKeepOutside runs keepOutside on the grid g.
 //
-// placeSegments copies the keys at the positions at to out, one after another. Places before the
-// first segment and behind the last one keep what they have.
-func LaunchPlaceSegments[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, ends *gpu.Buffer[int32], at *gpu.Buffer[uint32], in, out *gpu.Buffer[W]) error {
-	var k *gpu.Kernel
-	switch interface{}((*W)(nil)).(type) {
-	case *uint8:
-		k = quernPlaceSegments_uint8
-	case *uint16:
-		k = quernPlaceSegments_uint16
-	case *uint32:
-		k = quernPlaceSegments_uint32
-	case *uint64:
-		k = quernPlaceSegments_uint64
-	}
-	l, err := k.Begin(s, g)
+// keepOutside makes the positions before the first segment and behind the last one those of the
+// elements that are there.
+func LaunchKeepOutside(s *gpu.Stream, g gpu.Grid, ends *gpu.Buffer[int32], at *gpu.Buffer[uint32]) error {
+	l, err := quernKeepOutside.Begin(s, g)
 	if err != nil {
 		return err
 	}
 	gpu.SliceArg(l, ends)
 	gpu.SliceArg(l, at)
-	gpu.SliceArg(l, in)
-	gpu.SliceArg(l, out)
 	return l.End()
 }
 
@@ -1347,54 +1308,74 @@ func LaunchSetRank(s *gpu.Stream, g gpu.Grid, rank uint32, limit *gpu.Buffer[uin
 	return l.End()
 }
 
-var quernCopyFirst = &gpu.Kernel{Declared: compiled.Declaration{Name: "copyFirst", Code: &quernPTX, Host: quernHostCopyFirst, Plain: quernPlainCopyFirst}}
+var quernFirstOfParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfParts[uint32]", Code: &quernPTX, Host: quernHostFirstOfParts_uint32, Plain: quernPlainFirstOfParts_uint32}}
+var quernFirstOfParts_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfParts[uint64]", Code: &quernPTX, Host: quernHostFirstOfParts_uint64, Plain: quernPlainFirstOfParts_uint64}}
 
-// LaunchCopyFirst runs copyFirst on the grid g.
+// LaunchFirstOfParts runs firstOfParts on the grid g.
 //
-// copyFirst copies the first elements of in.
-func LaunchCopyFirst(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint32]) error {
-	l, err := quernCopyFirst.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.SliceArg(l, in)
-	gpu.SliceArg(l, out)
-	return l.End()
-}
-
-var quernFirstOfLines_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint8]", Code: &quernPTX, Host: quernHostFirstOfLines[uint8], Plain: quernPlainFirstOfLines[uint8]}}
-var quernFirstOfLines_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint16]", Code: &quernPTX, Host: quernHostFirstOfLines[uint16], Plain: quernPlainFirstOfLines[uint16]}}
-var quernFirstOfLines_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint32]", Code: &quernPTX, Host: quernHostFirstOfLines[uint32], Plain: quernPlainFirstOfLines[uint32]}}
-var quernFirstOfLines_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint64]", Code: &quernPTX, Host: quernHostFirstOfLines[uint64], Plain: quernPlainFirstOfLines[uint64]}}
-
-// LaunchFirstOfLines runs firstOfLines on the grid g.
-//
-// firstOfLines copies the first k elements of lines of n elements, which are inner apart, in an
-// order that is given by their positions: those of a line are one after another, or, if inPlace is
-// set, inner apart. It writes their indices in the lines to index, unless that is empty.
-func LaunchFirstOfLines[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, n, k_, inner uint32, inPlace bool, positions *gpu.Buffer[uint32], in, out *gpu.Buffer[W], index *gpu.Buffer[uint32]) error {
+// firstOfParts finds the first k keys of parts of part keys, one thread per part, and writes them to
+// out, in the order in which they are in the part. The keys of a part are inner apart, as are the
+// results; see Axis. The last part of a single axis has the rest of the keys. The positions of the
+// keys are at, or, if that is empty, where they are. A thread has memory for 2*k keys in kept: a key
+// that comes before the k first ones of those so far is kept, and as often as the memory is full, k
+// of them stay.
+func LaunchFirstOfParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[K], bits, k_, part, inner int, keys *gpu.Buffer[K], at *gpu.Buffer[uint32], kept *gpu.Buffer[K], keptAt *gpu.Buffer[uint32], out *gpu.Buffer[K], outAt *gpu.Buffer[uint32]) error {
 	var k *gpu.Kernel
-	switch interface{}((*W)(nil)).(type) {
-	case *uint8:
-		k = quernFirstOfLines_uint8
-	case *uint16:
-		k = quernFirstOfLines_uint16
+	switch interface{}((*K)(nil)).(type) {
 	case *uint32:
-		k = quernFirstOfLines_uint32
+		k = quernFirstOfParts_uint32
 	case *uint64:
-		k = quernFirstOfLines_uint64
+		k = quernFirstOfParts_uint64
 	}
 	l, err := k.Begin(s, g)
 	if err != nil {
 		return err
 	}
-	gpu.Arg(l, n)
+	gpu.Arg(l, o)
+	gpu.Arg(l, bits)
 	gpu.Arg(l, k_)
+	gpu.Arg(l, part)
 	gpu.Arg(l, inner)
-	gpu.Arg(l, inPlace)
-	gpu.SliceArg(l, positions)
-	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, keys)
+	gpu.SliceArg(l, at)
+	gpu.SliceArg(l, kept)
+	gpu.SliceArg(l, keptAt)
 	gpu.SliceArg(l, out)
+	gpu.SliceArg(l, outAt)
+	return l.End()
+}
+
+var quernFirstOfLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines", Code: &quernPTX, Host: quernHostFirstOfLines, Plain: quernPlainFirstOfLines}}
+
+// LaunchFirstOfLines runs firstOfLines on the grid g.
+//
+// firstOfLines copies the first k positions of lines of n positions, which are inner apart.
+func LaunchFirstOfLines(s *gpu.Stream, g gpu.Grid, n, k, inner uint32, positions, first *gpu.Buffer[uint32]) error {
+	l, err := quernFirstOfLines.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, inner)
+	gpu.SliceArg(l, positions)
+	gpu.SliceArg(l, first)
+	return l.End()
+}
+
+var quernIndicesInLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "indicesInLines", Code: &quernPTX, Host: quernHostIndicesInLines, Plain: quernPlainIndicesInLines}}
+
+// LaunchIndicesInLines runs indicesInLines on the grid g.
+//
+// indicesInLines writes which elements of their lines the positions at are to index.
+func LaunchIndicesInLines(s *gpu.Stream, g gpu.Grid, n, inner uint32, at, index *gpu.Buffer[uint32]) error {
+	l, err := quernIndicesInLines.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.Arg(l, inner)
+	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, index)
 	return l.End()
 }
@@ -2064,7 +2045,7 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 				quernRow15SumCompensated[T](r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2067:1*/
+	} /*line quern_gen.go:2048:1*/
 }
 
 //go:noinline
@@ -2083,14 +2064,14 @@ func quernRow1SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		/*line quern.dev/algo/internal/template/reduce.go:256*/ v2 := v
 		/*line :225:10000*/ v3 := v2
 		vRow[threadX] = v3
-	} /*line quern_gen.go:2086:1*/
+	} /*line quern_gen.go:2067:1*/
 }
 
 //go:noinline
 func quernRow2SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first3 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first3:])
 	resultRow := (*[256]Compensated[T])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2093:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2074:1*/
 }
 
 //go:noinline
@@ -2141,7 +2122,7 @@ func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:2144:1*/
+	} /*line quern_gen.go:2125:1*/
 }
 
 //go:noinline
@@ -2188,7 +2169,7 @@ func quernRow4SumCompensated[T float32 | float64](r *host.Run, t3s []Compensated
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:2191:1*/
+	} /*line quern_gen.go:2172:1*/
 }
 
 //go:noinline
@@ -2213,14 +2194,14 @@ func quernRow5SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		}
 		/*line :249:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:2216:1*/
+	} /*line quern_gen.go:2197:1*/
 }
 
 //go:noinline
 func quernRow6SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first7:])
 	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2223:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2204:1*/
 }
 
 //go:noinline
@@ -2235,7 +2216,7 @@ func quernRow7SumCompensated[T float32 | float64](r *host.Run, results []Compens
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:2238:1*/
+	} /*line quern_gen.go:2219:1*/
 }
 
 //go:noinline
@@ -2246,14 +2227,14 @@ func quernRow8SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:231*/ v5 := partial[lane2%8]
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:2249:1*/
+	} /*line quern_gen.go:2230:1*/
 }
 
 //go:noinline
 func quernRow9SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2256:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2237:1*/
 }
 
 //go:noinline
@@ -2304,7 +2285,7 @@ func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow3[lane2] = given3
 		}
-	} /*line quern_gen.go:2307:1*/
+	} /*line quern_gen.go:2288:1*/
 }
 
 //go:noinline
@@ -2351,7 +2332,7 @@ func quernRow11SumCompensated[T float32 | float64](r *host.Run, t3s2 []Compensat
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow4[lane2] = given4
 		}
-	} /*line quern_gen.go:2354:1*/
+	} /*line quern_gen.go:2335:1*/
 }
 
 //go:noinline
@@ -2376,21 +2357,21 @@ func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 		}
 		/*line :249:10000*/ vRow3[lane2] = v5
 		shuffleDownRow4[lane2] = shuffleDown4
-	} /*line quern_gen.go:2379:1*/
+	} /*line quern_gen.go:2360:1*/
 }
 
 //go:noinline
 func quernRow13SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2386:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2367:1*/
 }
 
 //go:noinline
 func quernRow14SumCompensated[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, vs2 []Compensated[T]) {
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
 	vRow2 := (*[32]Compensated[T])(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2393:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2374:1*/
 }
 
 //go:noinline
@@ -2406,7 +2387,7 @@ func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensate
 		if threadX == 0 {
 			out[blockX] = sum2
 		}
-	} /*line quern_gen.go:2409:1*/
+	} /*line quern_gen.go:2390:1*/
 }
 
 func quernPlainAddParts(r *host.Run) {
@@ -2455,7 +2436,7 @@ func quernHostAddParts(r *host.Run) {
 				quernRow4AddParts(r, ns, width, base, counts)
 			}
 		}
-	} /*line quern_gen.go:2458:1*/
+	} /*line quern_gen.go:2439:1*/
 }
 
 //go:noinline
@@ -2477,7 +2458,7 @@ func quernRow1AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			n = 0
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2480:1*/
+	} /*line quern_gen.go:2461:1*/
 }
 
 //go:noinline
@@ -2516,7 +2497,7 @@ func quernRow2AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start4+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2519:1*/
+	} /*line quern_gen.go:2500:1*/
 }
 
 //go:noinline
@@ -2546,7 +2527,7 @@ func quernRow3AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start9+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2549:1*/
+	} /*line quern_gen.go:2530:1*/
 }
 
 //go:noinline
@@ -2571,7 +2552,7 @@ func quernRow4AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 		if i < len(counts) {
 			/*line histogram_kernels.go:72*/ counts[i] = n
 		}
-	} /*line quern_gen.go:2574:1*/
+	} /*line quern_gen.go:2555:1*/
 }
 
 func quernPlainHistogramEvenParts[T float32 | float64](r *host.Run) {
@@ -2629,7 +2610,7 @@ func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base int, bin
 				own[len(own)-1]++
 			}
 		}
-	} /*line quern_gen.go:2632:1*/
+	} /*line quern_gen.go:2613:1*/
 }
 
 func quernPlainHistogramEdgesParts[T int32 | float32 | float64](r *host.Run) {
@@ -2710,7 +2691,7 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 				}
 			}
 		}
-	} /*line quern_gen.go:2713:1*/
+	} /*line quern_gen.go:2694:1*/
 }
 
 func quernPlainHistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run) {
@@ -2769,7 +2750,7 @@ func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:2772:1*/
+	} /*line quern_gen.go:2753:1*/
 }
 
 func quernPlainMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
@@ -2976,7 +2957,7 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				quernRow17MomentsOfParts[T](r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2979:1*/
+	} /*line quern_gen.go:2960:1*/
 }
 
 //go:noinline
@@ -3029,14 +3010,14 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		/*line quern.dev/algo/internal/template/reduce.go:256*/ v2 := v
 		/*line :225:10000*/ v3 := v2
 		vRow[threadX] = v3
-	} /*line quern_gen.go:3032:1*/
+	} /*line quern_gen.go:3013:1*/
 }
 
 //go:noinline
 func quernRow2MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first3 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first3:])
 	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3039:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3020:1*/
 }
 
 //go:noinline
@@ -3087,7 +3068,7 @@ func quernRow3MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:3090:1*/
+	} /*line quern_gen.go:3071:1*/
 }
 
 //go:noinline
@@ -3134,7 +3115,7 @@ func quernRow4MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:3137:1*/
+	} /*line quern_gen.go:3118:1*/
 }
 
 //go:noinline
@@ -3181,7 +3162,7 @@ func quernRow5MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s []Mom
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
-	} /*line quern_gen.go:3184:1*/
+	} /*line quern_gen.go:3165:1*/
 }
 
 //go:noinline
@@ -3206,14 +3187,14 @@ func quernRow6MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		}
 		/*line :249:10000*/ vRow[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:3209:1*/
+	} /*line quern_gen.go:3190:1*/
 }
 
 //go:noinline
 func quernRow7MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first8 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first8:])
 	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3216:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3197:1*/
 }
 
 //go:noinline
@@ -3228,7 +3209,7 @@ func quernRow8MomentsOfParts[T int32 | float32 | float64](r *host.Run, results [
 			partial[threadX/32] = v4
 		}
 		vRow2[threadX] = v4
-	} /*line quern_gen.go:3231:1*/
+	} /*line quern_gen.go:3212:1*/
 }
 
 //go:noinline
@@ -3239,14 +3220,14 @@ func quernRow9MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mom
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:231*/ v5 := partial[lane2%8]
 		vRow3[lane2] = v5
-	} /*line quern_gen.go:3242:1*/
+	} /*line quern_gen.go:3223:1*/
 }
 
 //go:noinline
 func quernRow10MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3249:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3230:1*/
 }
 
 //go:noinline
@@ -3297,7 +3278,7 @@ func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow4[lane2] = given4
 		}
-	} /*line quern_gen.go:3300:1*/
+	} /*line quern_gen.go:3281:1*/
 }
 
 //go:noinline
@@ -3344,7 +3325,7 @@ func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []M
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow5[lane2] = given5
 		}
-	} /*line quern_gen.go:3347:1*/
+	} /*line quern_gen.go:3328:1*/
 }
 
 //go:noinline
@@ -3391,7 +3372,7 @@ func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, t3s2 []M
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow6[lane2] = given6
 		}
-	} /*line quern_gen.go:3394:1*/
+	} /*line quern_gen.go:3375:1*/
 }
 
 //go:noinline
@@ -3416,21 +3397,21 @@ func quernRow14MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 		}
 		/*line :249:10000*/ vRow3[lane2] = v5
 		shuffleDownRow5[lane2] = shuffleDown5
-	} /*line quern_gen.go:3419:1*/
+	} /*line quern_gen.go:3400:1*/
 }
 
 //go:noinline
 func quernRow15MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3426:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3407:1*/
 }
 
 //go:noinline
 func quernRow16MomentsOfParts[T int32 | float32 | float64](r *host.Run, results2 []Moments, at int, vs2 []Moments) {
 	resultRow2 := (*[32]Moments)(results2[at:])
 	vRow2 := (*[32]Moments)(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:3433:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:3414:1*/
 }
 
 //go:noinline
@@ -3446,7 +3427,7 @@ func quernRow17MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs2 []Mo
 		if threadX == 0 {
 			out[blockX] = m2
 		}
-	} /*line quern_gen.go:3449:1*/
+	} /*line quern_gen.go:3430:1*/
 }
 
 func quernPlainMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
@@ -3580,7 +3561,7 @@ func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 				quernRow9MomentsOfLines[T](r, ps, first10, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:3583:1*/
+	} /*line quern_gen.go:3564:1*/
 }
 
 //go:noinline
@@ -3672,7 +3653,7 @@ func quernRow1MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 		}
 		/*line moments.go:92:20000*/ v := m
 		vRow[threadX] = v
-	} /*line quern_gen.go:3675:1*/
+	} /*line quern_gen.go:3656:1*/
 }
 
 //go:noinline
@@ -3709,14 +3690,14 @@ func quernRow2MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 		v2 := v
 		countRow[threadX] = count
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:3712:1*/
+	} /*line quern_gen.go:3693:1*/
 }
 
 //go:noinline
 func quernRow3MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs2 []Moments, first4 int, results []Moments) {
 	vRow2 := (*[256]Moments)(vs2[first4:])
 	resultRow := (*[256]Moments)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:3719:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:3700:1*/
 }
 
 //go:noinline
@@ -3767,7 +3748,7 @@ func quernRow4MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs2 []Mom
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:3770:1*/
+	} /*line quern_gen.go:3751:1*/
 }
 
 //go:noinline
@@ -3814,7 +3795,7 @@ func quernRow5MomentsOfLines[T int32 | float32 | float64](r *host.Run, t3s []Mom
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:3817:1*/
+	} /*line quern_gen.go:3798:1*/
 }
 
 //go:noinline
@@ -3861,7 +3842,7 @@ func quernRow6MomentsOfLines[T int32 | float32 | float64](r *host.Run, t3s []Mom
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
-	} /*line quern_gen.go:3864:1*/
+	} /*line quern_gen.go:3845:1*/
 }
 
 //go:noinline
@@ -3887,14 +3868,14 @@ func quernRow7MomentsOfLines[T int32 | float32 | float64](r *host.Run, counts []
 		}
 		/*line :249:10000*/ vRow2[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:3890:1*/
+	} /*line quern_gen.go:3871:1*/
 }
 
 //go:noinline
 func quernRow8MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs2 []Moments, first9 int, results []Moments) {
 	vRow2 := (*[256]Moments)(vs2[first9:])
 	resultRow := (*[256]Moments)(results[first9:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:3897:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:3878:1*/
 }
 
 //go:noinline
@@ -3931,7 +3912,7 @@ func quernRow9MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 		/*line moments.go:93*/ if result02 {
 			out[p3.Line*l.Parts+p3.Part] = m2
 		}
-	} /*line quern_gen.go:3934:1*/
+	} /*line quern_gen.go:3915:1*/
 }
 
 func quernPlainCountFlags(r *host.Run) {
@@ -4010,7 +3991,7 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 			}
 			before[p+1] = n
 		}
-	} /*line quern_gen.go:4013:1*/
+	} /*line quern_gen.go:3994:1*/
 }
 
 func quernPlainKeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4086,7 +4067,7 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 				n++
 			}
 		}
-	} /*line quern_gen.go:4089:1*/
+	} /*line quern_gen.go:4070:1*/
 }
 
 func quernPlainPlaceCounts(r *host.Run) {
@@ -4147,7 +4128,7 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 			before[i] = sum
 		}
 		/*line select_kernels.go:55:50000*/ count[0] = int(sum)
-	} /*line quern_gen.go:4150:1*/
+	} /*line quern_gen.go:4131:1*/
 }
 
 func quernPlainCountParts_uint32(r *host.Run) {
@@ -4199,7 +4180,7 @@ func quernRow1CountParts_uint32(r *host.Run, o digitOrder[uint32], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:4202:1*/
+	} /*line quern_gen.go:4183:1*/
 }
 
 func quernPlainCountParts_uint64(r *host.Run) {
@@ -4251,7 +4232,7 @@ func quernRow1CountParts_uint64(r *host.Run, o digitOrder[uint64], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:4254:1*/
+	} /*line quern_gen.go:4235:1*/
 }
 
 func quernPlainPlaceParts(r *host.Run) {
@@ -4317,7 +4298,7 @@ func quernRow1PlaceParts(r *host.Run, base int, parts int, counts []uint32, widt
 				at += n
 			}
 		}
-	} /*line quern_gen.go:4320:1*/
+	} /*line quern_gen.go:4301:1*/
 }
 
 func quernPlainMoveParts[T uint32 | uint64](r *host.Run) {
@@ -4372,7 +4353,7 @@ func quernRow1MoveParts[T uint32 | uint64](r *host.Run, o digitOrder[T], base in
 			/*line sort_kernels.go:574*/ out[at[d]] = k
 			at[d]++
 		}
-	} /*line quern_gen.go:4375:1*/
+	} /*line quern_gen.go:4356:1*/
 }
 
 func quernPlainMovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run) {
@@ -4431,12 +4412,12 @@ func quernRow1MovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run, o dig
 			outValues[at[d]] = v[i]
 			at[d]++
 		}
-	} /*line quern_gen.go:4434:1*/
+	} /*line quern_gen.go:4415:1*/
 }
 
 func quernPlainSortLineParts_uint32(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[digitOrder[uint32]](r, 0), host.Value[int32](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint32](r, 5), host.Slice[uint32](r, 6)
-	host.Plain(r, func(t kernel.Thread) { sortLineParts[uint32](t, v0, v1, v2, v3, v4, v5, v6) })
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[digitOrder[uint32]](r, 0), host.Value[int32](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint32](r, 5), host.Slice[uint32](r, 6), host.Slice[uint32](r, 7), host.Slice[uint32](r, 8)
+	host.Plain(r, func(t kernel.Thread) { sortLineParts[uint32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
 }
 
 func quernHostSortLineParts_uint32(r *host.Run) {
@@ -4447,10 +4428,13 @@ func quernHostSortLineParts_uint32(r *host.Run) {
 	inner := host.Value[int](r, 4)
 	keys := host.Slice[uint32](r, 5)
 	spare := host.Slice[uint32](r, 6)
+	values := host.Slice[uint32](r, 7)
+	spareValues := host.Slice[uint32](r, 8)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	size := (n - 1) * inner
+	pairs := len(values) > 0
 	c := uint32(1)
 	size2 := 8 * (passes - 1)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -4459,67 +4443,78 @@ func quernHostSortLineParts_uint32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SortLineParts_uint32(r, o, base, inner, n, size, keys, spare, c, size2, last, passes, width)
+				quernRow1SortLineParts_uint32(r, o, base, inner, n, size, keys, spare, pairs, values, spareValues, c, size2, last, passes, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, inner int, n int, size int, keys []uint32, spare []uint32, c uint32, size2 int32, last uint32, passes int32, width int) {
+func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, inner int, n int, size int, keys []uint32, spare []uint32, pairs bool, values []uint32, spareValues []uint32, c uint32, size2 int32, last uint32, passes int32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
-		/*line sort_kernels.go:602*/ o2 := o
-		/*line sort_kernels.go:604*/ plane := host.Div(line, inner)
+		/*line sort_kernels.go:603*/ o2 := o
+		/*line sort_kernels.go:605*/ plane := host.Div(line, inner)
 		first := plane*n*inner + line - plane*inner
-		if n == 0 || first+size >= len(keys) || len(spare) != len(keys) {
+		/*line sort_kernels.go:608*/ if n == 0 || first+size >= len(keys) || len(spare) != len(keys) || pairs && len(values) != len(keys) || len(spareValues) != len(values) {
 			continue
 		}
 		if n <= 32 {
 			mask := c<<size2*(last+1) - 1
 			for i := 1; i < n; i++ {
 				if r.Halted() {
-					/*line sort_kernels.go:611*/ r.Halt()
+					/*line sort_kernels.go:613*/ r.Halt()
 				}
-				/*line sort_kernels.go:612*/ k := keys[first+i*inner]
+				/*line sort_kernels.go:614*/ k := keys[first+i*inner]
 				t1 := k
-				/*line sort_kernels.go:613*/ result0 := o2.ordered(t1)
+				/*line sort_kernels.go:615*/ result0 := o2.ordered(t1)
 				v := result0 >> o2.Shift & mask
-				/*line sort_kernels.go:614*/ j := i
+//line sort_kernels.go:616
+				var value uint32
+				if pairs {
+					value = values[first+i*inner]
+				}
+				j := i
 				for ; j > 0; j-- {
 					if r.Halted() {
-						/*line sort_kernels.go:615*/ r.Halt()
+						/*line sort_kernels.go:621*/ r.Halt()
 					}
-					/*line sort_kernels.go:616*/ before := keys[first+(j-1)*inner]
+					/*line sort_kernels.go:622*/ before := keys[first+(j-1)*inner]
 					t3 := before
-					/*line sort_kernels.go:617*/ result02 := o2.ordered(t3)
+					/*line sort_kernels.go:623*/ result02 := o2.ordered(t3)
 					if result02>>o2.Shift&mask <= v {
 						break
 					}
-					/*line sort_kernels.go:620*/ keys[first+j*inner] = before
+					/*line sort_kernels.go:626*/ keys[first+j*inner] = before
+					if pairs {
+						values[first+j*inner] = values[first+(j-1)*inner]
+					}
 				}
 				keys[first+j*inner] = k
+				if pairs {
+					values[first+j*inner] = value
+				}
 			}
 			continue
 		}
 		for pass := int32(0); pass < passes; pass++ {
 			if r.Halted() {
-				/*line sort_kernels.go:626*/ r.Halt()
+				/*line sort_kernels.go:638*/ r.Halt()
 			}
-			/*line sort_kernels.go:627*/ if pass == passes-1 {
+			/*line sort_kernels.go:639*/ if pass == passes-1 {
 				o2.Mask = last
 			}
 			at := [256]int{}
 			for i2 := 0; i2 < n; i2++ {
 				if r.Halted() {
-					/*line sort_kernels.go:631*/ r.Halt()
+					/*line sort_kernels.go:643*/ r.Halt()
 				}
-				/*line sort_kernels.go:632*/ t7 := keys[first+i2*inner]
-				/*line sort_kernels.go:632*/ result03 := o2.digit(t7)
+				/*line sort_kernels.go:644*/ t7 := keys[first+i2*inner]
+				/*line sort_kernels.go:644*/ result03 := o2.digit(t7)
 				at[uint8(result03)]++
 			}
-			/*line sort_kernels.go:634*/ sum := 0
+			/*line sort_kernels.go:646*/ sum := 0
 			for d := 0; d < 256; d++ {
 				count := at[d]
 				at[d] = sum
@@ -4527,29 +4522,40 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, 
 			}
 			for i3 := 0; i3 < n; i3++ {
 				if r.Halted() {
-					/*line sort_kernels.go:640*/ r.Halt()
+					/*line sort_kernels.go:652*/ r.Halt()
 				}
-				/*line sort_kernels.go:641*/ k2 := keys[first+i3*inner]
+				/*line sort_kernels.go:653*/ k2 := keys[first+i3*inner]
 				t10 := k2
-				/*line sort_kernels.go:642*/ result04 := o2.digit(t10)
+				/*line sort_kernels.go:654*/ result04 := o2.digit(t10)
 				d2 := uint8(result04)
-				/*line sort_kernels.go:643*/ spare[first+at[d2]*inner] = k2
+				/*line sort_kernels.go:655*/ spare[first+at[d2]*inner] = k2
+				if pairs {
+					spareValues[first+at[d2]*inner] = values[first+i3*inner]
+				}
 				at[d2]++
 			}
 			for i4 := 0; i4 < n; i4++ {
 				if r.Halted() {
-					/*line sort_kernels.go:646*/ r.Halt()
+					/*line sort_kernels.go:661*/ r.Halt()
 				}
-				/*line sort_kernels.go:647*/ keys[first+i4*inner] = spare[first+i4*inner]
+				/*line sort_kernels.go:662*/ keys[first+i4*inner] = spare[first+i4*inner]
+			}
+			if pairs {
+				for i5 := 0; i5 < n; i5++ {
+					if r.Halted() {
+						/*line sort_kernels.go:665*/ r.Halt()
+					}
+					/*line sort_kernels.go:666*/ values[first+i5*inner] = spareValues[first+i5*inner]
+				}
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:4547:1*/
+	} /*line quern_gen.go:4553:1*/
 }
 
 func quernPlainSortLineParts_uint64(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[digitOrder[uint64]](r, 0), host.Value[int32](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint64](r, 5), host.Slice[uint64](r, 6)
-	host.Plain(r, func(t kernel.Thread) { sortLineParts[uint64](t, v0, v1, v2, v3, v4, v5, v6) })
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[digitOrder[uint64]](r, 0), host.Value[int32](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint64](r, 5), host.Slice[uint64](r, 6), host.Slice[uint32](r, 7), host.Slice[uint32](r, 8)
+	host.Plain(r, func(t kernel.Thread) { sortLineParts[uint64](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
 }
 
 func quernHostSortLineParts_uint64(r *host.Run) {
@@ -4560,10 +4566,13 @@ func quernHostSortLineParts_uint64(r *host.Run) {
 	inner := host.Value[int](r, 4)
 	keys := host.Slice[uint64](r, 5)
 	spare := host.Slice[uint64](r, 6)
+	values := host.Slice[uint32](r, 7)
+	spareValues := host.Slice[uint32](r, 8)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	size := (n - 1) * inner
+	pairs := len(values) > 0
 	c := uint64(1)
 	size2 := 8 * (passes - 1)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -4572,67 +4581,78 @@ func quernHostSortLineParts_uint64(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SortLineParts_uint64(r, o, base, inner, n, size, keys, spare, c, size2, last, passes, width)
+				quernRow1SortLineParts_uint64(r, o, base, inner, n, size, keys, spare, pairs, values, spareValues, c, size2, last, passes, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, inner int, n int, size int, keys []uint64, spare []uint64, c uint64, size2 int32, last uint32, passes int32, width int) {
+func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, inner int, n int, size int, keys []uint64, spare []uint64, pairs bool, values []uint32, spareValues []uint32, c uint64, size2 int32, last uint32, passes int32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
-		/*line sort_kernels.go:602*/ o2 := o
-		/*line sort_kernels.go:604*/ plane := host.Div(line, inner)
+		/*line sort_kernels.go:603*/ o2 := o
+		/*line sort_kernels.go:605*/ plane := host.Div(line, inner)
 		first := plane*n*inner + line - plane*inner
-		if n == 0 || first+size >= len(keys) || len(spare) != len(keys) {
+		/*line sort_kernels.go:608*/ if n == 0 || first+size >= len(keys) || len(spare) != len(keys) || pairs && len(values) != len(keys) || len(spareValues) != len(values) {
 			continue
 		}
 		if n <= 32 {
 			mask := c<<size2*uint64(last+1) - 1
 			for i := 1; i < n; i++ {
 				if r.Halted() {
-					/*line sort_kernels.go:611*/ r.Halt()
+					/*line sort_kernels.go:613*/ r.Halt()
 				}
-				/*line sort_kernels.go:612*/ k := keys[first+i*inner]
+				/*line sort_kernels.go:614*/ k := keys[first+i*inner]
 				t1 := k
-				/*line sort_kernels.go:613*/ result0 := o2.ordered(t1)
+				/*line sort_kernels.go:615*/ result0 := o2.ordered(t1)
 				v := result0 >> o2.Shift & mask
-				/*line sort_kernels.go:614*/ j := i
+//line sort_kernels.go:616
+				var value uint32
+				if pairs {
+					value = values[first+i*inner]
+				}
+				j := i
 				for ; j > 0; j-- {
 					if r.Halted() {
-						/*line sort_kernels.go:615*/ r.Halt()
+						/*line sort_kernels.go:621*/ r.Halt()
 					}
-					/*line sort_kernels.go:616*/ before := keys[first+(j-1)*inner]
+					/*line sort_kernels.go:622*/ before := keys[first+(j-1)*inner]
 					t3 := before
-					/*line sort_kernels.go:617*/ result02 := o2.ordered(t3)
+					/*line sort_kernels.go:623*/ result02 := o2.ordered(t3)
 					if result02>>o2.Shift&mask <= v {
 						break
 					}
-					/*line sort_kernels.go:620*/ keys[first+j*inner] = before
+					/*line sort_kernels.go:626*/ keys[first+j*inner] = before
+					if pairs {
+						values[first+j*inner] = values[first+(j-1)*inner]
+					}
 				}
 				keys[first+j*inner] = k
+				if pairs {
+					values[first+j*inner] = value
+				}
 			}
 			continue
 		}
 		for pass := int32(0); pass < passes; pass++ {
 			if r.Halted() {
-				/*line sort_kernels.go:626*/ r.Halt()
+				/*line sort_kernels.go:638*/ r.Halt()
 			}
-			/*line sort_kernels.go:627*/ if pass == passes-1 {
+			/*line sort_kernels.go:639*/ if pass == passes-1 {
 				o2.Mask = last
 			}
 			at := [256]int{}
 			for i2 := 0; i2 < n; i2++ {
 				if r.Halted() {
-					/*line sort_kernels.go:631*/ r.Halt()
+					/*line sort_kernels.go:643*/ r.Halt()
 				}
-				/*line sort_kernels.go:632*/ t7 := keys[first+i2*inner]
-				/*line sort_kernels.go:632*/ result03 := o2.digit(t7)
+				/*line sort_kernels.go:644*/ t7 := keys[first+i2*inner]
+				/*line sort_kernels.go:644*/ result03 := o2.digit(t7)
 				at[uint8(result03)]++
 			}
-			/*line sort_kernels.go:634*/ sum := 0
+			/*line sort_kernels.go:646*/ sum := 0
 			for d := 0; d < 256; d++ {
 				count := at[d]
 				at[d] = sum
@@ -4640,24 +4660,35 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, 
 			}
 			for i3 := 0; i3 < n; i3++ {
 				if r.Halted() {
-					/*line sort_kernels.go:640*/ r.Halt()
+					/*line sort_kernels.go:652*/ r.Halt()
 				}
-				/*line sort_kernels.go:641*/ k2 := keys[first+i3*inner]
+				/*line sort_kernels.go:653*/ k2 := keys[first+i3*inner]
 				t10 := k2
-				/*line sort_kernels.go:642*/ result04 := o2.digit(t10)
+				/*line sort_kernels.go:654*/ result04 := o2.digit(t10)
 				d2 := uint8(result04)
-				/*line sort_kernels.go:643*/ spare[first+at[d2]*inner] = k2
+				/*line sort_kernels.go:655*/ spare[first+at[d2]*inner] = k2
+				if pairs {
+					spareValues[first+at[d2]*inner] = values[first+i3*inner]
+				}
 				at[d2]++
 			}
 			for i4 := 0; i4 < n; i4++ {
 				if r.Halted() {
-					/*line sort_kernels.go:646*/ r.Halt()
+					/*line sort_kernels.go:661*/ r.Halt()
 				}
-				/*line sort_kernels.go:647*/ keys[first+i4*inner] = spare[first+i4*inner]
+				/*line sort_kernels.go:662*/ keys[first+i4*inner] = spare[first+i4*inner]
+			}
+			if pairs {
+				for i5 := 0; i5 < n; i5++ {
+					if r.Halted() {
+						/*line sort_kernels.go:665*/ r.Halt()
+					}
+					/*line sort_kernels.go:666*/ values[first+i5*inner] = spareValues[first+i5*inner]
+				}
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:4660:1*/
+	} /*line quern_gen.go:4691:1*/
 }
 
 func quernPlainLinesOf(r *host.Run) {
@@ -4698,7 +4729,7 @@ func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []u
 			row2 := lines[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line sort_kernels.go:659*/ plane := row[threadX] / size
+				/*line sort_kernels.go:679*/ plane := row[threadX] / size
 				row2[threadX] = plane*inner + (row[threadX]-plane*n*inner)%inner
 			}
 			return
@@ -4707,24 +4738,23 @@ func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []u
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:658*/ if i < len(at) {
+		/*line sort_kernels.go:678*/ if i < len(at) {
 			plane := at[i] / size
 			lines[i] = plane*inner + (at[i]-plane*n*inner)%inner
 		}
-	} /*line quern_gen.go:4714:1*/
+	} /*line quern_gen.go:4745:1*/
 }
 
-func quernPlainPlaceLines_uint8(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint8](r, 3), host.Slice[uint8](r, 4)
-	host.Plain(r, func(t kernel.Thread) { placeLines[uint8](t, v0, v1, v2, v3, v4) })
+func quernPlainPlaceLines(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_placeLines(t, v0, v1, v2, v3) })
 }
 
-func quernHostPlaceLines_uint8(r *host.Run) {
+func quernHostPlaceLines(r *host.Run) {
 	n := host.Value[uint32](r, 0)
 	inner := host.Value[uint32](r, 1)
-	at := host.Slice[uint32](r, 2)
-	in := host.Slice[uint8](r, 3)
-	out := host.Slice[uint8](r, 4)
+	in := host.Slice[uint32](r, 2)
+	out := host.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4734,27 +4764,27 @@ func quernHostPlaceLines_uint8(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceLines_uint8(r, base, out, at, n, inner, in, width)
+				quernRow1PlaceLines(r, base, out, in, n, inner, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1PlaceLines_uint8(r *host.Run, base int, out []uint8, at []uint32, n uint32, inner uint32, in []uint8, width int) {
+func quernRow1PlaceLines(r *host.Run, base int, out []uint32, in []uint32, n uint32, inner uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(at)-base, len(out)-base, width)
+		count := min(len(in)-base, len(out)-base, width)
 		if count <= 0 {
 			return
 		}
-		if base >= 0 && count <= len(at)-base {
-			row := at[base:][:count]
+		if base >= 0 && count <= len(in)-base {
+			row := in[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:669*/ line := uint32(i) / n
+				/*line sort_kernels.go:689*/ line := uint32(i) / n
 				plane := line / inner
-				out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[row[threadX]]
+				out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = row[threadX]
 			}
 			return
 		}
@@ -4762,180 +4792,12 @@ func quernRow1PlaceLines_uint8(r *host.Run, base int, out []uint8, at []uint32, 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:668*/ if i < len(out) && i < len(at) {
+		/*line sort_kernels.go:688*/ if i < len(out) && i < len(in) {
 			line := uint32(i) / n
 			plane := line / inner
-			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
+			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[i]
 		}
-	} /*line quern_gen.go:4770:1*/
-}
-
-func quernPlainPlaceLines_uint16(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint16](r, 3), host.Slice[uint16](r, 4)
-	host.Plain(r, func(t kernel.Thread) { placeLines[uint16](t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostPlaceLines_uint16(r *host.Run) {
-	n := host.Value[uint32](r, 0)
-	inner := host.Value[uint32](r, 1)
-	at := host.Slice[uint32](r, 2)
-	in := host.Slice[uint16](r, 3)
-	out := host.Slice[uint16](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceLines_uint16(r, base, out, at, n, inner, in, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1PlaceLines_uint16(r *host.Run, base int, out []uint16, at []uint32, n uint32, inner uint32, in []uint16, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(at)-base, len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(at)-base {
-			row := at[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:669*/ line := uint32(i) / n
-				plane := line / inner
-				out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[row[threadX]]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:668*/ if i < len(out) && i < len(at) {
-			line := uint32(i) / n
-			plane := line / inner
-			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
-		}
-	} /*line quern_gen.go:4826:1*/
-}
-
-func quernPlainPlaceLines_uint32(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
-	host.Plain(r, func(t kernel.Thread) { placeLines[uint32](t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostPlaceLines_uint32(r *host.Run) {
-	n := host.Value[uint32](r, 0)
-	inner := host.Value[uint32](r, 1)
-	at := host.Slice[uint32](r, 2)
-	in := host.Slice[uint32](r, 3)
-	out := host.Slice[uint32](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceLines_uint32(r, base, out, at, n, inner, in, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1PlaceLines_uint32(r *host.Run, base int, out []uint32, at []uint32, n uint32, inner uint32, in []uint32, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(at)-base, len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(at)-base {
-			row := at[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:669*/ line := uint32(i) / n
-				plane := line / inner
-				out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[row[threadX]]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:668*/ if i < len(out) && i < len(at) {
-			line := uint32(i) / n
-			plane := line / inner
-			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
-		}
-	} /*line quern_gen.go:4882:1*/
-}
-
-func quernPlainPlaceLines_uint64(r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint64](r, 3), host.Slice[uint64](r, 4)
-	host.Plain(r, func(t kernel.Thread) { placeLines[uint64](t, v0, v1, v2, v3, v4) })
-}
-
-func quernHostPlaceLines_uint64(r *host.Run) {
-	n := host.Value[uint32](r, 0)
-	inner := host.Value[uint32](r, 1)
-	at := host.Slice[uint32](r, 2)
-	in := host.Slice[uint64](r, 3)
-	out := host.Slice[uint64](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceLines_uint64(r, base, out, at, n, inner, in, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1PlaceLines_uint64(r *host.Run, base int, out []uint64, at []uint32, n uint32, inner uint32, in []uint64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(at)-base, len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(at)-base {
-			row := at[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:669*/ line := uint32(i) / n
-				plane := line / inner
-				out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[row[threadX]]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:668*/ if i < len(out) && i < len(at) {
-			line := uint32(i) / n
-			plane := line / inner
-			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
-		}
-	} /*line quern_gen.go:4938:1*/
+	} /*line quern_gen.go:4800:1*/
 }
 
 func quernPlainNumbers(r *host.Run) {
@@ -4971,7 +4833,7 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 			row := out[base:][:count]
 			for threadX := range count {
 				i := base + threadX
-				/*line sort_kernels.go:680*/ row[threadX] = uint32(i)
+				/*line sort_kernels.go:700*/ row[threadX] = uint32(i)
 			}
 			return
 		}
@@ -4979,10 +4841,10 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:679*/ if i < len(out) {
+		/*line sort_kernels.go:699*/ if i < len(out) {
 			out[i] = uint32(i)
 		}
-	} /*line quern_gen.go:4985:1*/
+	} /*line quern_gen.go:4847:1*/
 }
 
 func quernPlainWiden[T uint8 | uint16](r *host.Run) {
@@ -5019,7 +4881,7 @@ func quernRow1Widen[T uint8 | uint16](r *host.Run, base int, keys []T, words []u
 			row := words[base:][:count]
 			row2 := keys[base:][:count]
 			for threadX := range count {
-				/*line sort_kernels.go:689*/ row[threadX] = uint32(row2[threadX])
+				/*line sort_kernels.go:709*/ row[threadX] = uint32(row2[threadX])
 			}
 			return
 		}
@@ -5027,10 +4889,10 @@ func quernRow1Widen[T uint8 | uint16](r *host.Run, base int, keys []T, words []u
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:688*/ if i < len(keys) {
+		/*line sort_kernels.go:708*/ if i < len(keys) {
 			words[i] = uint32(keys[i])
 		}
-	} /*line quern_gen.go:5033:1*/
+	} /*line quern_gen.go:4895:1*/
 }
 
 func quernPlainNarrow[T uint8 | uint16](r *host.Run) {
@@ -5067,7 +4929,7 @@ func quernRow1Narrow[T uint8 | uint16](r *host.Run, base int, keys []T, words []
 			row := keys[base:][:count]
 			row2 := words[base:][:count]
 			for threadX := range count {
-				/*line sort_kernels.go:698*/ row[threadX] = T(row2[threadX])
+				/*line sort_kernels.go:718*/ row[threadX] = T(row2[threadX])
 			}
 			return
 		}
@@ -5075,22 +4937,24 @@ func quernRow1Narrow[T uint8 | uint16](r *host.Run, base int, keys []T, words []
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:697*/ if i < len(keys) {
+		/*line sort_kernels.go:717*/ if i < len(keys) {
 			keys[i] = T(words[i])
 		}
-	} /*line quern_gen.go:5081:1*/
+	} /*line quern_gen.go:4943:1*/
 }
 
-func quernPlainGather_uint8(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
-	host.Plain(r, func(t kernel.Thread) { gather[uint8](t, v0, v1, v2, v3) })
+func quernPlainGatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
+	host.Plain(r, func(t kernel.Thread) { gatherFrom[T](t, v0, v1, v2, v3, v4, v5) })
 }
 
-func quernHostGather_uint8(r *host.Run) {
+func quernHostGatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint8](r, 2)
-	out := host.Slice[uint8](r, 3)
+	split := host.Value[int](r, 1)
+	at := host.Slice[uint32](r, 2)
+	in := host.Slice[T](r, 3)
+	more := host.Slice[T](r, 4)
+	out := host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -5100,14 +4964,14 @@ func quernHostGather_uint8(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather_uint8(r, base, out, in, at, words, width)
+				quernRow1GatherFrom[T](r, base, out, at, words, split, more, in, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []uint32, words int, width int) {
+func quernRow1GatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, out []T, at []uint32, words int, split int, more []T, in []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(out)-base, width)
 		if count <= 0 {
@@ -5118,7 +4982,12 @@ func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
+				/*line sort_kernels.go:736*/ from := int(at[host.Div(i, words)])*words + host.Rem(i, words)
+				if from >= split {
+					row[threadX] = more[from-split]
+				} else {
+					row[threadX] = in[from]
+				}
 			}
 			return
 		}
@@ -5126,163 +4995,16 @@ func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
+		/*line sort_kernels.go:733*/ if i >= len(out) {
+			continue
 		}
-	} /*line quern_gen.go:5132:1*/
-}
-
-func quernPlainGather_uint16(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint16](r, 2), host.Slice[uint16](r, 3)
-	host.Plain(r, func(t kernel.Thread) { gather[uint16](t, v0, v1, v2, v3) })
-}
-
-func quernHostGather_uint16(r *host.Run) {
-	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint16](r, 2)
-	out := host.Slice[uint16](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather_uint16(r, base, out, in, at, words, width)
-			}
+		from := int(at[host.Div(i, words)])*words + host.Rem(i, words)
+		if from >= split {
+			out[i] = more[from-split]
+		} else {
+			out[i] = in[from]
 		}
-	}
-}
-
-//go:noinline
-func quernRow1Gather_uint16(r *host.Run, base int, out []uint16, in []uint16, at []uint32, words int, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-		}
-	} /*line quern_gen.go:5183:1*/
-}
-
-func quernPlainGather_uint32(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
-	host.Plain(r, func(t kernel.Thread) { gather[uint32](t, v0, v1, v2, v3) })
-}
-
-func quernHostGather_uint32(r *host.Run) {
-	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint32](r, 2)
-	out := host.Slice[uint32](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather_uint32(r, base, out, in, at, words, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Gather_uint32(r *host.Run, base int, out []uint32, in []uint32, at []uint32, words int, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-		}
-	} /*line quern_gen.go:5234:1*/
-}
-
-func quernPlainGather_uint64(r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[uint64](r, 2), host.Slice[uint64](r, 3)
-	host.Plain(r, func(t kernel.Thread) { gather[uint64](t, v0, v1, v2, v3) })
-}
-
-func quernHostGather_uint64(r *host.Run) {
-	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint64](r, 2)
-	out := host.Slice[uint64](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather_uint64(r, base, out, in, at, words, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Gather_uint64(r *host.Run, base int, out []uint64, in []uint64, at []uint32, words int, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-		}
-	} /*line quern_gen.go:5285:1*/
+	} /*line quern_gen.go:5007:1*/
 }
 
 func quernPlainScatter_uint8(r *host.Run) {
@@ -5322,7 +5044,7 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in []uint8, out []uint8, at [
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
+				/*line sort_kernels.go:749*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -5330,10 +5052,10 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in []uint8, out []uint8, at [
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:720*/ if i < len(in) {
+		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5336:1*/
+	} /*line quern_gen.go:5058:1*/
 }
 
 func quernPlainScatter_uint16(r *host.Run) {
@@ -5373,7 +5095,7 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in []uint16, out []uint16, a
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
+				/*line sort_kernels.go:749*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -5381,10 +5103,10 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in []uint16, out []uint16, a
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:720*/ if i < len(in) {
+		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5387:1*/
+	} /*line quern_gen.go:5109:1*/
 }
 
 func quernPlainScatter_uint32(r *host.Run) {
@@ -5424,7 +5146,7 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in []uint32, out []uint32, a
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
+				/*line sort_kernels.go:749*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -5432,10 +5154,10 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in []uint32, out []uint32, a
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:720*/ if i < len(in) {
+		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5438:1*/
+	} /*line quern_gen.go:5160:1*/
 }
 
 func quernPlainScatter_uint64(r *host.Run) {
@@ -5475,7 +5197,7 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in []uint64, out []uint64, a
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
+				/*line sort_kernels.go:749*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -5483,10 +5205,10 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in []uint64, out []uint64, a
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:720*/ if i < len(in) {
+		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5489:1*/
+	} /*line quern_gen.go:5211:1*/
 }
 
 func quernPlainSegmentsOf(r *host.Run) {
@@ -5566,19 +5288,17 @@ func quernRow1SegmentsOf(r *host.Run, base int, at []uint32, segments []uint32, 
 			}
 		}
 		/*line :22:60000*/ segments[i] = uint32(low)
-	} /*line quern_gen.go:5569:1*/
+	} /*line quern_gen.go:5291:1*/
 }
 
-func quernPlainPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[uint32](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
-	host.Plain(r, func(t kernel.Thread) { placeSegments[T](t, v0, v1, v2, v3) })
+func quernPlainKeepOutside(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_keepOutside(t, v0, v1) })
 }
 
-func quernHostPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+func quernHostKeepOutside(r *host.Run) {
 	ends := host.Slice[int32](r, 0)
 	at := host.Slice[uint32](r, 1)
-	in := host.Slice[T](r, 2)
-	out := host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -5588,27 +5308,25 @@ func quernHostPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceSegments[T](r, base, out, at, ends, in, width)
+				quernRow1KeepOutside(r, base, at, ends, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1PlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, out []T, at []uint32, ends []int32, in []T, width int) {
+func quernRow1KeepOutside(r *host.Run, base int, at []uint32, ends []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(at)-base, len(out)-base, width)
+		count := min(len(at)-base, width)
 		if count <= 0 {
 			return
 		}
-		if 0 < len(ends) && len(ends)-1 >= 0 && len(ends)-1 < len(ends) && base >= 0 && count <= len(out)-base && count <= len(at)-base {
-			row := out[base:][:count]
-			row2 := at[base:][:count]
+		if 0 < len(ends) && len(ends)-1 >= 0 && len(ends)-1 < len(ends) && base >= 0 && count <= len(at)-base {
+			row := at[base:][:count]
 			for threadX := range count {
-				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_segments_kernels.go:30:60000*/ if i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
-					row[threadX] = in[row2[threadX]]
+				/*line sort_segments_kernels.go:30:60000*/ if i < int(ends[0]) || i >= int(ends[len(ends)-1]) {
+					row[threadX] = uint32(i)
 				}
 			}
 			/*line :34:60000*/ return
@@ -5617,72 +5335,489 @@ func quernRow1PlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run, bas
 	/*line :37:60000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :30:60000*/ if i < len(out) && i < len(at) && i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
-			out[i] = in[at[i]]
+		/*line :30:60000*/ if i < len(at) && (i < int(ends[0]) || i >= int(ends[len(ends)-1])) {
+			at[i] = uint32(i)
 		}
-	} /*line quern_gen.go:5623:1*/
+	} /*line quern_gen.go:5341:1*/
 }
 
-func quernPlainCopyFirst(r *host.Run) {
-	v0, v1 := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1)
-	host.Plain(r, func(t kernel.Thread) { quern_copyFirst(t, v0, v1) })
+func quernPlainFirstOfParts_uint32(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[digitOrder[uint32]](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint32](r, 5), host.Slice[uint32](r, 6), host.Slice[uint32](r, 7), host.Slice[uint32](r, 8), host.Slice[uint32](r, 9), host.Slice[uint32](r, 10)
+	host.Plain(r, func(t kernel.Thread) { firstOfParts[uint32](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
-func quernHostCopyFirst(r *host.Run) {
-	in := host.Slice[uint32](r, 0)
-	out := host.Slice[uint32](r, 1)
+func quernHostFirstOfParts_uint32(r *host.Run) {
+	o := host.Value[digitOrder[uint32]](r, 0)
+	bits := host.Value[int](r, 1)
+	k := host.Value[int](r, 2)
+	part := host.Value[int](r, 3)
+	inner := host.Value[int](r, 4)
+	keys := host.Slice[uint32](r, 5)
+	at := host.Slice[uint32](r, 6)
+	kept := host.Slice[uint32](r, 7)
+	keptAt := host.Slice[uint32](r, 8)
+	out := host.Slice[uint32](r, 9)
+	outAt := host.Slice[uint32](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+	size := part * inner
+	c := uint32(0)
+	c2 := int(8)
+	size2 := c2*4 - bits
+	t12 := uint32(k)
+	c3 := uint8(1)
+	t15 := uint32(k)
+	for width3 := r.NextRow(1024); width3 > 0; width3 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CopyFirst(r, base, out, in, width)
+				quernRow1FirstOfParts_uint32(r, o, k, base, out, kept, inner, part, size, keys, keptAt, c, size2, t12, bits, c3, at, t15, outAt, width3)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CopyFirst(r *host.Run, base int, out []uint32, in []uint32, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(in)-base, len(out)-base, width)
-		if count <= 0 {
-			return
+func quernRow1FirstOfParts_uint32(r *host.Run, o digitOrder[uint32], k int, base int, out []uint32, kept []uint32, inner int, part int, size int, keys []uint32, keptAt []uint32, c uint32, size2 int, t12 uint32, bits int, c3 uint8, at []uint32, t15 uint32, outAt []uint32, width3 int) {
+	for threadX := range width3 {
+		r.ThreadIdx.X = threadX
+		line := base + threadX
+		t1 := 2 * line * k
+		t2 := 2 * (line + 1) * k
+		t4 := 2 * line * k
+		t5 := 2 * (line + 1) * k
+		/*line topk_kernels.go:107*/ o2 := o
+		/*line topk_kernels.go:109*/ if k <= 0 || (line+1)*k > len(out) || 2*(line+1)*k > len(kept) {
+			continue
 		}
-		if base >= 0 && count <= len(out)-base && count <= len(in)-base {
-			row := out[base:][:count]
-			row2 := in[base:][:count]
-			/*line topk_kernels.go:102*/ copy(row, row2)
-			return
+		plane := host.Div(line, inner)
+		column := line - plane*inner
+		first := plane*part*inner + column
+		end := first + size
+		if (line+1)*k == len(out) {
+			end = len(keys)
+		}
+		t3 := kept[t1:t2]
+		/*line topk_kernels.go:119*/ t6 := keptAt[t4:t5]
+		mine := t3
+		mineAt := t6
+		/*line topk_kernels.go:120*/ mask := ^c >> size2
+		n := 0
+		var limit uint32
+		limited := false
+		/*line topk_kernels.go:122:70000*/ for i := first; i < end; i += inner {
+			/*line topk_kernels.go:123:70000*/ if r.Halted() {
+				/*line topk_kernels.go:122*/ r.Halt()
+			}
+			/*line topk_kernels.go:123:70000*/ t7 := keys[i]
+			/*line topk_kernels.go:123*/ result0 := o2.ordered(t7)
+			v := result0 >> o2.Shift & mask
+			/*line topk_kernels.go:124*/ if limited && v >= limit {
+				continue
+			}
+			/*line topk_kernels.go:127:70000*/ if n == len(mine) {
+				t9 := &o2
+				t10 := mask
+				t13 := mine
+				t14 := mineAt
+//line topk_kernels.go:151
+				var limit2 uint32
+				rank := t12
+				/*line topk_kernels.go:152*/ for shift := bits; shift > 0; {
+					if r.Halted() {
+						/*line topk_kernels.go:152*/ r.Halt()
+					}
+					/*line topk_kernels.go:153*/ width := min(shift, 8)
+					shift -= width
+					count := [256]uint32{}
+					for i2 := 0; i2 < len(t13); i2++ {
+						/*line topk_kernels.go:156*/ key := t13[i2]
+						t22 := key
+						/*line topk_kernels.go:157*/ result02 := t9.ordered(t22)
+						/*line topk_kernels.go:157*/ v2 := result02 >> t9.Shift & t10 >> shift
+						/*line topk_kernels.go:157*/ if v2>>width == limit2 {
+							count[uint8(v2)&(c3<<width-1)]++
+						}
+					}
+					/*line topk_kernels.go:161:70000*/ digit := 0
+					/*line topk_kernels.go:162*/ for digit < 255 && rank > count[digit] {
+						if r.Halted() {
+							/*line topk_kernels.go:162*/ r.Halt()
+						}
+						/*line topk_kernels.go:163*/ rank -= count[digit]
+						digit++
+					}
+					/*line topk_kernels.go:166:70000*/ limit2 = limit2<<width | uint32(digit)
+				}
+				/*line topk_kernels.go:168*/ n2 := 0
+				for i3 := 0; i3 < len(t13); i3++ {
+					/*line topk_kernels.go:169*/ key2 := t13[i3]
+					t42 := key2
+					/*line topk_kernels.go:170*/ result03 := t9.ordered(t42)
+					v3 := result03 >> t9.Shift & t10
+					/*line topk_kernels.go:171*/ if v3 > limit2 || v3 == limit2 && rank == 0 {
+						continue
+					}
+					if v3 == limit2 {
+						rank--
+					}
+					t62 := t13
+					t72 := n2
+					/*line topk_kernels.go:177*/ _ = t62[t72]
+					t8 := t14
+					t92 := n2
+					/*line topk_kernels.go:177*/ _ = t8[t92]
+					t102 := key2
+					/*line topk_kernels.go:177*/ t11 := t14[i3]
+					/*line topk_kernels.go:177*/ t62[t72] = t102
+					/*line topk_kernels.go:177*/ t8[t92] = t11
+					n2++
+				}
+				/*line topk_kernels.go:180:70000*/ result04 := limit2
+				/*line topk_kernels.go:128*/ limit = result04
+				n = k
+				limited = true
+				/*line topk_kernels.go:130*/ if v >= limit {
+					continue
+				}
+			}
+			t17 := mine
+			t18 := n
+			/*line topk_kernels.go:134*/ _ = t17[t18]
+			t19 := mineAt
+			t20 := n
+			/*line topk_kernels.go:134*/ _ = t19[t20]
+			/*line topk_kernels.go:134*/ t21 := keys[i]
+			t222 := uint32(i)
+			/*line topk_kernels.go:134*/ t17[t18] = t21
+			/*line topk_kernels.go:134*/ t19[t20] = t222
+			if i < len(at) {
+				mineAt[n] = at[i]
+			}
+			n++
+		}
+		/*line topk_kernels.go:140:70000*/ if n > k {
+			t23 := &o2
+			t24 := mask
+			t27 := n
+			/*line topk_kernels.go:141*/ t28 := mine[:t27]
+			t29 := n
+			/*line topk_kernels.go:141*/ t30 := mineAt[:t29]
+//line topk_kernels.go:151
+			var limit3 uint32
+			rank2 := t15
+			/*line topk_kernels.go:152*/ for shift2 := bits; shift2 > 0; {
+				if r.Halted() {
+					/*line topk_kernels.go:152*/ r.Halt()
+				}
+				/*line topk_kernels.go:153*/ width2 := min(shift2, 8)
+				shift2 -= width2
+				count2 := [256]uint32{}
+				for i4 := 0; i4 < len(t28); i4++ {
+					/*line topk_kernels.go:156*/ key3 := t28[i4]
+					t25 := key3
+					/*line topk_kernels.go:157*/ result05 := t23.ordered(t25)
+					/*line topk_kernels.go:157*/ v4 := result05 >> t23.Shift & t24 >> shift2
+					/*line topk_kernels.go:157*/ if v4>>width2 == limit3 {
+						count2[uint8(v4)&(c3<<width2-1)]++
+					}
+				}
+				/*line topk_kernels.go:161:70000*/ digit2 := 0
+				/*line topk_kernels.go:162*/ for digit2 < 255 && rank2 > count2[digit2] {
+					if r.Halted() {
+						/*line topk_kernels.go:162*/ r.Halt()
+					}
+					/*line topk_kernels.go:163*/ rank2 -= count2[digit2]
+					digit2++
+				}
+				/*line topk_kernels.go:166:70000*/ limit3 = limit3<<width2 | uint32(digit2)
+			}
+			/*line topk_kernels.go:168*/ n3 := 0
+			for i5 := 0; i5 < len(t28); i5++ {
+				/*line topk_kernels.go:169*/ key4 := t28[i5]
+				t43 := key4
+				/*line topk_kernels.go:170*/ result06 := t23.ordered(t43)
+				v5 := result06 >> t23.Shift & t24
+				/*line topk_kernels.go:171*/ if v5 > limit3 || v5 == limit3 && rank2 == 0 {
+					continue
+				}
+				if v5 == limit3 {
+					rank2--
+				}
+				t63 := t28
+				t73 := n3
+				/*line topk_kernels.go:177*/ _ = t63[t73]
+				t82 := t30
+				t93 := n3
+				/*line topk_kernels.go:177*/ _ = t82[t93]
+				t103 := key4
+				/*line topk_kernels.go:177*/ t112 := t30[i5]
+				/*line topk_kernels.go:177*/ t63[t73] = t103
+				/*line topk_kernels.go:177*/ t82[t93] = t112
+				n3++
+			}
+		}
+		/*line topk_kernels.go:143*/ t32 := min(n, k)
+		for i6 := 0; i6 < t32; i6++ {
+			/*line topk_kernels.go:144*/ t34 := (plane*k+i6)*inner + column
+			/*line topk_kernels.go:144*/ _ = out[t34]
+			t36 := (plane*k+i6)*inner + column
+			/*line topk_kernels.go:144*/ _ = outAt[t36]
+			/*line topk_kernels.go:144*/ t37 := mine[i6]
+			/*line topk_kernels.go:144*/ t38 := mineAt[i6]
+			/*line topk_kernels.go:144*/ out[t34] = t37
+			/*line topk_kernels.go:144*/ outAt[t36] = t38
+		}
+	} /*line quern_gen.go:5574:1*/
+}
+
+func quernPlainFirstOfParts_uint64(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[digitOrder[uint64]](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[uint64](r, 5), host.Slice[uint32](r, 6), host.Slice[uint64](r, 7), host.Slice[uint32](r, 8), host.Slice[uint64](r, 9), host.Slice[uint32](r, 10)
+	host.Plain(r, func(t kernel.Thread) { firstOfParts[uint64](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+}
+
+func quernHostFirstOfParts_uint64(r *host.Run) {
+	o := host.Value[digitOrder[uint64]](r, 0)
+	bits := host.Value[int](r, 1)
+	k := host.Value[int](r, 2)
+	part := host.Value[int](r, 3)
+	inner := host.Value[int](r, 4)
+	keys := host.Slice[uint64](r, 5)
+	at := host.Slice[uint32](r, 6)
+	kept := host.Slice[uint64](r, 7)
+	keptAt := host.Slice[uint32](r, 8)
+	out := host.Slice[uint64](r, 9)
+	outAt := host.Slice[uint32](r, 10)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := part * inner
+	c := uint64(0)
+	c2 := int(8)
+	size2 := c2*8 - bits
+	t12 := uint32(k)
+	c3 := uint8(1)
+	t15 := uint32(k)
+	for width3 := r.NextRow(1024); width3 > 0; width3 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FirstOfParts_uint64(r, o, k, base, out, kept, inner, part, size, keys, keptAt, c, size2, t12, bits, c3, at, t15, outAt, width3)
+			}
 		}
 	}
-	for threadX := range width {
+}
+
+//go:noinline
+func quernRow1FirstOfParts_uint64(r *host.Run, o digitOrder[uint64], k int, base int, out []uint64, kept []uint64, inner int, part int, size int, keys []uint64, keptAt []uint32, c uint64, size2 int, t12 uint32, bits int, c3 uint8, at []uint32, t15 uint32, outAt []uint32, width3 int) {
+	for threadX := range width3 {
 		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line topk_kernels.go:101*/ if i < len(out) && i < len(in) {
-			out[i] = in[i]
+		line := base + threadX
+		t1 := 2 * line * k
+		t2 := 2 * (line + 1) * k
+		t4 := 2 * line * k
+		t5 := 2 * (line + 1) * k
+		/*line topk_kernels.go:107*/ o2 := o
+		/*line topk_kernels.go:109*/ if k <= 0 || (line+1)*k > len(out) || 2*(line+1)*k > len(kept) {
+			continue
 		}
-	} /*line quern_gen.go:5669:1*/
+		plane := host.Div(line, inner)
+		column := line - plane*inner
+		first := plane*part*inner + column
+		end := first + size
+		if (line+1)*k == len(out) {
+			end = len(keys)
+		}
+		t3 := kept[t1:t2]
+		/*line topk_kernels.go:119*/ t6 := keptAt[t4:t5]
+		mine := t3
+		mineAt := t6
+		/*line topk_kernels.go:120*/ mask := ^c >> size2
+		n := 0
+		var limit uint64
+		limited := false
+		/*line topk_kernels.go:122:70000*/ for i := first; i < end; i += inner {
+			/*line topk_kernels.go:123:70000*/ if r.Halted() {
+				/*line topk_kernels.go:122*/ r.Halt()
+			}
+			/*line topk_kernels.go:123:70000*/ t7 := keys[i]
+			/*line topk_kernels.go:123*/ result0 := o2.ordered(t7)
+			v := result0 >> o2.Shift & mask
+			/*line topk_kernels.go:124*/ if limited && v >= limit {
+				continue
+			}
+			/*line topk_kernels.go:127:70000*/ if n == len(mine) {
+				t9 := &o2
+				t10 := mask
+				t13 := mine
+				t14 := mineAt
+//line topk_kernels.go:151
+				var limit2 uint64
+				rank := t12
+				/*line topk_kernels.go:152*/ for shift := bits; shift > 0; {
+					if r.Halted() {
+						/*line topk_kernels.go:152*/ r.Halt()
+					}
+					/*line topk_kernels.go:153*/ width := min(shift, 8)
+					shift -= width
+					count := [256]uint32{}
+					for i2 := 0; i2 < len(t13); i2++ {
+						/*line topk_kernels.go:156*/ key := t13[i2]
+						t22 := key
+						/*line topk_kernels.go:157*/ result02 := t9.ordered(t22)
+						/*line topk_kernels.go:157*/ v2 := result02 >> t9.Shift & t10 >> shift
+						/*line topk_kernels.go:157*/ if v2>>width == limit2 {
+							count[uint8(v2)&(c3<<width-1)]++
+						}
+					}
+					/*line topk_kernels.go:161:70000*/ digit := 0
+					/*line topk_kernels.go:162*/ for digit < 255 && rank > count[digit] {
+						if r.Halted() {
+							/*line topk_kernels.go:162*/ r.Halt()
+						}
+						/*line topk_kernels.go:163*/ rank -= count[digit]
+						digit++
+					}
+					/*line topk_kernels.go:166:70000*/ limit2 = limit2<<width | uint64(digit)
+				}
+				/*line topk_kernels.go:168*/ n2 := 0
+				for i3 := 0; i3 < len(t13); i3++ {
+					/*line topk_kernels.go:169*/ key2 := t13[i3]
+					t42 := key2
+					/*line topk_kernels.go:170*/ result03 := t9.ordered(t42)
+					v3 := result03 >> t9.Shift & t10
+					/*line topk_kernels.go:171*/ if v3 > limit2 || v3 == limit2 && rank == 0 {
+						continue
+					}
+					if v3 == limit2 {
+						rank--
+					}
+					t62 := t13
+					t72 := n2
+					/*line topk_kernels.go:177*/ _ = t62[t72]
+					t8 := t14
+					t92 := n2
+					/*line topk_kernels.go:177*/ _ = t8[t92]
+					t102 := key2
+					/*line topk_kernels.go:177*/ t11 := t14[i3]
+					/*line topk_kernels.go:177*/ t62[t72] = t102
+					/*line topk_kernels.go:177*/ t8[t92] = t11
+					n2++
+				}
+				/*line topk_kernels.go:180:70000*/ result04 := limit2
+				/*line topk_kernels.go:128*/ limit = result04
+				n = k
+				limited = true
+				/*line topk_kernels.go:130*/ if v >= limit {
+					continue
+				}
+			}
+			t17 := mine
+			t18 := n
+			/*line topk_kernels.go:134*/ _ = t17[t18]
+			t19 := mineAt
+			t20 := n
+			/*line topk_kernels.go:134*/ _ = t19[t20]
+			/*line topk_kernels.go:134*/ t21 := keys[i]
+			t222 := uint32(i)
+			/*line topk_kernels.go:134*/ t17[t18] = t21
+			/*line topk_kernels.go:134*/ t19[t20] = t222
+			if i < len(at) {
+				mineAt[n] = at[i]
+			}
+			n++
+		}
+		/*line topk_kernels.go:140:70000*/ if n > k {
+			t23 := &o2
+			t24 := mask
+			t27 := n
+			/*line topk_kernels.go:141*/ t28 := mine[:t27]
+			t29 := n
+			/*line topk_kernels.go:141*/ t30 := mineAt[:t29]
+//line topk_kernels.go:151
+			var limit3 uint64
+			rank2 := t15
+			/*line topk_kernels.go:152*/ for shift2 := bits; shift2 > 0; {
+				if r.Halted() {
+					/*line topk_kernels.go:152*/ r.Halt()
+				}
+				/*line topk_kernels.go:153*/ width2 := min(shift2, 8)
+				shift2 -= width2
+				count2 := [256]uint32{}
+				for i4 := 0; i4 < len(t28); i4++ {
+					/*line topk_kernels.go:156*/ key3 := t28[i4]
+					t25 := key3
+					/*line topk_kernels.go:157*/ result05 := t23.ordered(t25)
+					/*line topk_kernels.go:157*/ v4 := result05 >> t23.Shift & t24 >> shift2
+					/*line topk_kernels.go:157*/ if v4>>width2 == limit3 {
+						count2[uint8(v4)&(c3<<width2-1)]++
+					}
+				}
+				/*line topk_kernels.go:161:70000*/ digit2 := 0
+				/*line topk_kernels.go:162*/ for digit2 < 255 && rank2 > count2[digit2] {
+					if r.Halted() {
+						/*line topk_kernels.go:162*/ r.Halt()
+					}
+					/*line topk_kernels.go:163*/ rank2 -= count2[digit2]
+					digit2++
+				}
+				/*line topk_kernels.go:166:70000*/ limit3 = limit3<<width2 | uint64(digit2)
+			}
+			/*line topk_kernels.go:168*/ n3 := 0
+			for i5 := 0; i5 < len(t28); i5++ {
+				/*line topk_kernels.go:169*/ key4 := t28[i5]
+				t43 := key4
+				/*line topk_kernels.go:170*/ result06 := t23.ordered(t43)
+				v5 := result06 >> t23.Shift & t24
+				/*line topk_kernels.go:171*/ if v5 > limit3 || v5 == limit3 && rank2 == 0 {
+					continue
+				}
+				if v5 == limit3 {
+					rank2--
+				}
+				t63 := t28
+				t73 := n3
+				/*line topk_kernels.go:177*/ _ = t63[t73]
+				t82 := t30
+				t93 := n3
+				/*line topk_kernels.go:177*/ _ = t82[t93]
+				t103 := key4
+				/*line topk_kernels.go:177*/ t112 := t30[i5]
+				/*line topk_kernels.go:177*/ t63[t73] = t103
+				/*line topk_kernels.go:177*/ t82[t93] = t112
+				n3++
+			}
+		}
+		/*line topk_kernels.go:143*/ t32 := min(n, k)
+		for i6 := 0; i6 < t32; i6++ {
+			/*line topk_kernels.go:144*/ t34 := (plane*k+i6)*inner + column
+			/*line topk_kernels.go:144*/ _ = out[t34]
+			t36 := (plane*k+i6)*inner + column
+			/*line topk_kernels.go:144*/ _ = outAt[t36]
+			/*line topk_kernels.go:144*/ t37 := mine[i6]
+			/*line topk_kernels.go:144*/ t38 := mineAt[i6]
+			/*line topk_kernels.go:144*/ out[t34] = t37
+			/*line topk_kernels.go:144*/ outAt[t36] = t38
+		}
+	} /*line quern_gen.go:5807:1*/
 }
 
-func quernPlainFirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Value[uint32](r, 2), host.Value[bool](r, 3), host.Slice[uint32](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[uint32](r, 7)
-	host.Plain(r, func(t kernel.Thread) { firstOfLines[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernPlainFirstOfLines(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Value[uint32](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_firstOfLines(t, v0, v1, v2, v3, v4) })
 }
 
-func quernHostFirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+func quernHostFirstOfLines(r *host.Run) {
 	n := host.Value[uint32](r, 0)
 	k := host.Value[uint32](r, 1)
 	inner := host.Value[uint32](r, 2)
-	inPlace := host.Value[bool](r, 3)
-	positions := host.Slice[uint32](r, 4)
-	in := host.Slice[T](r, 5)
-	out := host.Slice[T](r, 6)
-	index := host.Slice[uint32](r, 7)
+	positions := host.Slice[uint32](r, 3)
+	first := host.Slice[uint32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -5692,60 +5827,92 @@ func quernHostFirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FirstOfLines[T](r, base, out, inner, k, n, inPlace, positions, in, index, width)
+				quernRow1FirstOfLines(r, base, first, inner, k, positions, n, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, out []T, inner uint32, k uint32, n uint32, inPlace bool, positions []uint32, in []T, index []uint32, width int) {
+func quernRow1FirstOfLines(r *host.Run, base int, first []uint32, inner uint32, k uint32, positions []uint32, n uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(out)-base, width)
+		count := min(len(first)-base, width)
 		if count <= 0 {
 			return
 		}
-		if base >= 0 && count <= len(out)-base && count <= len(index)-base {
-			row2 := out[base:][:count]
-			row3 := index[base:][:count]
+		if base >= 0 && count <= len(first)-base {
+			row2 := first[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line topk_kernels.go:116*/ row := uint32(i) / inner
-				column := uint32(i) - row*inner
+				/*line topk_kernels.go:191*/ row := uint32(i) / inner
 				plane := row / k
-				at := (plane*inner+column)*n + row - plane*k
-				/*line topk_kernels.go:120:70000*/ if inPlace {
-					at = (plane*n+row-plane*k)*inner + column
-				}
-				/*line topk_kernels.go:123:70000*/ from := positions[at]
-				row2[threadX] = in[from]
-				/*line topk_kernels.go:125:70000*/ if i < len(index) {
-					row3[threadX] = from / inner % n
-				}
+				row2[threadX] = positions[(plane*n+row-plane*k)*inner+uint32(i)-row*inner]
 			}
-			/*line topk_kernels.go:129*/ return
+			return
 		}
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line topk_kernels.go:113*/ if i >= len(out) {
+		/*line topk_kernels.go:188*/ if i >= len(first) {
 			continue
 		}
 		row := uint32(i) / inner
-		column := uint32(i) - row*inner
 		plane := row / k
-		at := (plane*inner+column)*n + row - plane*k
-		/*line topk_kernels.go:120:70000*/ if inPlace {
-			at = (plane*n+row-plane*k)*inner + column
+		first[i] = positions[(plane*n+row-plane*k)*inner+uint32(i)-row*inner]
+	} /*line quern_gen.go:5864:1*/
+}
+
+func quernPlainIndicesInLines(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_indicesInLines(t, v0, v1, v2, v3) })
+}
+
+func quernHostIndicesInLines(r *host.Run) {
+	n := host.Value[uint32](r, 0)
+	inner := host.Value[uint32](r, 1)
+	at := host.Slice[uint32](r, 2)
+	index := host.Slice[uint32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1IndicesInLines(r, base, index, at, inner, n, width)
+			}
 		}
-		/*line topk_kernels.go:123:70000*/ from := positions[at]
-		out[i] = in[from]
-		/*line topk_kernels.go:125:70000*/ if i < len(index) {
-			index[i] = from / inner % n
+	}
+}
+
+//go:noinline
+func quernRow1IndicesInLines(r *host.Run, base int, index []uint32, at []uint32, inner uint32, n uint32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(at)-base, len(index)-base, width)
+		if count <= 0 {
+			return
 		}
-	} /*line quern_gen.go:5748:1*/
+		if base >= 0 && count <= len(index)-base && count <= len(at)-base {
+			row := index[base:][:count]
+			row2 := at[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				/*line topk_kernels.go:201*/ row[threadX] = row2[threadX] / inner % n
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line topk_kernels.go:200*/ if i < len(index) && i < len(at) {
+			index[i] = at[i] / inner % n
+		}
+	} /*line quern_gen.go:5915:1*/
 }
 
 func quernHostAddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run) {
@@ -5951,7 +6118,7 @@ func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, 
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:5954:1*/
+	} /*line quern_gen.go:6121:1*/
 }
 
 func quernHostMergeMomentsReducePartsInTurn(r *host.Run) {
@@ -6157,7 +6324,7 @@ func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int,
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:6160:1*/
+	} /*line quern_gen.go:6327:1*/
 }
 
 func quernHostExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run) {
@@ -6192,6 +6359,7 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 			first := (base + threadX) * 4 * part
 			/*line operator.go:141*/ in2 := in
 			switch {
+//line operator.go:143:90000
 			default:
 				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 					break
@@ -6274,13 +6442,12 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 						/*line operator.go:141*/ result08 := extremeInteger[T](t18, t29, quernbound0)
 						result8 := result08
 						/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
-//line :106:10000
 					} else {
-						/*line :107:10000*/ sums[i3] = v3
+						sums[i3] = v3
 					}
 				}
-				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				active = max(active, len(in2)-4*vectors)
+				for d := 1; d < active; d *= 2 {
 					/*line :112:10000*/ if r.Halted() {
 						/*line :111:10000*/ r.Halt()
 					}
@@ -6307,6 +6474,7 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 		first := (base + threadX) * 4 * part
 		/*line operator.go:141*/ in2 := in
 		switch {
+//line operator.go:143:90000
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
@@ -6389,13 +6557,12 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 					/*line operator.go:141*/ result08 := extremeInteger[T](t18, t29, quernbound0)
 					result8 := result08
 					/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
-//line :106:10000
 				} else {
-					/*line :107:10000*/ sums[i3] = v3
+					sums[i3] = v3
 				}
 			}
-			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+			active = max(active, len(in2)-4*vectors)
+			for d := 1; d < active; d *= 2 {
 				/*line :112:10000*/ if r.Halted() {
 					/*line :111:10000*/ r.Halt()
 				}
@@ -6414,7 +6581,7 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:6417:1*/
+	} /*line quern_gen.go:6584:1*/
 }
 
 func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
@@ -6505,7 +6672,7 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 				quernRow7ExtremeIntegerReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:6508:1*/
+	} /*line quern_gen.go:6675:1*/
 }
 
 //go:noinline
@@ -6515,7 +6682,7 @@ func quernRow1ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:6518:1*/
+	} /*line quern_gen.go:6685:1*/
 }
 
 //go:noinline
@@ -6624,11 +6791,12 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 					/*line quern.dev/algo/internal/template/reduce.go:149*/ sum = result7
 				}
 			}
+//line :152:10000
 		} else if lane < count {
-			at2 := row*n + first3
+			/*line :153:10000*/ at2 := row*n + first3
 			sum = in[at2+lane]
-			for j2 := lane + width; j2 < count; j2 += width {
-				if r.Halted() {
+			/*line :155:10000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :156:10000*/ if r.Halted() {
 					/*line :155:10000*/ r.Halt()
 				}
 				/*line :156:10000*/ quernv08 := sum
@@ -6644,21 +6812,21 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:6647:1*/
+	} /*line quern_gen.go:6815:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6654:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6822:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6661:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6829:1*/
 }
 
 //go:noinline
@@ -6682,14 +6850,14 @@ func quernRow5ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, counts []in
 			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result9
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:6685:1*/
+	} /*line quern_gen.go:6853:1*/
 }
 
 //go:noinline
 func quernRow6ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6692:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6860:1*/
 }
 
 //go:noinline
@@ -6705,7 +6873,7 @@ func quernRow7ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:6708:1*/
+	} /*line quern_gen.go:6876:1*/
 }
 
 func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
@@ -6743,7 +6911,7 @@ func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, base int
 		t1 := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if t1 >= width {
 				break
 			}
 			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
@@ -6768,7 +6936,7 @@ func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, base int
 				out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:6771:1*/
+	} /*line quern_gen.go:6939:1*/
 }
 
 func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
@@ -6845,7 +7013,7 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 				quernRow6ExtremeIntegerReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:6848:1*/
+	} /*line quern_gen.go:7016:1*/
 }
 
 //go:noinline
@@ -6891,21 +7059,21 @@ func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:6894:1*/
+	} /*line quern_gen.go:7062:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6901:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7069:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:6908:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:7076:1*/
 }
 
 //go:noinline
@@ -6929,14 +7097,14 @@ func quernRow4ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, counts 
 			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result2
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:6932:1*/
+	} /*line quern_gen.go:7100:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6939:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7107:1*/
 }
 
 //go:noinline
@@ -6959,7 +7127,7 @@ func quernRow6ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:6962:1*/
+	} /*line quern_gen.go:7130:1*/
 }
 
 func quernHostExtremeIntegerRunScanParts[T int32 | int64](r *host.Run) {
@@ -7018,16 +7186,16 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:90000*/ _ = counts[t2]
+						/*line :377:100000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:90000*/ _ = sums[t4]
+						/*line :377:100000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:90000*/ counts[t2] = t5
-						/*line :377:90000*/ sums[t4] = t6
+						/*line :377:100000*/ counts[t2] = t5
+						/*line :377:100000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:90000*/ if b.N == 0 {
+						/*line :295:100000*/ if b.N == 0 {
 							quernv0 := a.V
 							quernv1 := b.V
 							/*line operator.go:141*/ t1 := quernv0
@@ -7038,47 +7206,47 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 						}
 						b.N += a.N
 						result2 := b
-						/*line :378:90000*/ all = result2
+						/*line :378:100000*/ all = result2
 					}
-					/*line :380:90000*/ break
+					/*line :380:100000*/ break
 				}
-				/*line :382:90000*/ at := p * part
-				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:100000*/ at := p * part
+				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:90000
+//line :386:100000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:90000*/ if launch == 2 {
-					/*line :391:90000*/ so = struct {
+				/*line :390:100000*/ if launch == 2 {
+					/*line :391:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:90000
+//line :395:100000
 				} else {
-					/*line :396:90000*/ so = struct {
+					/*line :396:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:90000*/ at++
+					/*line :400:100000*/ at++
 				}
-				/*line :394:90000*/ for ; at < last; at += 4096 {
-					/*line :395:90000*/ if r.Halted() {
-						/*line :394:90000*/ r.Halt()
+				/*line :394:100000*/ for ; at < last; at += 4096 {
+					/*line :395:100000*/ if r.Halted() {
+						/*line :394:100000*/ r.Halt()
 					}
-					/*line :395:90000*/ t7 := min(last-at, 4096)
-					/*line :396:90000*/ for k := 0; k < t7; k++ {
-						/*line :396:90000*/ i2 := at + k
+					/*line :395:100000*/ t7 := min(last-at, 4096)
+					/*line :396:100000*/ for k := 0; k < t7; k++ {
+						/*line :396:100000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:90000*/ b2 := struct {
+						/*line :399:100000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:90000*/ if b2.N == 0 {
+						/*line :295:100000*/ if b2.N == 0 {
 							quernv02 := a2.V
 							quernv12 := b2.V
 							/*line operator.go:141*/ t12 := quernv02
@@ -7089,19 +7257,19 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 						}
 						b2.N += a2.N
 						result4 := b2
-						/*line :399:90000*/ so = result4
-						/*line :401:90000*/ if value {
-							/*line :402:90000*/ if reduce {
-								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:100000*/ so = result4
+						/*line :401:100000*/ if value {
+							/*line :402:100000*/ if reduce {
+								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:90000
+//line :406:100000
 							} else if !exclusive {
-								/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+								/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 							} else if h != 0 {
-								/*line :409:90000*/ out[i2] = first
-//line :410:90000
+								/*line :409:100000*/ out[i2] = first
+//line :410:100000
 							} else {
 								/*line operator.go:141*/ t24 := prior
 								/*line operator.go:141*/ result03 := extremeInteger[T](first, t24, quernbound0)
@@ -7111,9 +7279,9 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 						}
 					}
 				}
-				/*line :415:90000*/ if launch == 0 {
+				/*line :415:100000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:90000*/ _ = row2[threadX]
+					/*line :416:100000*/ _ = row2[threadX]
 					t122 := so.N
 					t13 := so.V
 					row[threadX] = t122
@@ -7121,40 +7289,40 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 				}
 			}
 		}
-		/*line :424:90000*/ return
+		/*line :424:100000*/ return
 	}
-	/*line :426:90000*/ for threadX := range width {
+	/*line :426:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:90000*/ switch {
-//line :431:90000
+		/*line :430:100000*/ switch {
+//line :431:100000
 		default:
-			/*line :369:90000*/ if launch == 1 {
-				/*line :370:90000*/ if same || p > 0 {
+			/*line :369:100000*/ if launch == 1 {
+				/*line :370:100000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:90000*/ all := struct {
+				/*line :373:100000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:90000*/ counts[0] = 0
-				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:90000*/ own := struct {
+				/*line :377:100000*/ counts[0] = 0
+				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:100000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:90000*/ t2 := i
-					/*line :377:90000*/ _ = counts[t2]
+					/*line :383:100000*/ t2 := i
+					/*line :377:100000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:90000*/ _ = sums[t4]
+					/*line :377:100000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:90000*/ counts[t2] = t5
-					/*line :377:90000*/ sums[t4] = t6
+					/*line :377:100000*/ counts[t2] = t5
+					/*line :377:100000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:90000*/ if b.N == 0 {
+					/*line :295:100000*/ if b.N == 0 {
 						quernv0 := a.V
 						quernv1 := b.V
 						/*line operator.go:141*/ t1 := quernv0
@@ -7165,47 +7333,47 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 					}
 					b.N += a.N
 					result2 := b
-					/*line :378:90000*/ all = result2
+					/*line :378:100000*/ all = result2
 				}
-				/*line :380:90000*/ break
+				/*line :380:100000*/ break
 			}
-			/*line :382:90000*/ at := p * part
-			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:100000*/ at := p * part
+			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:90000
+//line :386:100000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:90000*/ if launch == 2 {
-				/*line :391:90000*/ so = struct {
+			/*line :390:100000*/ if launch == 2 {
+				/*line :391:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:90000
+//line :395:100000
 			} else {
-				/*line :396:90000*/ so = struct {
+				/*line :396:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:90000*/ at++
+				/*line :400:100000*/ at++
 			}
-			/*line :394:90000*/ for ; at < last; at += 4096 {
-				/*line :395:90000*/ if r.Halted() {
-					/*line :394:90000*/ r.Halt()
+			/*line :394:100000*/ for ; at < last; at += 4096 {
+				/*line :395:100000*/ if r.Halted() {
+					/*line :394:100000*/ r.Halt()
 				}
-				/*line :395:90000*/ t7 := min(last-at, 4096)
-				/*line :396:90000*/ for k := 0; k < t7; k++ {
-					/*line :396:90000*/ i2 := at + k
+				/*line :395:100000*/ t7 := min(last-at, 4096)
+				/*line :396:100000*/ for k := 0; k < t7; k++ {
+					/*line :396:100000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:90000*/ b2 := struct {
+					/*line :399:100000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:90000*/ if b2.N == 0 {
+					/*line :295:100000*/ if b2.N == 0 {
 						quernv02 := a2.V
 						quernv12 := b2.V
 						/*line operator.go:141*/ t12 := quernv02
@@ -7216,19 +7384,19 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 					}
 					b2.N += a2.N
 					result4 := b2
-					/*line :399:90000*/ so = result4
-					/*line :401:90000*/ if value {
-						/*line :402:90000*/ if reduce {
-							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:100000*/ so = result4
+					/*line :401:100000*/ if value {
+						/*line :402:100000*/ if reduce {
+							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:90000
+//line :406:100000
 						} else if !exclusive {
-							/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+							/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 						} else if h != 0 {
-							/*line :409:90000*/ out[i2] = first
-//line :410:90000
+							/*line :409:100000*/ out[i2] = first
+//line :410:100000
 						} else {
 							/*line operator.go:141*/ t24 := prior
 							/*line operator.go:141*/ result03 := extremeInteger[T](first, t24, quernbound0)
@@ -7238,16 +7406,16 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 					}
 				}
 			}
-			/*line :415:90000*/ if launch == 0 {
+			/*line :415:100000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:90000*/ _ = sums[p]
+				/*line :416:100000*/ _ = sums[p]
 				t122 := so.N
 				t13 := so.V
-				/*line :416:90000*/ counts[p] = t122
-				/*line :416:90000*/ sums[p] = t13
+				/*line :416:100000*/ counts[p] = t122
+				/*line :416:100000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:7250:1*/
+	} /*line quern_gen.go:7418:1*/
 }
 
 func quernHostExtremeIntegerTotalParts[T int32 | int64](r *host.Run) {
@@ -7288,52 +7456,52 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :270:100000*/ t6 := in[t4:t5]
+				/*line :270:110000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:100000*/ t9 := in[t7:t8]
+				/*line :270:110000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:100000*/ t12 := in[t10:t11]
+				/*line :270:110000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :271:100000*/ t13 := a[0]
-				/*line :271:100000*/ t14 := b[0]
-				/*line :271:100000*/ t15 := c[0]
-				/*line :271:100000*/ t16 := d[0]
+				/*line :271:110000*/ t13 := a[0]
+				/*line :271:110000*/ t14 := b[0]
+				/*line :271:110000*/ t15 := c[0]
+				/*line :271:110000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line :272:100000*/ for i := 1; i < part; i++ {
+				/*line :272:110000*/ for i := 1; i < part; i++ {
 					quernv0 := sa
-					/*line :273:100000*/ quernv1 := a[i]
+					/*line :273:110000*/ quernv1 := a[i]
 					/*line operator.go:141*/ t1 := quernv0
 					t22 := quernv1
 					/*line operator.go:141*/ result0 := extremeInteger[T](t1, t22, quernbound0)
 					result := result0
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t17 := result
 					quernv02 := sb
-					/*line :273:100000*/ quernv12 := b[i]
+					/*line :273:110000*/ quernv12 := b[i]
 					/*line operator.go:141*/ t18 := quernv02
 					t23 := quernv12
 					/*line operator.go:141*/ result02 := extremeInteger[T](t18, t23, quernbound0)
 					result2 := result02
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t182 := result2
 					quernv03 := sc
-					/*line :273:100000*/ quernv13 := c[i]
+					/*line :273:110000*/ quernv13 := c[i]
 					/*line operator.go:141*/ t19 := quernv03
 					t24 := quernv13
 					/*line operator.go:141*/ result03 := extremeInteger[T](t19, t24, quernbound0)
 					result3 := result03
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t192 := result3
 					quernv04 := sd
-					/*line :273:100000*/ quernv14 := d[i]
+					/*line :273:110000*/ quernv14 := d[i]
 					/*line operator.go:141*/ t110 := quernv04
 					t25 := quernv14
 					/*line operator.go:141*/ result04 := extremeInteger[T](t110, t25, quernbound0)
@@ -7344,33 +7512,33 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 					sc = t192
 					sd = t20
 				}
-				/*line :275:100000*/ _ = before[t222]
-				/*line :275:100000*/ _ = before[t242]
-				/*line :275:100000*/ _ = before[t26]
-				/*line :275:100000*/ _ = before[t28]
+				/*line :275:110000*/ _ = before[t222]
+				/*line :275:110000*/ _ = before[t242]
+				/*line :275:110000*/ _ = before[t26]
+				/*line :275:110000*/ _ = before[t28]
 				t29 := sa
 				t30 := sb
 				t31 := sc
 				t32 := sd
-				/*line :275:100000*/ before[t222] = t29
-				/*line :275:100000*/ before[t242] = t30
-				/*line :275:100000*/ before[t26] = t31
-				/*line :275:100000*/ before[t28] = t32
+				/*line :275:110000*/ before[t222] = t29
+				/*line :275:110000*/ before[t242] = t30
+				/*line :275:110000*/ before[t26] = t31
+				/*line :275:110000*/ before[t28] = t32
 				break
 			}
-			/*line :278:100000*/ for k := 0; k < 4; k++ {
-				/*line :279:100000*/ if r.Halted() {
-					/*line :278:100000*/ r.Halt()
+			/*line :278:110000*/ for k := 0; k < 4; k++ {
+				/*line :279:110000*/ if r.Halted() {
+					/*line :278:110000*/ r.Halt()
 				}
-				/*line :279:100000*/ at2 := (p + k) * part
-				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:110000*/ at2 := (p + k) * part
+				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:100000*/ last := min(at2+part, len(in))
+				/*line :283:110000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv05 := sum
-					/*line :286:100000*/ quernv15 := in[i2]
+					/*line :286:110000*/ quernv15 := in[i2]
 					/*line operator.go:141*/ t111 := quernv05
 					t27 := quernv15
 					/*line operator.go:141*/ result05 := extremeInteger[T](t111, t27, quernbound0)
@@ -7380,7 +7548,7 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 				before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:7383:1*/
+	} /*line quern_gen.go:7551:1*/
 }
 
 func quernHostExtremeIntegerPrefixParts[T int32 | int64](r *host.Run) {
@@ -7424,7 +7592,7 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 			}
 			for i := 2; i < len(before); i++ {
 				quernv0 := sum
-				/*line :307:100000*/ quernv12 := before[i]
+				/*line :307:110000*/ quernv12 := before[i]
 				/*line operator.go:141*/ t1 := quernv0
 				t22 := quernv12
 				/*line operator.go:141*/ result02 := extremeInteger[T](t1, t22, quernbound0)
@@ -7433,7 +7601,7 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:7436:1*/
+	} /*line quern_gen.go:7604:1*/
 }
 
 func quernHostExtremeIntegerScanParts[T int32 | int64](r *host.Run) {
@@ -7478,68 +7646,68 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :318:100000*/ t6 := in[t4:t5]
+				/*line :318:110000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:100000*/ t9 := in[t7:t8]
+				/*line :318:110000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:100000*/ t12 := in[t10:t11]
+				/*line :318:110000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :319:100000*/ t15 := out[at:t14]
+				/*line :319:110000*/ t15 := out[at:t14]
 				t17 := at + size2
-				/*line :319:100000*/ t18 := out[t16:t17]
+				/*line :319:110000*/ t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:100000*/ t21 := out[t19:t20]
+				/*line :319:110000*/ t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:100000*/ t24 := out[t22:t23]
+				/*line :319:110000*/ t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-				/*line :320:100000*/ t25 := before[p]
-				/*line :320:100000*/ t26 := before[p+1]
-				/*line :320:100000*/ t27 := before[p+2]
-				/*line :320:100000*/ t28 := before[p+3]
+				/*line :320:110000*/ t25 := before[p]
+				/*line :320:110000*/ t26 := before[p+1]
+				/*line :320:110000*/ t27 := before[p+2]
+				/*line :320:110000*/ t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-				/*line :321:100000*/ if exclusive {
-					/*line :322:100000*/ for i := 0; i < part; i++ {
+				/*line :321:110000*/ if exclusive {
+					/*line :322:110000*/ for i := 0; i < part; i++ {
 						t30 := a[i]
-						/*line :323:100000*/ t31 := b[i]
-						/*line :323:100000*/ t32 := c[i]
-						/*line :323:100000*/ t33 := d[i]
+						/*line :323:110000*/ t31 := b[i]
+						/*line :323:110000*/ t32 := c[i]
+						/*line :323:110000*/ t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-						/*line :324:100000*/ t34 := u
+						/*line :324:110000*/ t34 := u
 						t35 := i
-						/*line :324:100000*/ _ = t34[t35]
+						/*line :324:110000*/ _ = t34[t35]
 						t36 := v
 						t37 := i
-						/*line :324:100000*/ _ = t36[t37]
+						/*line :324:110000*/ _ = t36[t37]
 						t38 := w
 						t39 := i
-						/*line :324:100000*/ _ = t38[t39]
+						/*line :324:110000*/ _ = t38[t39]
 						t40 := x
 						t41 := i
-						/*line :324:100000*/ _ = t40[t41]
+						/*line :324:110000*/ _ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-						/*line :324:100000*/ t34[t35] = t42
-						/*line :324:100000*/ t36[t37] = t43
-						/*line :324:100000*/ t38[t39] = t44
-						/*line :324:100000*/ t40[t41] = t45
+						/*line :324:110000*/ t34[t35] = t42
+						/*line :324:110000*/ t36[t37] = t43
+						/*line :324:110000*/ t38[t39] = t44
+						/*line :324:110000*/ t40[t41] = t45
 						quernv0 := sa
 						/*line operator.go:141*/ t1 := quernv0
 						t29 := ea
@@ -7571,30 +7739,30 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 					}
 					break
 				}
-				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:110000*/ for i2 := 0; i2 < part; i2++ {
 					quernv05 := sa
-					/*line :330:100000*/ quernv1 := a[i2]
+					/*line :330:110000*/ quernv1 := a[i2]
 					/*line operator.go:141*/ t112 := quernv05
 					t213 := quernv1
 					/*line operator.go:141*/ result05 := extremeInteger[T](t112, t213, quernbound0)
 					result5 := result05
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t51 := result5
 					quernv06 := sb
-					/*line :330:100000*/ quernv12 := b[i2]
+					/*line :330:110000*/ quernv12 := b[i2]
 					/*line operator.go:141*/ t113 := quernv06
 					t214 := quernv12
 					/*line operator.go:141*/ result06 := extremeInteger[T](t113, t214, quernbound0)
 					result6 := result06
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t52 := result6
 					quernv07 := sc
-					/*line :330:100000*/ quernv13 := c[i2]
+					/*line :330:110000*/ quernv13 := c[i2]
 					/*line operator.go:141*/ t114 := quernv07
 					t215 := quernv13
 					/*line operator.go:141*/ result07 := extremeInteger[T](t114, t215, quernbound0)
 					result7 := result07
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t53 := result7
 					quernv08 := sd
-					/*line :330:100000*/ quernv14 := d[i2]
+					/*line :330:110000*/ quernv14 := d[i2]
 					/*line operator.go:141*/ t115 := quernv08
 					t216 := quernv14
 					/*line operator.go:141*/ result08 := extremeInteger[T](t115, t216, quernbound0)
@@ -7604,50 +7772,50 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 					sb = t52
 					sc = t53
 					sd = t54
-					/*line :331:100000*/ t55 := u
+					/*line :331:110000*/ t55 := u
 					t56 := i2
-					/*line :331:100000*/ _ = t55[t56]
+					/*line :331:110000*/ _ = t55[t56]
 					t57 := v
 					t58 := i2
-					/*line :331:100000*/ _ = t57[t58]
+					/*line :331:110000*/ _ = t57[t58]
 					t59 := w
 					t60 := i2
-					/*line :331:100000*/ _ = t59[t60]
+					/*line :331:110000*/ _ = t59[t60]
 					t61 := x
 					t62 := i2
-					/*line :331:100000*/ _ = t61[t62]
+					/*line :331:110000*/ _ = t61[t62]
 					t63 := sa
 					t64 := sb
 					t65 := sc
 					t66 := sd
-					/*line :331:100000*/ t55[t56] = t63
-					/*line :331:100000*/ t57[t58] = t64
-					/*line :331:100000*/ t59[t60] = t65
-					/*line :331:100000*/ t61[t62] = t66
+					/*line :331:110000*/ t55[t56] = t63
+					/*line :331:110000*/ t57[t58] = t64
+					/*line :331:110000*/ t59[t60] = t65
+					/*line :331:110000*/ t61[t62] = t66
 				}
-				/*line :333:100000*/ break
+				/*line :333:110000*/ break
 			}
-			/*line :335:100000*/ for k := 0; k < 4; k++ {
-				/*line :336:100000*/ if r.Halted() {
-					/*line :335:100000*/ r.Halt()
+			/*line :335:110000*/ for k := 0; k < 4; k++ {
+				/*line :336:110000*/ if r.Halted() {
+					/*line :335:110000*/ r.Halt()
 				}
-				/*line :336:100000*/ i3 := (p + k) * part
-				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:110000*/ i3 := (p + k) * part
+				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:100000*/ last := min(i3+part, len(in))
+				/*line :340:110000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:100000*/ if p+k == 0 && !start {
+				/*line :342:110000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:100000*/ for ; i3 < last; i3++ {
+				/*line :347:110000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:100000*/ if exclusive {
+					/*line :349:110000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:100000*/ quernv09 := sum
+					/*line :352:110000*/ quernv09 := sum
 					/*line operator.go:141*/ t116 := quernv09
 					t217 := v2
 					/*line operator.go:141*/ result09 := extremeInteger[T](t116, t217, quernbound0)
@@ -7659,7 +7827,7 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 				}
 			}
 		}
-	} /*line quern_gen.go:7662:1*/
+	} /*line quern_gen.go:7830:1*/
 }
 
 func quernHostExtremeIntegerScanLines[T int32 | int64](r *host.Run) {
@@ -7695,26 +7863,26 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:100000*/ sum := first
+			/*line :402:110000*/ sum := first
 			i := 0
-			/*line :404:100000*/ if !start {
+			/*line :404:110000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:100000*/ for ; i < n; i++ {
-				/*line :411:100000*/ if r.Halted() {
-					/*line :410:100000*/ r.Halt()
+			/*line :410:110000*/ for ; i < n; i++ {
+				/*line :411:110000*/ if r.Halted() {
+					/*line :410:110000*/ r.Halt()
 				}
-				/*line :411:100000*/ v := in[at]
-				/*line :412:100000*/ if exclusive {
+				/*line :411:110000*/ v := in[at]
+				/*line :412:110000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:100000*/ quernv0 := sum
+				/*line :415:110000*/ quernv0 := sum
 				/*line operator.go:141*/ t1 := quernv0
 				t2 := v
 				/*line operator.go:141*/ result0 := extremeInteger[T](t1, t2, quernbound0)
@@ -7726,7 +7894,7 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:7729:1*/
+	} /*line quern_gen.go:7897:1*/
 }
 
 func quernHostExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run) {
@@ -7760,8 +7928,8 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 			r.ThreadIdx.X = threadX
 			first := (base + threadX) * 4 * part
 			/*line operator.go:146*/ in2 := in
-			/*line operator.go:147:110000*/ switch {
-//line operator.go:148:110000
+			/*line operator.go:147:90000*/ switch {
+//line operator.go:148:90000
 			default:
 				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 					break
@@ -7844,13 +8012,12 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 						/*line operator.go:146*/ result08 := extremeFloat[T](t18, t29, quernbound0)
 						result8 := result08
 						/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
-//line :106:10000
 					} else {
-						/*line :107:10000*/ sums[i3] = v3
+						sums[i3] = v3
 					}
 				}
-				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				active = max(active, len(in2)-4*vectors)
+				for d := 1; d < active; d *= 2 {
 					/*line :112:10000*/ if r.Halted() {
 						/*line :111:10000*/ r.Halt()
 					}
@@ -7876,8 +8043,8 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line operator.go:146*/ in2 := in
-		/*line operator.go:147:110000*/ switch {
-//line operator.go:148:110000
+		/*line operator.go:147:90000*/ switch {
+//line operator.go:148:90000
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
@@ -7960,13 +8127,12 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 					/*line operator.go:146*/ result08 := extremeFloat[T](t18, t29, quernbound0)
 					result8 := result08
 					/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
-//line :106:10000
 				} else {
-					/*line :107:10000*/ sums[i3] = v3
+					sums[i3] = v3
 				}
 			}
-			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+			active = max(active, len(in2)-4*vectors)
+			for d := 1; d < active; d *= 2 {
 				/*line :112:10000*/ if r.Halted() {
 					/*line :111:10000*/ r.Halt()
 				}
@@ -7985,7 +8151,7 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:7988:1*/
+	} /*line quern_gen.go:8154:1*/
 }
 
 func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
@@ -8076,7 +8242,7 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 				quernRow7ExtremeFloatReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:8079:1*/
+	} /*line quern_gen.go:8245:1*/
 }
 
 //go:noinline
@@ -8086,7 +8252,7 @@ func quernRow1ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:8089:1*/
+	} /*line quern_gen.go:8255:1*/
 }
 
 //go:noinline
@@ -8195,11 +8361,12 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 					/*line quern.dev/algo/internal/template/reduce.go:149*/ sum = result7
 				}
 			}
+//line :152:10000
 		} else if lane < count {
-			at2 := row*n + first3
+			/*line :153:10000*/ at2 := row*n + first3
 			sum = in[at2+lane]
-			for j2 := lane + width; j2 < count; j2 += width {
-				if r.Halted() {
+			/*line :155:10000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :156:10000*/ if r.Halted() {
 					/*line :155:10000*/ r.Halt()
 				}
 				/*line :156:10000*/ quernv08 := sum
@@ -8215,21 +8382,21 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:8218:1*/
+	} /*line quern_gen.go:8385:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8225:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8392:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8232:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8399:1*/
 }
 
 //go:noinline
@@ -8253,14 +8420,14 @@ func quernRow5ExtremeFloatReduceRows[T float32 | float64](r *host.Run, counts []
 			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result9
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:8256:1*/
+	} /*line quern_gen.go:8423:1*/
 }
 
 //go:noinline
 func quernRow6ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8263:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8430:1*/
 }
 
 //go:noinline
@@ -8276,7 +8443,7 @@ func quernRow7ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:8279:1*/
+	} /*line quern_gen.go:8446:1*/
 }
 
 func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
@@ -8314,7 +8481,7 @@ func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, base i
 		t1 := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if t1 >= width {
 				break
 			}
 			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
@@ -8339,7 +8506,7 @@ func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, base i
 				out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:8342:1*/
+	} /*line quern_gen.go:8509:1*/
 }
 
 func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
@@ -8416,7 +8583,7 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 				quernRow6ExtremeFloatReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:8419:1*/
+	} /*line quern_gen.go:8586:1*/
 }
 
 //go:noinline
@@ -8462,21 +8629,21 @@ func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:8465:1*/
+	} /*line quern_gen.go:8632:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8472:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8639:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8479:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:8646:1*/
 }
 
 //go:noinline
@@ -8500,14 +8667,14 @@ func quernRow4ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, count
 			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result2
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:8503:1*/
+	} /*line quern_gen.go:8670:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8510:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8677:1*/
 }
 
 //go:noinline
@@ -8530,7 +8697,7 @@ func quernRow6ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:8533:1*/
+	} /*line quern_gen.go:8700:1*/
 }
 
 func quernHostExtremeFloatRunScanParts[T float32 | float64](r *host.Run) {
@@ -8589,16 +8756,16 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:90000*/ _ = counts[t2]
+						/*line :377:100000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:90000*/ _ = sums[t4]
+						/*line :377:100000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:90000*/ counts[t2] = t5
-						/*line :377:90000*/ sums[t4] = t6
+						/*line :377:100000*/ counts[t2] = t5
+						/*line :377:100000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:90000*/ if b.N == 0 {
+						/*line :295:100000*/ if b.N == 0 {
 							quernv0 := a.V
 							quernv1 := b.V
 							/*line operator.go:146*/ t1 := quernv0
@@ -8609,47 +8776,47 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 						}
 						b.N += a.N
 						result2 := b
-						/*line :378:90000*/ all = result2
+						/*line :378:100000*/ all = result2
 					}
-					/*line :380:90000*/ break
+					/*line :380:100000*/ break
 				}
-				/*line :382:90000*/ at := p * part
-				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:100000*/ at := p * part
+				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:90000
+//line :386:100000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:90000*/ if launch == 2 {
-					/*line :391:90000*/ so = struct {
+				/*line :390:100000*/ if launch == 2 {
+					/*line :391:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:90000
+//line :395:100000
 				} else {
-					/*line :396:90000*/ so = struct {
+					/*line :396:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:90000*/ at++
+					/*line :400:100000*/ at++
 				}
-				/*line :394:90000*/ for ; at < last; at += 4096 {
-					/*line :395:90000*/ if r.Halted() {
-						/*line :394:90000*/ r.Halt()
+				/*line :394:100000*/ for ; at < last; at += 4096 {
+					/*line :395:100000*/ if r.Halted() {
+						/*line :394:100000*/ r.Halt()
 					}
-					/*line :395:90000*/ t7 := min(last-at, 4096)
-					/*line :396:90000*/ for k := 0; k < t7; k++ {
-						/*line :396:90000*/ i2 := at + k
+					/*line :395:100000*/ t7 := min(last-at, 4096)
+					/*line :396:100000*/ for k := 0; k < t7; k++ {
+						/*line :396:100000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:90000*/ b2 := struct {
+						/*line :399:100000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:90000*/ if b2.N == 0 {
+						/*line :295:100000*/ if b2.N == 0 {
 							quernv02 := a2.V
 							quernv12 := b2.V
 							/*line operator.go:146*/ t12 := quernv02
@@ -8660,19 +8827,19 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 						}
 						b2.N += a2.N
 						result4 := b2
-						/*line :399:90000*/ so = result4
-						/*line :401:90000*/ if value {
-							/*line :402:90000*/ if reduce {
-								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:100000*/ so = result4
+						/*line :401:100000*/ if value {
+							/*line :402:100000*/ if reduce {
+								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:90000
+//line :406:100000
 							} else if !exclusive {
-								/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+								/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 							} else if h != 0 {
-								/*line :409:90000*/ out[i2] = first
-//line :410:90000
+								/*line :409:100000*/ out[i2] = first
+//line :410:100000
 							} else {
 								/*line operator.go:146*/ t24 := prior
 								/*line operator.go:146*/ result03 := extremeFloat[T](first, t24, quernbound0)
@@ -8682,9 +8849,9 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 						}
 					}
 				}
-				/*line :415:90000*/ if launch == 0 {
+				/*line :415:100000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:90000*/ _ = row2[threadX]
+					/*line :416:100000*/ _ = row2[threadX]
 					t122 := so.N
 					t13 := so.V
 					row[threadX] = t122
@@ -8692,40 +8859,40 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 				}
 			}
 		}
-		/*line :424:90000*/ return
+		/*line :424:100000*/ return
 	}
-	/*line :426:90000*/ for threadX := range width {
+	/*line :426:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:90000*/ switch {
-//line :431:90000
+		/*line :430:100000*/ switch {
+//line :431:100000
 		default:
-			/*line :369:90000*/ if launch == 1 {
-				/*line :370:90000*/ if same || p > 0 {
+			/*line :369:100000*/ if launch == 1 {
+				/*line :370:100000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:90000*/ all := struct {
+				/*line :373:100000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:90000*/ counts[0] = 0
-				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:90000*/ own := struct {
+				/*line :377:100000*/ counts[0] = 0
+				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:100000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:90000*/ t2 := i
-					/*line :377:90000*/ _ = counts[t2]
+					/*line :383:100000*/ t2 := i
+					/*line :377:100000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:90000*/ _ = sums[t4]
+					/*line :377:100000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:90000*/ counts[t2] = t5
-					/*line :377:90000*/ sums[t4] = t6
+					/*line :377:100000*/ counts[t2] = t5
+					/*line :377:100000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:90000*/ if b.N == 0 {
+					/*line :295:100000*/ if b.N == 0 {
 						quernv0 := a.V
 						quernv1 := b.V
 						/*line operator.go:146*/ t1 := quernv0
@@ -8736,47 +8903,47 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 					}
 					b.N += a.N
 					result2 := b
-					/*line :378:90000*/ all = result2
+					/*line :378:100000*/ all = result2
 				}
-				/*line :380:90000*/ break
+				/*line :380:100000*/ break
 			}
-			/*line :382:90000*/ at := p * part
-			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:100000*/ at := p * part
+			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:90000
+//line :386:100000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:90000*/ if launch == 2 {
-				/*line :391:90000*/ so = struct {
+			/*line :390:100000*/ if launch == 2 {
+				/*line :391:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:90000
+//line :395:100000
 			} else {
-				/*line :396:90000*/ so = struct {
+				/*line :396:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:90000*/ at++
+				/*line :400:100000*/ at++
 			}
-			/*line :394:90000*/ for ; at < last; at += 4096 {
-				/*line :395:90000*/ if r.Halted() {
-					/*line :394:90000*/ r.Halt()
+			/*line :394:100000*/ for ; at < last; at += 4096 {
+				/*line :395:100000*/ if r.Halted() {
+					/*line :394:100000*/ r.Halt()
 				}
-				/*line :395:90000*/ t7 := min(last-at, 4096)
-				/*line :396:90000*/ for k := 0; k < t7; k++ {
-					/*line :396:90000*/ i2 := at + k
+				/*line :395:100000*/ t7 := min(last-at, 4096)
+				/*line :396:100000*/ for k := 0; k < t7; k++ {
+					/*line :396:100000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:90000*/ b2 := struct {
+					/*line :399:100000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:90000*/ if b2.N == 0 {
+					/*line :295:100000*/ if b2.N == 0 {
 						quernv02 := a2.V
 						quernv12 := b2.V
 						/*line operator.go:146*/ t12 := quernv02
@@ -8787,19 +8954,19 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 					}
 					b2.N += a2.N
 					result4 := b2
-					/*line :399:90000*/ so = result4
-					/*line :401:90000*/ if value {
-						/*line :402:90000*/ if reduce {
-							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:100000*/ so = result4
+					/*line :401:100000*/ if value {
+						/*line :402:100000*/ if reduce {
+							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:90000
+//line :406:100000
 						} else if !exclusive {
-							/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+							/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 						} else if h != 0 {
-							/*line :409:90000*/ out[i2] = first
-//line :410:90000
+							/*line :409:100000*/ out[i2] = first
+//line :410:100000
 						} else {
 							/*line operator.go:146*/ t24 := prior
 							/*line operator.go:146*/ result03 := extremeFloat[T](first, t24, quernbound0)
@@ -8809,16 +8976,16 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 					}
 				}
 			}
-			/*line :415:90000*/ if launch == 0 {
+			/*line :415:100000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:90000*/ _ = sums[p]
+				/*line :416:100000*/ _ = sums[p]
 				t122 := so.N
 				t13 := so.V
-				/*line :416:90000*/ counts[p] = t122
-				/*line :416:90000*/ sums[p] = t13
+				/*line :416:100000*/ counts[p] = t122
+				/*line :416:100000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:8821:1*/
+	} /*line quern_gen.go:8988:1*/
 }
 
 func quernHostExtremeFloatTotalParts[T float32 | float64](r *host.Run) {
@@ -8859,52 +9026,52 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :270:100000*/ t6 := in[t4:t5]
+				/*line :270:110000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:100000*/ t9 := in[t7:t8]
+				/*line :270:110000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:100000*/ t12 := in[t10:t11]
+				/*line :270:110000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :271:100000*/ t13 := a[0]
-				/*line :271:100000*/ t14 := b[0]
-				/*line :271:100000*/ t15 := c[0]
-				/*line :271:100000*/ t16 := d[0]
+				/*line :271:110000*/ t13 := a[0]
+				/*line :271:110000*/ t14 := b[0]
+				/*line :271:110000*/ t15 := c[0]
+				/*line :271:110000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line :272:100000*/ for i := 1; i < part; i++ {
+				/*line :272:110000*/ for i := 1; i < part; i++ {
 					quernv0 := sa
-					/*line :273:100000*/ quernv1 := a[i]
+					/*line :273:110000*/ quernv1 := a[i]
 					/*line operator.go:146*/ t1 := quernv0
 					t22 := quernv1
 					/*line operator.go:146*/ result0 := extremeFloat[T](t1, t22, quernbound0)
 					result := result0
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t17 := result
 					quernv02 := sb
-					/*line :273:100000*/ quernv12 := b[i]
+					/*line :273:110000*/ quernv12 := b[i]
 					/*line operator.go:146*/ t18 := quernv02
 					t23 := quernv12
 					/*line operator.go:146*/ result02 := extremeFloat[T](t18, t23, quernbound0)
 					result2 := result02
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t182 := result2
 					quernv03 := sc
-					/*line :273:100000*/ quernv13 := c[i]
+					/*line :273:110000*/ quernv13 := c[i]
 					/*line operator.go:146*/ t19 := quernv03
 					t24 := quernv13
 					/*line operator.go:146*/ result03 := extremeFloat[T](t19, t24, quernbound0)
 					result3 := result03
 					/*line quern.dev/algo/internal/template/scan.go:273*/ t192 := result3
 					quernv04 := sd
-					/*line :273:100000*/ quernv14 := d[i]
+					/*line :273:110000*/ quernv14 := d[i]
 					/*line operator.go:146*/ t110 := quernv04
 					t25 := quernv14
 					/*line operator.go:146*/ result04 := extremeFloat[T](t110, t25, quernbound0)
@@ -8915,33 +9082,33 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 					sc = t192
 					sd = t20
 				}
-				/*line :275:100000*/ _ = before[t222]
-				/*line :275:100000*/ _ = before[t242]
-				/*line :275:100000*/ _ = before[t26]
-				/*line :275:100000*/ _ = before[t28]
+				/*line :275:110000*/ _ = before[t222]
+				/*line :275:110000*/ _ = before[t242]
+				/*line :275:110000*/ _ = before[t26]
+				/*line :275:110000*/ _ = before[t28]
 				t29 := sa
 				t30 := sb
 				t31 := sc
 				t32 := sd
-				/*line :275:100000*/ before[t222] = t29
-				/*line :275:100000*/ before[t242] = t30
-				/*line :275:100000*/ before[t26] = t31
-				/*line :275:100000*/ before[t28] = t32
+				/*line :275:110000*/ before[t222] = t29
+				/*line :275:110000*/ before[t242] = t30
+				/*line :275:110000*/ before[t26] = t31
+				/*line :275:110000*/ before[t28] = t32
 				break
 			}
-			/*line :278:100000*/ for k := 0; k < 4; k++ {
-				/*line :279:100000*/ if r.Halted() {
-					/*line :278:100000*/ r.Halt()
+			/*line :278:110000*/ for k := 0; k < 4; k++ {
+				/*line :279:110000*/ if r.Halted() {
+					/*line :278:110000*/ r.Halt()
 				}
-				/*line :279:100000*/ at2 := (p + k) * part
-				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:110000*/ at2 := (p + k) * part
+				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:100000*/ last := min(at2+part, len(in))
+				/*line :283:110000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv05 := sum
-					/*line :286:100000*/ quernv15 := in[i2]
+					/*line :286:110000*/ quernv15 := in[i2]
 					/*line operator.go:146*/ t111 := quernv05
 					t27 := quernv15
 					/*line operator.go:146*/ result05 := extremeFloat[T](t111, t27, quernbound0)
@@ -8951,7 +9118,7 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 				before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:8954:1*/
+	} /*line quern_gen.go:9121:1*/
 }
 
 func quernHostExtremeFloatPrefixParts[T float32 | float64](r *host.Run) {
@@ -8995,7 +9162,7 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 			}
 			for i := 2; i < len(before); i++ {
 				quernv0 := sum
-				/*line :307:100000*/ quernv12 := before[i]
+				/*line :307:110000*/ quernv12 := before[i]
 				/*line operator.go:146*/ t1 := quernv0
 				t22 := quernv12
 				/*line operator.go:146*/ result02 := extremeFloat[T](t1, t22, quernbound0)
@@ -9004,7 +9171,7 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:9007:1*/
+	} /*line quern_gen.go:9174:1*/
 }
 
 func quernHostExtremeFloatScanParts[T float32 | float64](r *host.Run) {
@@ -9049,68 +9216,68 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :318:100000*/ t6 := in[t4:t5]
+				/*line :318:110000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:100000*/ t9 := in[t7:t8]
+				/*line :318:110000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:100000*/ t12 := in[t10:t11]
+				/*line :318:110000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :319:100000*/ t15 := out[at:t14]
+				/*line :319:110000*/ t15 := out[at:t14]
 				t17 := at + size2
-				/*line :319:100000*/ t18 := out[t16:t17]
+				/*line :319:110000*/ t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:100000*/ t21 := out[t19:t20]
+				/*line :319:110000*/ t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:100000*/ t24 := out[t22:t23]
+				/*line :319:110000*/ t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-				/*line :320:100000*/ t25 := before[p]
-				/*line :320:100000*/ t26 := before[p+1]
-				/*line :320:100000*/ t27 := before[p+2]
-				/*line :320:100000*/ t28 := before[p+3]
+				/*line :320:110000*/ t25 := before[p]
+				/*line :320:110000*/ t26 := before[p+1]
+				/*line :320:110000*/ t27 := before[p+2]
+				/*line :320:110000*/ t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-				/*line :321:100000*/ if exclusive {
-					/*line :322:100000*/ for i := 0; i < part; i++ {
+				/*line :321:110000*/ if exclusive {
+					/*line :322:110000*/ for i := 0; i < part; i++ {
 						t30 := a[i]
-						/*line :323:100000*/ t31 := b[i]
-						/*line :323:100000*/ t32 := c[i]
-						/*line :323:100000*/ t33 := d[i]
+						/*line :323:110000*/ t31 := b[i]
+						/*line :323:110000*/ t32 := c[i]
+						/*line :323:110000*/ t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-						/*line :324:100000*/ t34 := u
+						/*line :324:110000*/ t34 := u
 						t35 := i
-						/*line :324:100000*/ _ = t34[t35]
+						/*line :324:110000*/ _ = t34[t35]
 						t36 := v
 						t37 := i
-						/*line :324:100000*/ _ = t36[t37]
+						/*line :324:110000*/ _ = t36[t37]
 						t38 := w
 						t39 := i
-						/*line :324:100000*/ _ = t38[t39]
+						/*line :324:110000*/ _ = t38[t39]
 						t40 := x
 						t41 := i
-						/*line :324:100000*/ _ = t40[t41]
+						/*line :324:110000*/ _ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-						/*line :324:100000*/ t34[t35] = t42
-						/*line :324:100000*/ t36[t37] = t43
-						/*line :324:100000*/ t38[t39] = t44
-						/*line :324:100000*/ t40[t41] = t45
+						/*line :324:110000*/ t34[t35] = t42
+						/*line :324:110000*/ t36[t37] = t43
+						/*line :324:110000*/ t38[t39] = t44
+						/*line :324:110000*/ t40[t41] = t45
 						quernv0 := sa
 						/*line operator.go:146*/ t1 := quernv0
 						t29 := ea
@@ -9142,30 +9309,30 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 					}
 					break
 				}
-				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:110000*/ for i2 := 0; i2 < part; i2++ {
 					quernv05 := sa
-					/*line :330:100000*/ quernv1 := a[i2]
+					/*line :330:110000*/ quernv1 := a[i2]
 					/*line operator.go:146*/ t112 := quernv05
 					t213 := quernv1
 					/*line operator.go:146*/ result05 := extremeFloat[T](t112, t213, quernbound0)
 					result5 := result05
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t51 := result5
 					quernv06 := sb
-					/*line :330:100000*/ quernv12 := b[i2]
+					/*line :330:110000*/ quernv12 := b[i2]
 					/*line operator.go:146*/ t113 := quernv06
 					t214 := quernv12
 					/*line operator.go:146*/ result06 := extremeFloat[T](t113, t214, quernbound0)
 					result6 := result06
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t52 := result6
 					quernv07 := sc
-					/*line :330:100000*/ quernv13 := c[i2]
+					/*line :330:110000*/ quernv13 := c[i2]
 					/*line operator.go:146*/ t114 := quernv07
 					t215 := quernv13
 					/*line operator.go:146*/ result07 := extremeFloat[T](t114, t215, quernbound0)
 					result7 := result07
 					/*line quern.dev/algo/internal/template/scan.go:330*/ t53 := result7
 					quernv08 := sd
-					/*line :330:100000*/ quernv14 := d[i2]
+					/*line :330:110000*/ quernv14 := d[i2]
 					/*line operator.go:146*/ t115 := quernv08
 					t216 := quernv14
 					/*line operator.go:146*/ result08 := extremeFloat[T](t115, t216, quernbound0)
@@ -9175,50 +9342,50 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 					sb = t52
 					sc = t53
 					sd = t54
-					/*line :331:100000*/ t55 := u
+					/*line :331:110000*/ t55 := u
 					t56 := i2
-					/*line :331:100000*/ _ = t55[t56]
+					/*line :331:110000*/ _ = t55[t56]
 					t57 := v
 					t58 := i2
-					/*line :331:100000*/ _ = t57[t58]
+					/*line :331:110000*/ _ = t57[t58]
 					t59 := w
 					t60 := i2
-					/*line :331:100000*/ _ = t59[t60]
+					/*line :331:110000*/ _ = t59[t60]
 					t61 := x
 					t62 := i2
-					/*line :331:100000*/ _ = t61[t62]
+					/*line :331:110000*/ _ = t61[t62]
 					t63 := sa
 					t64 := sb
 					t65 := sc
 					t66 := sd
-					/*line :331:100000*/ t55[t56] = t63
-					/*line :331:100000*/ t57[t58] = t64
-					/*line :331:100000*/ t59[t60] = t65
-					/*line :331:100000*/ t61[t62] = t66
+					/*line :331:110000*/ t55[t56] = t63
+					/*line :331:110000*/ t57[t58] = t64
+					/*line :331:110000*/ t59[t60] = t65
+					/*line :331:110000*/ t61[t62] = t66
 				}
-				/*line :333:100000*/ break
+				/*line :333:110000*/ break
 			}
-			/*line :335:100000*/ for k := 0; k < 4; k++ {
-				/*line :336:100000*/ if r.Halted() {
-					/*line :335:100000*/ r.Halt()
+			/*line :335:110000*/ for k := 0; k < 4; k++ {
+				/*line :336:110000*/ if r.Halted() {
+					/*line :335:110000*/ r.Halt()
 				}
-				/*line :336:100000*/ i3 := (p + k) * part
-				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:110000*/ i3 := (p + k) * part
+				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:100000*/ last := min(i3+part, len(in))
+				/*line :340:110000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:100000*/ if p+k == 0 && !start {
+				/*line :342:110000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:100000*/ for ; i3 < last; i3++ {
+				/*line :347:110000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:100000*/ if exclusive {
+					/*line :349:110000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:100000*/ quernv09 := sum
+					/*line :352:110000*/ quernv09 := sum
 					/*line operator.go:146*/ t116 := quernv09
 					t217 := v2
 					/*line operator.go:146*/ result09 := extremeFloat[T](t116, t217, quernbound0)
@@ -9230,7 +9397,7 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 				}
 			}
 		}
-	} /*line quern_gen.go:9233:1*/
+	} /*line quern_gen.go:9400:1*/
 }
 
 func quernHostExtremeFloatScanLines[T float32 | float64](r *host.Run) {
@@ -9266,26 +9433,26 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:100000*/ sum := first
+			/*line :402:110000*/ sum := first
 			i := 0
-			/*line :404:100000*/ if !start {
+			/*line :404:110000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:100000*/ for ; i < n; i++ {
-				/*line :411:100000*/ if r.Halted() {
-					/*line :410:100000*/ r.Halt()
+			/*line :410:110000*/ for ; i < n; i++ {
+				/*line :411:110000*/ if r.Halted() {
+					/*line :410:110000*/ r.Halt()
 				}
-				/*line :411:100000*/ v := in[at]
-				/*line :412:100000*/ if exclusive {
+				/*line :411:110000*/ v := in[at]
+				/*line :412:110000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:100000*/ quernv0 := sum
+				/*line :415:110000*/ quernv0 := sum
 				/*line operator.go:146*/ t1 := quernv0
 				t2 := v
 				/*line operator.go:146*/ result0 := extremeFloat[T](t1, t2, quernbound0)
@@ -9297,7 +9464,7 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:9300:1*/
+	} /*line quern_gen.go:9467:1*/
 }
 
 func quernHostAddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9330,8 +9497,8 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 			r.ThreadIdx.X = threadX
 			first := (base + threadX) * 4 * part
 			/*line operator.go:151*/ in2 := in
-			/*line operator.go:152:110000*/ switch {
-//line operator.go:153:110000
+			/*line operator.go:152:90000*/ switch {
+//line operator.go:153:90000
 			default:
 				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 					break
@@ -9420,8 +9587,8 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line operator.go:151*/ in2 := in
-		/*line operator.go:152:110000*/ switch {
-//line operator.go:153:110000
+		/*line operator.go:152:90000*/ switch {
+//line operator.go:153:90000
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
@@ -9503,7 +9670,7 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:9506:1*/
+	} /*line quern_gen.go:9673:1*/
 }
 
 func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9593,7 +9760,7 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 				quernRow7AddReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:9596:1*/
+	} /*line quern_gen.go:9763:1*/
 }
 
 //go:noinline
@@ -9603,7 +9770,7 @@ func quernRow1AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:9606:1*/
+	} /*line quern_gen.go:9773:1*/
 }
 
 //go:noinline
@@ -9709,21 +9876,21 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:9712:1*/
+	} /*line quern_gen.go:9879:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9719:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9886:1*/
 }
 
 //go:noinline
 func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9726:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9893:1*/
 }
 
 //go:noinline
@@ -9745,14 +9912,14 @@ func quernRow5AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, co
 			v = result09
 		}
 		/*line :249:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:9748:1*/
+	} /*line quern_gen.go:9915:1*/
 }
 
 //go:noinline
 func quernRow6AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9755:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9922:1*/
 }
 
 //go:noinline
@@ -9768,7 +9935,7 @@ func quernRow7AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:9771:1*/
+	} /*line quern_gen.go:9938:1*/
 }
 
 func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9805,7 +9972,7 @@ func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run,
 		t1 := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if t1 >= width {
 				break
 			}
 			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
@@ -9827,7 +9994,7 @@ func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run,
 				/*line :186:10000*/ out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:9830:1*/
+	} /*line quern_gen.go:9997:1*/
 }
 
 func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9903,7 +10070,7 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 				quernRow6AddReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:9906:1*/
+	} /*line quern_gen.go:10073:1*/
 }
 
 //go:noinline
@@ -9946,21 +10113,21 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:9949:1*/
+	} /*line quern_gen.go:10116:1*/
 }
 
 //go:noinline
 func quernRow2AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9956:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10123:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:9963:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:10130:1*/
 }
 
 //go:noinline
@@ -9982,14 +10149,14 @@ func quernRow4AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 			v = result02
 		}
 		/*line :249:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:9985:1*/
+	} /*line quern_gen.go:10152:1*/
 }
 
 //go:noinline
 func quernRow5AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9992:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10159:1*/
 }
 
 //go:noinline
@@ -10012,7 +10179,7 @@ func quernRow6AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:10015:1*/
+	} /*line quern_gen.go:10182:1*/
 }
 
 func quernHostAddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10070,95 +10237,95 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:90000*/ _ = counts[t2]
+						/*line :377:100000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:90000*/ _ = sums[t4]
+						/*line :377:100000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:90000*/ counts[t2] = t5
-						/*line :377:90000*/ sums[t4] = t6
+						/*line :377:100000*/ counts[t2] = t5
+						/*line :377:100000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:90000*/ if b.N == 0 {
+						/*line :295:100000*/ if b.N == 0 {
 							t1 := a.V
 							t22 := b.V
-							/*line :296:90000*/ result0 := add[T](t1, t22)
+							/*line :296:100000*/ result0 := add[T](t1, t22)
 							b.V = result0
 						}
-						/*line :298:90000*/ b.N += a.N
+						/*line :298:100000*/ b.N += a.N
 						result := b
-						/*line :378:90000*/ all = result
+						/*line :378:100000*/ all = result
 					}
-					/*line :380:90000*/ break
+					/*line :380:100000*/ break
 				}
-				/*line :382:90000*/ at := p * part
-				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:100000*/ at := p * part
+				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:90000
+//line :386:100000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:90000*/ if launch == 2 {
-					/*line :391:90000*/ so = struct {
+				/*line :390:100000*/ if launch == 2 {
+					/*line :391:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:90000
+//line :395:100000
 				} else {
-					/*line :396:90000*/ so = struct {
+					/*line :396:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:90000*/ at++
+					/*line :400:100000*/ at++
 				}
-				/*line :394:90000*/ for ; at < last; at += 4096 {
-					/*line :395:90000*/ if r.Halted() {
-						/*line :394:90000*/ r.Halt()
+				/*line :394:100000*/ for ; at < last; at += 4096 {
+					/*line :395:100000*/ if r.Halted() {
+						/*line :394:100000*/ r.Halt()
 					}
-					/*line :395:90000*/ t7 := min(last-at, 4096)
-					/*line :396:90000*/ for k := 0; k < t7; k++ {
-						/*line :396:90000*/ i2 := at + k
+					/*line :395:100000*/ t7 := min(last-at, 4096)
+					/*line :396:100000*/ for k := 0; k < t7; k++ {
+						/*line :396:100000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:90000*/ b2 := struct {
+						/*line :399:100000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:90000*/ if b2.N == 0 {
+						/*line :295:100000*/ if b2.N == 0 {
 							t12 := a2.V
 							t23 := b2.V
-							/*line :296:90000*/ result02 := add[T](t12, t23)
+							/*line :296:100000*/ result02 := add[T](t12, t23)
 							b2.V = result02
 						}
-						/*line :298:90000*/ b2.N += a2.N
+						/*line :298:100000*/ b2.N += a2.N
 						result2 := b2
-						/*line :399:90000*/ so = result2
-						/*line :401:90000*/ if value {
-							/*line :402:90000*/ if reduce {
-								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:100000*/ so = result2
+						/*line :401:100000*/ if value {
+							/*line :402:100000*/ if reduce {
+								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:90000
+//line :406:100000
 							} else if !exclusive {
-								/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+								/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 							} else if h != 0 {
-								/*line :409:90000*/ out[i2] = first
-//line :410:90000
+								/*line :409:100000*/ out[i2] = first
+//line :410:100000
 							} else {
-								/*line :411:90000*/ t9 := prior
-								/*line :411:90000*/ result03 := add[T](first, t9)
-								/*line :411:90000*/ out[i2] = result03
+								/*line :411:100000*/ t9 := prior
+								/*line :411:100000*/ result03 := add[T](first, t9)
+								/*line :411:100000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line :415:90000*/ if launch == 0 {
+				/*line :415:100000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:90000*/ _ = row2[threadX]
+					/*line :416:100000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -10166,126 +10333,126 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 				}
 			}
 		}
-		/*line :424:90000*/ return
+		/*line :424:100000*/ return
 	}
-	/*line :426:90000*/ for threadX := range width {
+	/*line :426:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:90000*/ switch {
-//line :431:90000
+		/*line :430:100000*/ switch {
+//line :431:100000
 		default:
-			/*line :369:90000*/ if launch == 1 {
-				/*line :370:90000*/ if same || p > 0 {
+			/*line :369:100000*/ if launch == 1 {
+				/*line :370:100000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:90000*/ all := struct {
+				/*line :373:100000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:90000*/ counts[0] = 0
-				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:90000*/ own := struct {
+				/*line :377:100000*/ counts[0] = 0
+				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:100000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:90000*/ t2 := i
-					/*line :377:90000*/ _ = counts[t2]
+					/*line :383:100000*/ t2 := i
+					/*line :377:100000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:90000*/ _ = sums[t4]
+					/*line :377:100000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:90000*/ counts[t2] = t5
-					/*line :377:90000*/ sums[t4] = t6
+					/*line :377:100000*/ counts[t2] = t5
+					/*line :377:100000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:90000*/ if b.N == 0 {
+					/*line :295:100000*/ if b.N == 0 {
 						t1 := a.V
 						t22 := b.V
-						/*line :296:90000*/ result0 := add[T](t1, t22)
+						/*line :296:100000*/ result0 := add[T](t1, t22)
 						b.V = result0
 					}
-					/*line :298:90000*/ b.N += a.N
+					/*line :298:100000*/ b.N += a.N
 					result := b
-					/*line :378:90000*/ all = result
+					/*line :378:100000*/ all = result
 				}
-				/*line :380:90000*/ break
+				/*line :380:100000*/ break
 			}
-			/*line :382:90000*/ at := p * part
-			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:100000*/ at := p * part
+			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:90000
+//line :386:100000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:90000*/ if launch == 2 {
-				/*line :391:90000*/ so = struct {
+			/*line :390:100000*/ if launch == 2 {
+				/*line :391:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:90000
+//line :395:100000
 			} else {
-				/*line :396:90000*/ so = struct {
+				/*line :396:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:90000*/ at++
+				/*line :400:100000*/ at++
 			}
-			/*line :394:90000*/ for ; at < last; at += 4096 {
-				/*line :395:90000*/ if r.Halted() {
-					/*line :394:90000*/ r.Halt()
+			/*line :394:100000*/ for ; at < last; at += 4096 {
+				/*line :395:100000*/ if r.Halted() {
+					/*line :394:100000*/ r.Halt()
 				}
-				/*line :395:90000*/ t7 := min(last-at, 4096)
-				/*line :396:90000*/ for k := 0; k < t7; k++ {
-					/*line :396:90000*/ i2 := at + k
+				/*line :395:100000*/ t7 := min(last-at, 4096)
+				/*line :396:100000*/ for k := 0; k < t7; k++ {
+					/*line :396:100000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:90000*/ b2 := struct {
+					/*line :399:100000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:90000*/ if b2.N == 0 {
+					/*line :295:100000*/ if b2.N == 0 {
 						t12 := a2.V
 						t23 := b2.V
-						/*line :296:90000*/ result02 := add[T](t12, t23)
+						/*line :296:100000*/ result02 := add[T](t12, t23)
 						b2.V = result02
 					}
-					/*line :298:90000*/ b2.N += a2.N
+					/*line :298:100000*/ b2.N += a2.N
 					result2 := b2
-					/*line :399:90000*/ so = result2
-					/*line :401:90000*/ if value {
-						/*line :402:90000*/ if reduce {
-							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:100000*/ so = result2
+					/*line :401:100000*/ if value {
+						/*line :402:100000*/ if reduce {
+							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:90000
+//line :406:100000
 						} else if !exclusive {
-							/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+							/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 						} else if h != 0 {
-							/*line :409:90000*/ out[i2] = first
-//line :410:90000
+							/*line :409:100000*/ out[i2] = first
+//line :410:100000
 						} else {
-							/*line :411:90000*/ t9 := prior
-							/*line :411:90000*/ result03 := add[T](first, t9)
-							/*line :411:90000*/ out[i2] = result03
+							/*line :411:100000*/ t9 := prior
+							/*line :411:100000*/ result03 := add[T](first, t9)
+							/*line :411:100000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:90000*/ if launch == 0 {
+			/*line :415:100000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:90000*/ _ = sums[p]
+				/*line :416:100000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:90000*/ counts[p] = t15
-				/*line :416:90000*/ sums[p] = t16
+				/*line :416:100000*/ counts[p] = t15
+				/*line :416:100000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:10288:1*/
+	} /*line quern_gen.go:10455:1*/
 }
 
 func quernHostAddTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10325,84 +10492,84 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :270:100000*/ t6 := in[t4:t5]
+				/*line :270:110000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:100000*/ t9 := in[t7:t8]
+				/*line :270:110000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:100000*/ t12 := in[t10:t11]
+				/*line :270:110000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :271:100000*/ t13 := a[0]
-				/*line :271:100000*/ t14 := b[0]
-				/*line :271:100000*/ t15 := c[0]
-				/*line :271:100000*/ t16 := d[0]
+				/*line :271:110000*/ t13 := a[0]
+				/*line :271:110000*/ t14 := b[0]
+				/*line :271:110000*/ t15 := c[0]
+				/*line :271:110000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line :272:100000*/ for i := 1; i < part; i++ {
+				/*line :272:110000*/ for i := 1; i < part; i++ {
 					t17 := sa
-					/*line :273:100000*/ t18 := a[i]
-					/*line :273:100000*/ result0 := add[T](t17, t18)
+					/*line :273:110000*/ t18 := a[i]
+					/*line :273:110000*/ result0 := add[T](t17, t18)
 					t20 := result0
 					t21 := sb
-					/*line :273:100000*/ t22 := b[i]
-					/*line :273:100000*/ result02 := add[T](t21, t22)
+					/*line :273:110000*/ t22 := b[i]
+					/*line :273:110000*/ result02 := add[T](t21, t22)
 					t24 := result02
 					t25 := sc
-					/*line :273:100000*/ t26 := c[i]
-					/*line :273:100000*/ result03 := add[T](t25, t26)
+					/*line :273:110000*/ t26 := c[i]
+					/*line :273:110000*/ result03 := add[T](t25, t26)
 					t28 := result03
 					t29 := sd
-					/*line :273:100000*/ t30 := d[i]
-					/*line :273:100000*/ result04 := add[T](t29, t30)
+					/*line :273:110000*/ t30 := d[i]
+					/*line :273:110000*/ result04 := add[T](t29, t30)
 					t32 := result04
 					sa = t20
 					sb = t24
 					sc = t28
 					sd = t32
 				}
-				/*line :275:100000*/ _ = before[t34]
-				/*line :275:100000*/ _ = before[t36]
-				/*line :275:100000*/ _ = before[t38]
-				/*line :275:100000*/ _ = before[t40]
+				/*line :275:110000*/ _ = before[t34]
+				/*line :275:110000*/ _ = before[t36]
+				/*line :275:110000*/ _ = before[t38]
+				/*line :275:110000*/ _ = before[t40]
 				t41 := sa
 				t42 := sb
 				t43 := sc
 				t44 := sd
-				/*line :275:100000*/ before[t34] = t41
-				/*line :275:100000*/ before[t36] = t42
-				/*line :275:100000*/ before[t38] = t43
-				/*line :275:100000*/ before[t40] = t44
+				/*line :275:110000*/ before[t34] = t41
+				/*line :275:110000*/ before[t36] = t42
+				/*line :275:110000*/ before[t38] = t43
+				/*line :275:110000*/ before[t40] = t44
 				break
 			}
-			/*line :278:100000*/ for k := 0; k < 4; k++ {
-				/*line :279:100000*/ if r.Halted() {
-					/*line :278:100000*/ r.Halt()
+			/*line :278:110000*/ for k := 0; k < 4; k++ {
+				/*line :279:110000*/ if r.Halted() {
+					/*line :278:110000*/ r.Halt()
 				}
-				/*line :279:100000*/ at2 := (p + k) * part
-				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:110000*/ at2 := (p + k) * part
+				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:100000*/ last := min(at2+part, len(in))
+				/*line :283:110000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t45 := sum
-					/*line :286:100000*/ t46 := in[i2]
-					/*line :286:100000*/ result05 := add[T](t45, t46)
+					/*line :286:110000*/ t46 := in[i2]
+					/*line :286:110000*/ result05 := add[T](t45, t46)
 					sum = result05
 				}
-				/*line :288:100000*/ before[p+k+1] = sum
+				/*line :288:110000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:10405:1*/
+	} /*line quern_gen.go:10572:1*/
 }
 
 func quernHostAddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10437,19 +10604,19 @@ func quernRow1AddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run, b
 			if start {
 				before[0] = first
 				t2 := sum
-				/*line :303:100000*/ result0 := add[T](first, t2)
+				/*line :303:110000*/ result0 := add[T](first, t2)
 				sum = result0
-				/*line :304:100000*/ before[1] = sum
+				/*line :304:110000*/ before[1] = sum
 			}
-			/*line :306:100000*/ for i := 2; i < len(before); i++ {
+			/*line :306:110000*/ for i := 2; i < len(before); i++ {
 				t4 := sum
-				/*line :307:100000*/ t5 := before[i]
-				/*line :307:100000*/ result02 := add[T](t4, t5)
+				/*line :307:110000*/ t5 := before[i]
+				/*line :307:110000*/ result02 := add[T](t4, t5)
 				sum = result02
-				/*line :308:100000*/ before[i] = sum
+				/*line :308:110000*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:10452:1*/
+	} /*line quern_gen.go:10619:1*/
 }
 
 func quernHostAddScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10493,166 +10660,166 @@ func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, bas
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :318:100000*/ t6 := in[t4:t5]
+				/*line :318:110000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:100000*/ t9 := in[t7:t8]
+				/*line :318:110000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:100000*/ t12 := in[t10:t11]
+				/*line :318:110000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :319:100000*/ t15 := out[at:t14]
+				/*line :319:110000*/ t15 := out[at:t14]
 				t17 := at + size2
-				/*line :319:100000*/ t18 := out[t16:t17]
+				/*line :319:110000*/ t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:100000*/ t21 := out[t19:t20]
+				/*line :319:110000*/ t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:100000*/ t24 := out[t22:t23]
+				/*line :319:110000*/ t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-				/*line :320:100000*/ t25 := before[p]
-				/*line :320:100000*/ t26 := before[p+1]
-				/*line :320:100000*/ t27 := before[p+2]
-				/*line :320:100000*/ t28 := before[p+3]
+				/*line :320:110000*/ t25 := before[p]
+				/*line :320:110000*/ t26 := before[p+1]
+				/*line :320:110000*/ t27 := before[p+2]
+				/*line :320:110000*/ t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-				/*line :321:100000*/ if exclusive {
-					/*line :322:100000*/ for i := 0; i < part; i++ {
+				/*line :321:110000*/ if exclusive {
+					/*line :322:110000*/ for i := 0; i < part; i++ {
 						t30 := a[i]
-						/*line :323:100000*/ t31 := b[i]
-						/*line :323:100000*/ t32 := c[i]
-						/*line :323:100000*/ t33 := d[i]
+						/*line :323:110000*/ t31 := b[i]
+						/*line :323:110000*/ t32 := c[i]
+						/*line :323:110000*/ t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-						/*line :324:100000*/ t34 := u
+						/*line :324:110000*/ t34 := u
 						t35 := i
-						/*line :324:100000*/ _ = t34[t35]
+						/*line :324:110000*/ _ = t34[t35]
 						t36 := v
 						t37 := i
-						/*line :324:100000*/ _ = t36[t37]
+						/*line :324:110000*/ _ = t36[t37]
 						t38 := w
 						t39 := i
-						/*line :324:100000*/ _ = t38[t39]
+						/*line :324:110000*/ _ = t38[t39]
 						t40 := x
 						t41 := i
-						/*line :324:100000*/ _ = t40[t41]
+						/*line :324:110000*/ _ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-						/*line :324:100000*/ t34[t35] = t42
-						/*line :324:100000*/ t36[t37] = t43
-						/*line :324:100000*/ t38[t39] = t44
-						/*line :324:100000*/ t40[t41] = t45
+						/*line :324:110000*/ t34[t35] = t42
+						/*line :324:110000*/ t36[t37] = t43
+						/*line :324:110000*/ t38[t39] = t44
+						/*line :324:110000*/ t40[t41] = t45
 						t46 := sa
 						t47 := ea
-						/*line :325:100000*/ result0 := add[T](t46, t47)
+						/*line :325:110000*/ result0 := add[T](t46, t47)
 						t49 := result0
 						t50 := sb
 						t51 := eb
-						/*line :325:100000*/ result02 := add[T](t50, t51)
+						/*line :325:110000*/ result02 := add[T](t50, t51)
 						t53 := result02
 						t54 := sc
 						t55 := ec
-						/*line :325:100000*/ result03 := add[T](t54, t55)
+						/*line :325:110000*/ result03 := add[T](t54, t55)
 						t57 := result03
 						t58 := sd
 						t59 := ed
-						/*line :325:100000*/ result04 := add[T](t58, t59)
+						/*line :325:110000*/ result04 := add[T](t58, t59)
 						t61 := result04
 						sa = t49
 						sb = t53
 						sc = t57
 						sd = t61
 					}
-					/*line :332:100000*/ break
+					/*line :332:110000*/ break
 				}
-				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:110000*/ for i2 := 0; i2 < part; i2++ {
 					t63 := sa
-					/*line :330:100000*/ t64 := a[i2]
-					/*line :330:100000*/ result05 := add[T](t63, t64)
+					/*line :330:110000*/ t64 := a[i2]
+					/*line :330:110000*/ result05 := add[T](t63, t64)
 					t66 := result05
 					t67 := sb
-					/*line :330:100000*/ t68 := b[i2]
-					/*line :330:100000*/ result06 := add[T](t67, t68)
+					/*line :330:110000*/ t68 := b[i2]
+					/*line :330:110000*/ result06 := add[T](t67, t68)
 					t70 := result06
 					t71 := sc
-					/*line :330:100000*/ t72 := c[i2]
-					/*line :330:100000*/ result07 := add[T](t71, t72)
+					/*line :330:110000*/ t72 := c[i2]
+					/*line :330:110000*/ result07 := add[T](t71, t72)
 					t74 := result07
 					t75 := sd
-					/*line :330:100000*/ t76 := d[i2]
-					/*line :330:100000*/ result08 := add[T](t75, t76)
+					/*line :330:110000*/ t76 := d[i2]
+					/*line :330:110000*/ result08 := add[T](t75, t76)
 					t78 := result08
 					sa = t66
 					sb = t70
 					sc = t74
 					sd = t78
-					/*line :331:100000*/ t79 := u
+					/*line :331:110000*/ t79 := u
 					t80 := i2
-					/*line :331:100000*/ _ = t79[t80]
+					/*line :331:110000*/ _ = t79[t80]
 					t81 := v
 					t82 := i2
-					/*line :331:100000*/ _ = t81[t82]
+					/*line :331:110000*/ _ = t81[t82]
 					t83 := w
 					t84 := i2
-					/*line :331:100000*/ _ = t83[t84]
+					/*line :331:110000*/ _ = t83[t84]
 					t85 := x
 					t86 := i2
-					/*line :331:100000*/ _ = t85[t86]
+					/*line :331:110000*/ _ = t85[t86]
 					t87 := sa
 					t88 := sb
 					t89 := sc
 					t90 := sd
-					/*line :331:100000*/ t79[t80] = t87
-					/*line :331:100000*/ t81[t82] = t88
-					/*line :331:100000*/ t83[t84] = t89
-					/*line :331:100000*/ t85[t86] = t90
+					/*line :331:110000*/ t79[t80] = t87
+					/*line :331:110000*/ t81[t82] = t88
+					/*line :331:110000*/ t83[t84] = t89
+					/*line :331:110000*/ t85[t86] = t90
 				}
-				/*line :333:100000*/ break
+				/*line :333:110000*/ break
 			}
-			/*line :335:100000*/ for k := 0; k < 4; k++ {
-				/*line :336:100000*/ if r.Halted() {
-					/*line :335:100000*/ r.Halt()
+			/*line :335:110000*/ for k := 0; k < 4; k++ {
+				/*line :336:110000*/ if r.Halted() {
+					/*line :335:110000*/ r.Halt()
 				}
-				/*line :336:100000*/ i3 := (p + k) * part
-				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:110000*/ i3 := (p + k) * part
+				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:100000*/ last := min(i3+part, len(in))
+				/*line :340:110000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:100000*/ if p+k == 0 && !start {
+				/*line :342:110000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:100000*/ for ; i3 < last; i3++ {
+				/*line :347:110000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:100000*/ if exclusive {
+					/*line :349:110000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:100000*/ t91 := sum
+					/*line :352:110000*/ t91 := sum
 					t92 := v2
-					/*line :352:100000*/ result09 := add[T](t91, t92)
+					/*line :352:110000*/ result09 := add[T](t91, t92)
 					sum = result09
-					/*line :353:100000*/ if !exclusive {
+					/*line :353:110000*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:10655:1*/
+	} /*line quern_gen.go:10822:1*/
 }
 
 func quernHostAddScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10687,36 +10854,36 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:100000*/ sum := first
+			/*line :402:110000*/ sum := first
 			i := 0
-			/*line :404:100000*/ if !start {
+			/*line :404:110000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:100000*/ for ; i < n; i++ {
-				/*line :411:100000*/ if r.Halted() {
-					/*line :410:100000*/ r.Halt()
+			/*line :410:110000*/ for ; i < n; i++ {
+				/*line :411:110000*/ if r.Halted() {
+					/*line :410:110000*/ r.Halt()
 				}
-				/*line :411:100000*/ v := in[at]
-				/*line :412:100000*/ if exclusive {
+				/*line :411:110000*/ v := in[at]
+				/*line :412:110000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:100000*/ t1 := sum
+				/*line :415:110000*/ t1 := sum
 				t2 := v
-				/*line :415:100000*/ result0 := add[T](t1, t2)
+				/*line :415:110000*/ result0 := add[T](t1, t2)
 				sum = result0
-				/*line :416:100000*/ if !exclusive {
+				/*line :416:110000*/ if !exclusive {
 					out[at] = sum
 				}
-				/*line :419:100000*/ at += inner
+				/*line :419:110000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:10719:1*/
+	} /*line quern_gen.go:10886:1*/
 }
 
 func quernHostMultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10749,7 +10916,8 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 			r.ThreadIdx.X = threadX
 			first := (base + threadX) * 4 * part
 			/*line operator.go:156*/ in2 := in
-			switch {
+			/*line operator.go:157:90000*/ switch {
+//line operator.go:158
 			default:
 				/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 					break
@@ -10838,7 +11006,8 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line operator.go:156*/ in2 := in
-		switch {
+		/*line operator.go:157:90000*/ switch {
+//line operator.go:158
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85:10000*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
@@ -10920,7 +11089,7 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:10923:1*/
+	} /*line quern_gen.go:11092:1*/
 }
 
 func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11010,7 +11179,7 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 				quernRow7MultiplyReduceRows[T](r, tos, first8, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:11013:1*/
+	} /*line quern_gen.go:11182:1*/
 }
 
 //go:noinline
@@ -11020,7 +11189,7 @@ func quernRow1MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:11023:1*/
+	} /*line quern_gen.go:11192:1*/
 }
 
 //go:noinline
@@ -11126,21 +11295,21 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		v := sum
 		countRow[threadX] = count2
 		vRow[threadX] = v
-	} /*line quern_gen.go:11129:1*/
+	} /*line quern_gen.go:11298:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11136:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11305:1*/
 }
 
 //go:noinline
 func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, t1s []T) {
 	vRow := (*[256]T)(vs[first5:])
 	t1Row := (*[256]T)(t1s[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11143:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11312:1*/
 }
 
 //go:noinline
@@ -11162,14 +11331,14 @@ func quernRow5MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 			v = result09
 		}
 		/*line :249:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:11165:1*/
+	} /*line quern_gen.go:11334:1*/
 }
 
 //go:noinline
 func quernRow6MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first7 int, results []T) {
 	vRow := (*[256]T)(vs[first7:])
 	resultRow := (*[256]T)(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11172:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11341:1*/
 }
 
 //go:noinline
@@ -11185,7 +11354,7 @@ func quernRow7MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		if to < len(out) && lane == 0 {
 			out[to] = sum2
 		}
-	} /*line quern_gen.go:11188:1*/
+	} /*line quern_gen.go:11357:1*/
 }
 
 func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11222,7 +11391,7 @@ func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 		t1 := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174*/ if t1 >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if t1 >= width {
 				break
 			}
 			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
@@ -11244,7 +11413,7 @@ func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 				/*line :186:10000*/ out[(z*gridY+blockY)*width+t1] = sum
 			}
 		}
-	} /*line quern_gen.go:11247:1*/
+	} /*line quern_gen.go:11416:1*/
 }
 
 func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11320,7 +11489,7 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 				quernRow6MultiplyReduceSegments[T](r, segments, first7, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:11323:1*/
+	} /*line quern_gen.go:11492:1*/
 }
 
 //go:noinline
@@ -11363,21 +11532,21 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:11366:1*/
+	} /*line quern_gen.go:11535:1*/
 }
 
 //go:noinline
 func quernRow2MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11373:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11542:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, t1s []T) {
 	vRow := (*[256]T)(vs[first4:])
 	t1Row := (*[256]T)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11380:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:11549:1*/
 }
 
 //go:noinline
@@ -11399,14 +11568,14 @@ func quernRow4MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 			v = result02
 		}
 		/*line :249:10000*/ vRow[threadX] = v
-	} /*line quern_gen.go:11402:1*/
+	} /*line quern_gen.go:11571:1*/
 }
 
 //go:noinline
 func quernRow5MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11409:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11578:1*/
 }
 
 //go:noinline
@@ -11429,7 +11598,7 @@ func quernRow6MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:11432:1*/
+	} /*line quern_gen.go:11601:1*/
 }
 
 func quernHostMultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11487,95 +11656,95 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 							V T
 						}{N: counts[i], V: sums[i]}
 						t2 := i
-						/*line :377:90000*/ _ = counts[t2]
+						/*line :377:100000*/ _ = counts[t2]
 						t4 := i
-						/*line :377:90000*/ _ = sums[t4]
+						/*line :377:100000*/ _ = sums[t4]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:90000*/ counts[t2] = t5
-						/*line :377:90000*/ sums[t4] = t6
+						/*line :377:100000*/ counts[t2] = t5
+						/*line :377:100000*/ sums[t4] = t6
 						a := all
 						b := own
-						/*line :295:90000*/ if b.N == 0 {
+						/*line :295:100000*/ if b.N == 0 {
 							t1 := a.V
 							t22 := b.V
-							/*line :296:90000*/ result0 := multiply[T](t1, t22)
+							/*line :296:100000*/ result0 := multiply[T](t1, t22)
 							b.V = result0
 						}
-						/*line :298:90000*/ b.N += a.N
+						/*line :298:100000*/ b.N += a.N
 						result := b
-						/*line :378:90000*/ all = result
+						/*line :378:100000*/ all = result
 					}
-					/*line :380:90000*/ break
+					/*line :380:100000*/ break
 				}
-				/*line :382:90000*/ at := p * part
-				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:100000*/ at := p * part
+				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:90000
+//line :386:100000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:90000*/ if launch == 2 {
-					/*line :391:90000*/ so = struct {
+				/*line :390:100000*/ if launch == 2 {
+					/*line :391:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:90000
+//line :395:100000
 				} else {
-					/*line :396:90000*/ so = struct {
+					/*line :396:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:90000*/ at++
+					/*line :400:100000*/ at++
 				}
-				/*line :394:90000*/ for ; at < last; at += 4096 {
-					/*line :395:90000*/ if r.Halted() {
-						/*line :394:90000*/ r.Halt()
+				/*line :394:100000*/ for ; at < last; at += 4096 {
+					/*line :395:100000*/ if r.Halted() {
+						/*line :394:100000*/ r.Halt()
 					}
-					/*line :395:90000*/ t7 := min(last-at, 4096)
-					/*line :396:90000*/ for k := 0; k < t7; k++ {
-						/*line :396:90000*/ i2 := at + k
+					/*line :395:100000*/ t7 := min(last-at, 4096)
+					/*line :396:100000*/ for k := 0; k < t7; k++ {
+						/*line :396:100000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
 						a2 := so
-						/*line :399:90000*/ b2 := struct {
+						/*line :399:100000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:90000*/ if b2.N == 0 {
+						/*line :295:100000*/ if b2.N == 0 {
 							t12 := a2.V
 							t23 := b2.V
-							/*line :296:90000*/ result02 := multiply[T](t12, t23)
+							/*line :296:100000*/ result02 := multiply[T](t12, t23)
 							b2.V = result02
 						}
-						/*line :298:90000*/ b2.N += a2.N
+						/*line :298:100000*/ b2.N += a2.N
 						result2 := b2
-						/*line :399:90000*/ so = result2
-						/*line :401:90000*/ if value {
-							/*line :402:90000*/ if reduce {
-								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:100000*/ so = result2
+						/*line :401:100000*/ if value {
+							/*line :402:100000*/ if reduce {
+								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:90000
+//line :406:100000
 							} else if !exclusive {
-								/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+								/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 							} else if h != 0 {
-								/*line :409:90000*/ out[i2] = first
-//line :410:90000
+								/*line :409:100000*/ out[i2] = first
+//line :410:100000
 							} else {
-								/*line :411:90000*/ t9 := prior
-								/*line :411:90000*/ result03 := multiply[T](first, t9)
-								/*line :411:90000*/ out[i2] = result03
+								/*line :411:100000*/ t9 := prior
+								/*line :411:100000*/ result03 := multiply[T](first, t9)
+								/*line :411:100000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line :415:90000*/ if launch == 0 {
+				/*line :415:100000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:90000*/ _ = row2[threadX]
+					/*line :416:100000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -11583,126 +11752,126 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 				}
 			}
 		}
-		/*line :424:90000*/ return
+		/*line :424:100000*/ return
 	}
-	/*line :426:90000*/ for threadX := range width {
+	/*line :426:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:90000*/ switch {
-//line :431:90000
+		/*line :430:100000*/ switch {
+//line :431:100000
 		default:
-			/*line :369:90000*/ if launch == 1 {
-				/*line :370:90000*/ if same || p > 0 {
+			/*line :369:100000*/ if launch == 1 {
+				/*line :370:100000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:90000*/ all := struct {
+				/*line :373:100000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:90000*/ counts[0] = 0
-				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:90000*/ own := struct {
+				/*line :377:100000*/ counts[0] = 0
+				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:100000*/ own := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:90000*/ t2 := i
-					/*line :377:90000*/ _ = counts[t2]
+					/*line :383:100000*/ t2 := i
+					/*line :377:100000*/ _ = counts[t2]
 					t4 := i
-					/*line :377:90000*/ _ = sums[t4]
+					/*line :377:100000*/ _ = sums[t4]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:90000*/ counts[t2] = t5
-					/*line :377:90000*/ sums[t4] = t6
+					/*line :377:100000*/ counts[t2] = t5
+					/*line :377:100000*/ sums[t4] = t6
 					a := all
 					b := own
-					/*line :295:90000*/ if b.N == 0 {
+					/*line :295:100000*/ if b.N == 0 {
 						t1 := a.V
 						t22 := b.V
-						/*line :296:90000*/ result0 := multiply[T](t1, t22)
+						/*line :296:100000*/ result0 := multiply[T](t1, t22)
 						b.V = result0
 					}
-					/*line :298:90000*/ b.N += a.N
+					/*line :298:100000*/ b.N += a.N
 					result := b
-					/*line :378:90000*/ all = result
+					/*line :378:100000*/ all = result
 				}
-				/*line :380:90000*/ break
+				/*line :380:100000*/ break
 			}
-			/*line :382:90000*/ at := p * part
-			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:100000*/ at := p * part
+			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:90000
+//line :386:100000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:90000*/ if launch == 2 {
-				/*line :391:90000*/ so = struct {
+			/*line :390:100000*/ if launch == 2 {
+				/*line :391:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:90000
+//line :395:100000
 			} else {
-				/*line :396:90000*/ so = struct {
+				/*line :396:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:90000*/ at++
+				/*line :400:100000*/ at++
 			}
-			/*line :394:90000*/ for ; at < last; at += 4096 {
-				/*line :395:90000*/ if r.Halted() {
-					/*line :394:90000*/ r.Halt()
+			/*line :394:100000*/ for ; at < last; at += 4096 {
+				/*line :395:100000*/ if r.Halted() {
+					/*line :394:100000*/ r.Halt()
 				}
-				/*line :395:90000*/ t7 := min(last-at, 4096)
-				/*line :396:90000*/ for k := 0; k < t7; k++ {
-					/*line :396:90000*/ i2 := at + k
+				/*line :395:100000*/ t7 := min(last-at, 4096)
+				/*line :396:100000*/ for k := 0; k < t7; k++ {
+					/*line :396:100000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
 					a2 := so
-					/*line :399:90000*/ b2 := struct {
+					/*line :399:100000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:90000*/ if b2.N == 0 {
+					/*line :295:100000*/ if b2.N == 0 {
 						t12 := a2.V
 						t23 := b2.V
-						/*line :296:90000*/ result02 := multiply[T](t12, t23)
+						/*line :296:100000*/ result02 := multiply[T](t12, t23)
 						b2.V = result02
 					}
-					/*line :298:90000*/ b2.N += a2.N
+					/*line :298:100000*/ b2.N += a2.N
 					result2 := b2
-					/*line :399:90000*/ so = result2
-					/*line :401:90000*/ if value {
-						/*line :402:90000*/ if reduce {
-							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:100000*/ so = result2
+					/*line :401:100000*/ if value {
+						/*line :402:100000*/ if reduce {
+							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:90000
+//line :406:100000
 						} else if !exclusive {
-							/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+							/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 						} else if h != 0 {
-							/*line :409:90000*/ out[i2] = first
-//line :410:90000
+							/*line :409:100000*/ out[i2] = first
+//line :410:100000
 						} else {
-							/*line :411:90000*/ t9 := prior
-							/*line :411:90000*/ result03 := multiply[T](first, t9)
-							/*line :411:90000*/ out[i2] = result03
+							/*line :411:100000*/ t9 := prior
+							/*line :411:100000*/ result03 := multiply[T](first, t9)
+							/*line :411:100000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:90000*/ if launch == 0 {
+			/*line :415:100000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:90000*/ _ = sums[p]
+				/*line :416:100000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:90000*/ counts[p] = t15
-				/*line :416:90000*/ sums[p] = t16
+				/*line :416:100000*/ counts[p] = t15
+				/*line :416:100000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:11705:1*/
+	} /*line quern_gen.go:11874:1*/
 }
 
 func quernHostMultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11742,84 +11911,84 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :270:100000*/ t6 := in[t4:t5]
+				/*line :270:110000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:100000*/ t9 := in[t7:t8]
+				/*line :270:110000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:100000*/ t12 := in[t10:t11]
+				/*line :270:110000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :271:100000*/ t13 := a[0]
-				/*line :271:100000*/ t14 := b[0]
-				/*line :271:100000*/ t15 := c[0]
-				/*line :271:100000*/ t16 := d[0]
+				/*line :271:110000*/ t13 := a[0]
+				/*line :271:110000*/ t14 := b[0]
+				/*line :271:110000*/ t15 := c[0]
+				/*line :271:110000*/ t16 := d[0]
 				sa := t13
 				sb := t14
 				sc := t15
 				sd := t16
-				/*line :272:100000*/ for i := 1; i < part; i++ {
+				/*line :272:110000*/ for i := 1; i < part; i++ {
 					t17 := sa
-					/*line :273:100000*/ t18 := a[i]
-					/*line :273:100000*/ result0 := multiply[T](t17, t18)
+					/*line :273:110000*/ t18 := a[i]
+					/*line :273:110000*/ result0 := multiply[T](t17, t18)
 					t20 := result0
 					t21 := sb
-					/*line :273:100000*/ t22 := b[i]
-					/*line :273:100000*/ result02 := multiply[T](t21, t22)
+					/*line :273:110000*/ t22 := b[i]
+					/*line :273:110000*/ result02 := multiply[T](t21, t22)
 					t24 := result02
 					t25 := sc
-					/*line :273:100000*/ t26 := c[i]
-					/*line :273:100000*/ result03 := multiply[T](t25, t26)
+					/*line :273:110000*/ t26 := c[i]
+					/*line :273:110000*/ result03 := multiply[T](t25, t26)
 					t28 := result03
 					t29 := sd
-					/*line :273:100000*/ t30 := d[i]
-					/*line :273:100000*/ result04 := multiply[T](t29, t30)
+					/*line :273:110000*/ t30 := d[i]
+					/*line :273:110000*/ result04 := multiply[T](t29, t30)
 					t32 := result04
 					sa = t20
 					sb = t24
 					sc = t28
 					sd = t32
 				}
-				/*line :275:100000*/ _ = before[t34]
-				/*line :275:100000*/ _ = before[t36]
-				/*line :275:100000*/ _ = before[t38]
-				/*line :275:100000*/ _ = before[t40]
+				/*line :275:110000*/ _ = before[t34]
+				/*line :275:110000*/ _ = before[t36]
+				/*line :275:110000*/ _ = before[t38]
+				/*line :275:110000*/ _ = before[t40]
 				t41 := sa
 				t42 := sb
 				t43 := sc
 				t44 := sd
-				/*line :275:100000*/ before[t34] = t41
-				/*line :275:100000*/ before[t36] = t42
-				/*line :275:100000*/ before[t38] = t43
-				/*line :275:100000*/ before[t40] = t44
+				/*line :275:110000*/ before[t34] = t41
+				/*line :275:110000*/ before[t36] = t42
+				/*line :275:110000*/ before[t38] = t43
+				/*line :275:110000*/ before[t40] = t44
 				break
 			}
-			/*line :278:100000*/ for k := 0; k < 4; k++ {
-				/*line :279:100000*/ if r.Halted() {
-					/*line :278:100000*/ r.Halt()
+			/*line :278:110000*/ for k := 0; k < 4; k++ {
+				/*line :279:110000*/ if r.Halted() {
+					/*line :278:110000*/ r.Halt()
 				}
-				/*line :279:100000*/ at2 := (p + k) * part
-				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:110000*/ at2 := (p + k) * part
+				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:100000*/ last := min(at2+part, len(in))
+				/*line :283:110000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t45 := sum
-					/*line :286:100000*/ t46 := in[i2]
-					/*line :286:100000*/ result05 := multiply[T](t45, t46)
+					/*line :286:110000*/ t46 := in[i2]
+					/*line :286:110000*/ result05 := multiply[T](t45, t46)
 					sum = result05
 				}
-				/*line :288:100000*/ before[p+k+1] = sum
+				/*line :288:110000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:11822:1*/
+	} /*line quern_gen.go:11991:1*/
 }
 
 func quernHostMultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11854,19 +12023,19 @@ func quernRow1MultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.R
 			if start {
 				before[0] = first
 				t2 := sum
-				/*line :303:100000*/ result0 := multiply[T](first, t2)
+				/*line :303:110000*/ result0 := multiply[T](first, t2)
 				sum = result0
-				/*line :304:100000*/ before[1] = sum
+				/*line :304:110000*/ before[1] = sum
 			}
-			/*line :306:100000*/ for i := 2; i < len(before); i++ {
+			/*line :306:110000*/ for i := 2; i < len(before); i++ {
 				t4 := sum
-				/*line :307:100000*/ t5 := before[i]
-				/*line :307:100000*/ result02 := multiply[T](t4, t5)
+				/*line :307:110000*/ t5 := before[i]
+				/*line :307:110000*/ result02 := multiply[T](t4, t5)
 				sum = result02
-				/*line :308:100000*/ before[i] = sum
+				/*line :308:110000*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:11869:1*/
+	} /*line quern_gen.go:12038:1*/
 }
 
 func quernHostMultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -11910,166 +12079,166 @@ func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				t3 := in[at:t2]
 				t5 := at + size2
-				/*line :318:100000*/ t6 := in[t4:t5]
+				/*line :318:110000*/ t6 := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:100000*/ t9 := in[t7:t8]
+				/*line :318:110000*/ t9 := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:100000*/ t12 := in[t10:t11]
+				/*line :318:110000*/ t12 := in[t10:t11]
 				a := t3
 				b := t6
 				c := t9
 				d := t12
-				/*line :319:100000*/ t15 := out[at:t14]
+				/*line :319:110000*/ t15 := out[at:t14]
 				t17 := at + size2
-				/*line :319:100000*/ t18 := out[t16:t17]
+				/*line :319:110000*/ t18 := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:100000*/ t21 := out[t19:t20]
+				/*line :319:110000*/ t21 := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:100000*/ t24 := out[t22:t23]
+				/*line :319:110000*/ t24 := out[t22:t23]
 				u := t15
 				v := t18
 				w := t21
 				x := t24
-				/*line :320:100000*/ t25 := before[p]
-				/*line :320:100000*/ t26 := before[p+1]
-				/*line :320:100000*/ t27 := before[p+2]
-				/*line :320:100000*/ t28 := before[p+3]
+				/*line :320:110000*/ t25 := before[p]
+				/*line :320:110000*/ t26 := before[p+1]
+				/*line :320:110000*/ t27 := before[p+2]
+				/*line :320:110000*/ t28 := before[p+3]
 				sa := t25
 				sb := t26
 				sc := t27
 				sd := t28
-				/*line :321:100000*/ if exclusive {
-					/*line :322:100000*/ for i := 0; i < part; i++ {
+				/*line :321:110000*/ if exclusive {
+					/*line :322:110000*/ for i := 0; i < part; i++ {
 						t30 := a[i]
-						/*line :323:100000*/ t31 := b[i]
-						/*line :323:100000*/ t32 := c[i]
-						/*line :323:100000*/ t33 := d[i]
+						/*line :323:110000*/ t31 := b[i]
+						/*line :323:110000*/ t32 := c[i]
+						/*line :323:110000*/ t33 := d[i]
 						ea := t30
 						eb := t31
 						ec := t32
 						ed := t33
-						/*line :324:100000*/ t34 := u
+						/*line :324:110000*/ t34 := u
 						t35 := i
-						/*line :324:100000*/ _ = t34[t35]
+						/*line :324:110000*/ _ = t34[t35]
 						t36 := v
 						t37 := i
-						/*line :324:100000*/ _ = t36[t37]
+						/*line :324:110000*/ _ = t36[t37]
 						t38 := w
 						t39 := i
-						/*line :324:100000*/ _ = t38[t39]
+						/*line :324:110000*/ _ = t38[t39]
 						t40 := x
 						t41 := i
-						/*line :324:100000*/ _ = t40[t41]
+						/*line :324:110000*/ _ = t40[t41]
 						t42 := sa
 						t43 := sb
 						t44 := sc
 						t45 := sd
-						/*line :324:100000*/ t34[t35] = t42
-						/*line :324:100000*/ t36[t37] = t43
-						/*line :324:100000*/ t38[t39] = t44
-						/*line :324:100000*/ t40[t41] = t45
+						/*line :324:110000*/ t34[t35] = t42
+						/*line :324:110000*/ t36[t37] = t43
+						/*line :324:110000*/ t38[t39] = t44
+						/*line :324:110000*/ t40[t41] = t45
 						t46 := sa
 						t47 := ea
-						/*line :325:100000*/ result0 := multiply[T](t46, t47)
+						/*line :325:110000*/ result0 := multiply[T](t46, t47)
 						t49 := result0
 						t50 := sb
 						t51 := eb
-						/*line :325:100000*/ result02 := multiply[T](t50, t51)
+						/*line :325:110000*/ result02 := multiply[T](t50, t51)
 						t53 := result02
 						t54 := sc
 						t55 := ec
-						/*line :325:100000*/ result03 := multiply[T](t54, t55)
+						/*line :325:110000*/ result03 := multiply[T](t54, t55)
 						t57 := result03
 						t58 := sd
 						t59 := ed
-						/*line :325:100000*/ result04 := multiply[T](t58, t59)
+						/*line :325:110000*/ result04 := multiply[T](t58, t59)
 						t61 := result04
 						sa = t49
 						sb = t53
 						sc = t57
 						sd = t61
 					}
-					/*line :332:100000*/ break
+					/*line :332:110000*/ break
 				}
-				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:110000*/ for i2 := 0; i2 < part; i2++ {
 					t63 := sa
-					/*line :330:100000*/ t64 := a[i2]
-					/*line :330:100000*/ result05 := multiply[T](t63, t64)
+					/*line :330:110000*/ t64 := a[i2]
+					/*line :330:110000*/ result05 := multiply[T](t63, t64)
 					t66 := result05
 					t67 := sb
-					/*line :330:100000*/ t68 := b[i2]
-					/*line :330:100000*/ result06 := multiply[T](t67, t68)
+					/*line :330:110000*/ t68 := b[i2]
+					/*line :330:110000*/ result06 := multiply[T](t67, t68)
 					t70 := result06
 					t71 := sc
-					/*line :330:100000*/ t72 := c[i2]
-					/*line :330:100000*/ result07 := multiply[T](t71, t72)
+					/*line :330:110000*/ t72 := c[i2]
+					/*line :330:110000*/ result07 := multiply[T](t71, t72)
 					t74 := result07
 					t75 := sd
-					/*line :330:100000*/ t76 := d[i2]
-					/*line :330:100000*/ result08 := multiply[T](t75, t76)
+					/*line :330:110000*/ t76 := d[i2]
+					/*line :330:110000*/ result08 := multiply[T](t75, t76)
 					t78 := result08
 					sa = t66
 					sb = t70
 					sc = t74
 					sd = t78
-					/*line :331:100000*/ t79 := u
+					/*line :331:110000*/ t79 := u
 					t80 := i2
-					/*line :331:100000*/ _ = t79[t80]
+					/*line :331:110000*/ _ = t79[t80]
 					t81 := v
 					t82 := i2
-					/*line :331:100000*/ _ = t81[t82]
+					/*line :331:110000*/ _ = t81[t82]
 					t83 := w
 					t84 := i2
-					/*line :331:100000*/ _ = t83[t84]
+					/*line :331:110000*/ _ = t83[t84]
 					t85 := x
 					t86 := i2
-					/*line :331:100000*/ _ = t85[t86]
+					/*line :331:110000*/ _ = t85[t86]
 					t87 := sa
 					t88 := sb
 					t89 := sc
 					t90 := sd
-					/*line :331:100000*/ t79[t80] = t87
-					/*line :331:100000*/ t81[t82] = t88
-					/*line :331:100000*/ t83[t84] = t89
-					/*line :331:100000*/ t85[t86] = t90
+					/*line :331:110000*/ t79[t80] = t87
+					/*line :331:110000*/ t81[t82] = t88
+					/*line :331:110000*/ t83[t84] = t89
+					/*line :331:110000*/ t85[t86] = t90
 				}
-				/*line :333:100000*/ break
+				/*line :333:110000*/ break
 			}
-			/*line :335:100000*/ for k := 0; k < 4; k++ {
-				/*line :336:100000*/ if r.Halted() {
-					/*line :335:100000*/ r.Halt()
+			/*line :335:110000*/ for k := 0; k < 4; k++ {
+				/*line :336:110000*/ if r.Halted() {
+					/*line :335:110000*/ r.Halt()
 				}
-				/*line :336:100000*/ i3 := (p + k) * part
-				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:110000*/ i3 := (p + k) * part
+				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:100000*/ last := min(i3+part, len(in))
+				/*line :340:110000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:100000*/ if p+k == 0 && !start {
+				/*line :342:110000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:100000*/ for ; i3 < last; i3++ {
+				/*line :347:110000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:100000*/ if exclusive {
+					/*line :349:110000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:100000*/ t91 := sum
+					/*line :352:110000*/ t91 := sum
 					t92 := v2
-					/*line :352:100000*/ result09 := multiply[T](t91, t92)
+					/*line :352:110000*/ result09 := multiply[T](t91, t92)
 					sum = result09
-					/*line :353:100000*/ if !exclusive {
+					/*line :353:110000*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:12072:1*/
+	} /*line quern_gen.go:12241:1*/
 }
 
 func quernHostMultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -12104,36 +12273,36 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:100000*/ sum := first
+			/*line :402:110000*/ sum := first
 			i := 0
-			/*line :404:100000*/ if !start {
+			/*line :404:110000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:100000*/ for ; i < n; i++ {
-				/*line :411:100000*/ if r.Halted() {
-					/*line :410:100000*/ r.Halt()
+			/*line :410:110000*/ for ; i < n; i++ {
+				/*line :411:110000*/ if r.Halted() {
+					/*line :410:110000*/ r.Halt()
 				}
-				/*line :411:100000*/ v := in[at]
-				/*line :412:100000*/ if exclusive {
+				/*line :411:110000*/ v := in[at]
+				/*line :412:110000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:100000*/ t1 := sum
+				/*line :415:110000*/ t1 := sum
 				t2 := v
-				/*line :415:100000*/ result0 := multiply[T](t1, t2)
+				/*line :415:110000*/ result0 := multiply[T](t1, t2)
 				sum = result0
-				/*line :416:100000*/ if !exclusive {
+				/*line :416:110000*/ if !exclusive {
 					out[at] = sum
 				}
-				/*line :419:100000*/ at += inner
+				/*line :419:110000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:12136:1*/
+	} /*line quern_gen.go:12305:1*/
 }
 
 func quernHostOrderedIntegersExtremeParts[T int32 | int64](r *host.Run) {
@@ -12352,7 +12521,7 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 				}
 			}
 		}
-	} /*line quern_gen.go:12355:1*/
+	} /*line quern_gen.go:12524:1*/
 }
 
 func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
@@ -12495,7 +12664,7 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 				quernRow8OrderedIntegersExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:12498:1*/
+	} /*line quern_gen.go:12667:1*/
 }
 
 //go:noinline
@@ -12615,7 +12784,7 @@ func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 		}
 		/*line :83:30000*/ v2 := best
 		vRow[threadX] = v2
-	} /*line quern_gen.go:12618:1*/
+	} /*line quern_gen.go:12787:1*/
 }
 
 //go:noinline
@@ -12664,7 +12833,7 @@ func quernRow2OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 		v3 := v2
 		countRow[threadX] = count2
 		vRow2[threadX] = v3
-	} /*line quern_gen.go:12667:1*/
+	} /*line quern_gen.go:12836:1*/
 }
 
 //go:noinline
@@ -12683,7 +12852,7 @@ func quernRow3OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []st
 		V  T
 		At int
 	})(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:12686:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:12855:1*/
 }
 
 //go:noinline
@@ -12764,7 +12933,7 @@ func quernRow4OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []st
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:12767:1*/
+	} /*line quern_gen.go:12936:1*/
 }
 
 //go:noinline
@@ -12823,7 +12992,7 @@ func quernRow5OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, t3s []st
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:12826:1*/
+	} /*line quern_gen.go:12995:1*/
 }
 
 //go:noinline
@@ -12941,7 +13110,7 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 		}
 		vRow2[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:12944:1*/
+	} /*line quern_gen.go:13113:1*/
 }
 
 //go:noinline
@@ -12960,7 +13129,7 @@ func quernRow7OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs2 []st
 		V  T
 		At int
 	})(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:12963:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:13132:1*/
 }
 
 //go:noinline
@@ -13003,7 +13172,7 @@ func quernRow8OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 		/*line :84:30000*/ if result06 {
 			out[p3.Line*l.Parts+p3.Part] = best2.At
 		}
-	} /*line quern_gen.go:13006:1*/
+	} /*line quern_gen.go:13175:1*/
 }
 
 func quernHostOrderedIntegersSortParts[T int32 | int64](r *host.Run) {
@@ -13034,211 +13203,211 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:337*/ swapped2 := swapped
+		/*line quern.dev/algo/internal/template/merge.go:343*/ swapped2 := swapped
 		switch {
 		default:
-			/*line :356:130000*/ if base >= len(a_) {
+			/*line :362:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:130000*/ if r.Halted() {
-					/*line :360:130000*/ r.Halt()
+			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :367:130000*/ if r.Halted() {
+					/*line :366:130000*/ r.Halt()
 				}
-				/*line :361:130000*/ swapped2 = !swapped2
+				/*line :367:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:130000*/ for first := base; first < last; first += 16 {
-				/*line :364:130000*/ if r.Halted() {
-					/*line :363:130000*/ r.Halt()
+			/*line :369:130000*/ for first := base; first < last; first += 16 {
+				/*line :370:130000*/ if r.Halted() {
+					/*line :369:130000*/ r.Halt()
 				}
-				/*line :364:130000*/ end := min(first+16, last)
-				/*line :365:130000*/ if swapped2 {
+				/*line :370:130000*/ end := min(first+16, last)
+				/*line :371:130000*/ if swapped2 {
 					first2 := first
-					/*line :389:130000*/ from := [16]int32{}
+					/*line :395:130000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:130000*/ t3 := a_[t1:t2]
+					/*line :396:130000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:130000*/ t6 := b_[t4:t5]
+					/*line :396:130000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:130000*/ for i := 0; i < 16; i++ {
-						/*line :392:130000*/ if i >= len(x) {
+					/*line :397:130000*/ for i := 0; i < 16; i++ {
+						/*line :398:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:130000*/ v := x[i]
+						/*line :401:130000*/ v := x[i]
 						j := i
-						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:130000*/ if !t7 {
-								/*line :398:130000*/ quernv1 := y[j-1]
+							/*line :405:130000*/ if !t7 {
+								/*line :404:130000*/ quernv1 := y[j-1]
 								/*line order.go:111*/ t12 := v
 								t22 := quernv1
 								/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 								result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :400:130000*/ if t7 {
+							/*line :406:130000*/ if t7 {
 								break
 							}
-							/*line :401:130000*/ y[j] = y[j-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y[j] = y[j-1]
+							/*line :408:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:130000*/ j--
+							/*line :411:130000*/ j--
 						}
-						/*line :407:130000*/ y[j] = v
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y[j] = v
+						/*line :414:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							_ = first2 + int(from[j2])
 						}
 					}
-//line :417:130000
+//line :423:130000
 				} else {
-					/*line :368:130000*/ first3 := first
-					/*line :389:130000*/ from2 := [16]int32{}
+					/*line :374:130000*/ first3 := first
+					/*line :395:130000*/ from2 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:130000*/ t32 := a_[t13:t23]
+					/*line :396:130000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:130000*/ t62 := a_[t42:t52]
+					/*line :396:130000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:130000*/ if i3 >= len(x2) {
+					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:130000*/ v2 := x2[i3]
+						/*line :401:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:130000*/ if !t72 {
-								/*line :398:130000*/ quernv12 := y2[j3-1]
+							/*line :405:130000*/ if !t72 {
+								/*line :404:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:111*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
 								result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :400:130000*/ if t72 {
+							/*line :406:130000*/ if t72 {
 								break
 							}
-							/*line :401:130000*/ y2[j3] = y2[j3-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y2[j3] = y2[j3-1]
+							/*line :408:130000*/ if pairs {
 								from2[j3] = from2[j3-1]
 							}
-							/*line :405:130000*/ j3--
+							/*line :411:130000*/ j3--
 						}
-						/*line :407:130000*/ y2[j3] = v2
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y2[j3] = v2
+						/*line :414:130000*/ if pairs {
 							from2[j3] = int32(i3)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							_ = first3 + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:130000*/ if r.Halted() {
-					/*line :371:130000*/ r.Halt()
+			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :378:130000*/ if r.Halted() {
+					/*line :377:130000*/ r.Halt()
 				}
-				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:130000*/ if r.Halted() {
-						/*line :372:130000*/ r.Halt()
+				/*line :378:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :379:130000*/ if r.Halted() {
+						/*line :378:130000*/ r.Halt()
 					}
-					/*line :373:130000*/ t15 := min(first4+width2, last)
+					/*line :379:130000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:130000*/ if swapped2 {
+					/*line :380:130000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t16 := min(steps, 4096)
-							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:130000*/ t26 := b_[i5]
-								/*line :425:130000*/ t33 := b_[j5]
+							/*line :430:130000*/ t16 := min(steps, 4096)
+							/*line :431:130000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :431:130000*/ t26 := b_[i5]
+								/*line :431:130000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:111*/ t17 := y3
 								t27 := x3
 								/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
 								result3 := result03
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 									a_[at] = y3
-									/*line :428:130000*/ j5++
-//line :429:130000
+									/*line :434:130000*/ j5++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ a_[at] = x3
-									/*line :432:130000*/ i5++
+									/*line :436:130000*/ a_[at] = x3
+									/*line :438:130000*/ i5++
 								}
-								/*line :434:130000*/ at++
+								/*line :440:130000*/ at++
 							}
 						}
-						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :440:130000*/ at++
+							/*line :446:130000*/ at++
 						}
-						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :445:130000*/ at++
+							/*line :451:130000*/ at++
 						}
-//line :447:130000
+//line :453:130000
 					} else {
-						/*line :377:130000*/ i7 := first4
+						/*line :383:130000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t18 := min(steps2, 4096)
-							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:130000*/ t28 := a_[i7]
-								/*line :425:130000*/ t34 := a_[j6]
+							/*line :430:130000*/ t18 := min(steps2, 4096)
+							/*line :431:130000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :431:130000*/ t28 := a_[i7]
+								/*line :431:130000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:111*/ t19 := y4
 								t29 := x4
 								/*line order.go:111*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
 								result4 := result04
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 									b_[at2] = y4
-									/*line :428:130000*/ j6++
-//line :429:130000
+									/*line :434:130000*/ j6++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ b_[at2] = x4
-									/*line :432:130000*/ i7++
+									/*line :436:130000*/ b_[at2] = x4
+									/*line :438:130000*/ i7++
 								}
-								/*line :434:130000*/ at2++
+								/*line :440:130000*/ at2++
 							}
 						}
-						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :440:130000*/ at2++
+							/*line :446:130000*/ at2++
 						}
-						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :445:130000*/ at2++
+							/*line :451:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:130000*/ swapped2 = !swapped2
+				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:13241:1*/
+	} /*line quern_gen.go:13410:1*/
 }
 
 func quernHostOrderedIntegersSortPairParts[T int32 | int64](r *host.Run) {
@@ -13271,240 +13440,240 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:345*/ swapped2 := swapped
-		switch {
-//line :347:130000
+		/*line quern.dev/algo/internal/template/merge.go:351*/ swapped2 := swapped
+		/*line :352:130000*/ switch {
+//line :353:130000
 		default:
-			/*line :356:130000*/ if base >= len(a_) {
+			/*line :362:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:130000*/ if r.Halted() {
-					/*line :360:130000*/ r.Halt()
+			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :367:130000*/ if r.Halted() {
+					/*line :366:130000*/ r.Halt()
 				}
-				/*line :361:130000*/ swapped2 = !swapped2
+				/*line :367:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:130000*/ for first := base; first < last; first += 16 {
-				/*line :364:130000*/ if r.Halted() {
-					/*line :363:130000*/ r.Halt()
+			/*line :369:130000*/ for first := base; first < last; first += 16 {
+				/*line :370:130000*/ if r.Halted() {
+					/*line :369:130000*/ r.Halt()
 				}
-				/*line :364:130000*/ end := min(first+16, last)
-				/*line :365:130000*/ if swapped2 {
+				/*line :370:130000*/ end := min(first+16, last)
+				/*line :371:130000*/ if swapped2 {
 					first2 := first
-					/*line :389:130000*/ from := [16]int32{}
+					/*line :395:130000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:130000*/ t3 := a_[t1:t2]
+					/*line :396:130000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:130000*/ t6 := b_[t4:t5]
+					/*line :396:130000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:130000*/ for i := 0; i < 16; i++ {
-						/*line :392:130000*/ if i >= len(x) {
+					/*line :397:130000*/ for i := 0; i < 16; i++ {
+						/*line :398:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:130000*/ v := x[i]
+						/*line :401:130000*/ v := x[i]
 						j := i
-						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:130000*/ if !t7 {
-								/*line :398:130000*/ quernv1 := y[j-1]
+							/*line :405:130000*/ if !t7 {
+								/*line :404:130000*/ quernv1 := y[j-1]
 								/*line order.go:111*/ t12 := v
 								t22 := quernv1
 								/*line order.go:111*/ result0 := orderedIntegers[T](t12, t22, quernbound0)
 								result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :400:130000*/ if t7 {
+							/*line :406:130000*/ if t7 {
 								break
 							}
-							/*line :401:130000*/ y[j] = y[j-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y[j] = y[j-1]
+							/*line :408:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:130000*/ j--
+							/*line :411:130000*/ j--
 						}
-						/*line :407:130000*/ y[j] = v
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y[j] = v
+						/*line :414:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							to := first2 + j2
-							/*line :414:130000*/ from2 := first2 + int(from[j2])
-							/*line :347:130000*/ other[to] = uint32(from2)
+							/*line :420:130000*/ from2 := first2 + int(from[j2])
+							/*line :353:130000*/ other[to] = uint32(from2)
 						}
 					}
-//line :350:130000
+//line :356:130000
 				} else {
-					/*line :368:130000*/ first3 := first
-					/*line :389:130000*/ from3 := [16]int32{}
+					/*line :374:130000*/ first3 := first
+					/*line :395:130000*/ from3 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:130000*/ t32 := a_[t13:t23]
+					/*line :396:130000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:130000*/ t62 := a_[t42:t52]
+					/*line :396:130000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:130000*/ if i3 >= len(x2) {
+					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:130000*/ v2 := x2[i3]
+						/*line :401:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:130000*/ if !t72 {
-								/*line :398:130000*/ quernv12 := y2[j3-1]
+							/*line :405:130000*/ if !t72 {
+								/*line :404:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:111*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
 								result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :400:130000*/ if t72 {
+							/*line :406:130000*/ if t72 {
 								break
 							}
-							/*line :401:130000*/ y2[j3] = y2[j3-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y2[j3] = y2[j3-1]
+							/*line :408:130000*/ if pairs {
 								from3[j3] = from3[j3-1]
 							}
-							/*line :405:130000*/ j3--
+							/*line :411:130000*/ j3--
 						}
-						/*line :407:130000*/ y2[j3] = v2
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y2[j3] = v2
+						/*line :414:130000*/ if pairs {
 							from3[j3] = int32(i3)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							to2 := first3 + j4
-							/*line :414:130000*/ from4 := first3 + int(from3[j4])
-							/*line :346:130000*/ index[to2] = uint32(from4)
+							/*line :420:130000*/ from4 := first3 + int(from3[j4])
+							/*line :352:130000*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:130000*/ if r.Halted() {
-					/*line :371:130000*/ r.Halt()
+			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :378:130000*/ if r.Halted() {
+					/*line :377:130000*/ r.Halt()
 				}
-				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:130000*/ if r.Halted() {
-						/*line :372:130000*/ r.Halt()
+				/*line :378:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :379:130000*/ if r.Halted() {
+						/*line :378:130000*/ r.Halt()
 					}
-					/*line :373:130000*/ t15 := min(first4+width2, last)
+					/*line :379:130000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:130000*/ if swapped2 {
+					/*line :380:130000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t16 := min(steps, 4096)
-							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:130000*/ t26 := b_[i5]
-								/*line :425:130000*/ t33 := b_[j5]
+							/*line :430:130000*/ t16 := min(steps, 4096)
+							/*line :431:130000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :431:130000*/ t26 := b_[i5]
+								/*line :431:130000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:111*/ t17 := y3
 								t27 := x3
 								/*line order.go:111*/ result03 := orderedIntegers[T](t17, t27, quernbound0)
 								result3 := result03
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 									a_[at] = y3
 									to3 := at
 									from5 := j5
-									/*line :349:130000*/ index[to3] = other[from5]
-									/*line :428:130000*/ j5++
-//line :429:130000
+									/*line :355:130000*/ index[to3] = other[from5]
+									/*line :434:130000*/ j5++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ a_[at] = x3
+									/*line :436:130000*/ a_[at] = x3
 									to4 := at
 									from6 := i5
-									/*line :349:130000*/ index[to4] = other[from6]
-									/*line :432:130000*/ i5++
+									/*line :355:130000*/ index[to4] = other[from6]
+									/*line :438:130000*/ i5++
 								}
-								/*line :434:130000*/ at++
+								/*line :440:130000*/ at++
 							}
 						}
-						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
 							to5 := at
 							from7 := i5
-							/*line :349:130000*/ index[to5] = other[from7]
-							/*line :440:130000*/ at++
+							/*line :355:130000*/ index[to5] = other[from7]
+							/*line :446:130000*/ at++
 						}
-						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
 							to6 := at
 							from8 := j5
-							/*line :349:130000*/ index[to6] = other[from8]
-							/*line :445:130000*/ at++
+							/*line :355:130000*/ index[to6] = other[from8]
+							/*line :451:130000*/ at++
 						}
-//line :447:130000
+//line :453:130000
 					} else {
-						/*line :377:130000*/ i7 := first4
+						/*line :383:130000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t18 := min(steps2, 4096)
-							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:130000*/ t28 := a_[i7]
-								/*line :425:130000*/ t34 := a_[j6]
+							/*line :430:130000*/ t18 := min(steps2, 4096)
+							/*line :431:130000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :431:130000*/ t28 := a_[i7]
+								/*line :431:130000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:111*/ t19 := y4
 								t29 := x4
 								/*line order.go:111*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
 								result4 := result04
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 									b_[at2] = y4
 									to7 := at2
 									from9 := j6
-									/*line :348:130000*/ other[to7] = index[from9]
-									/*line :428:130000*/ j6++
-//line :429:130000
+									/*line :354:130000*/ other[to7] = index[from9]
+									/*line :434:130000*/ j6++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ b_[at2] = x4
+									/*line :436:130000*/ b_[at2] = x4
 									to8 := at2
 									from10 := i7
-									/*line :348:130000*/ other[to8] = index[from10]
-									/*line :432:130000*/ i7++
+									/*line :354:130000*/ other[to8] = index[from10]
+									/*line :438:130000*/ i7++
 								}
-								/*line :434:130000*/ at2++
+								/*line :440:130000*/ at2++
 							}
 						}
-						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
 							to9 := at2
 							from11 := i7
-							/*line :348:130000*/ other[to9] = index[from11]
-							/*line :440:130000*/ at2++
+							/*line :354:130000*/ other[to9] = index[from11]
+							/*line :446:130000*/ at2++
 						}
-						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
 							to10 := at2
 							from12 := j6
-							/*line :348:130000*/ other[to10] = index[from12]
-							/*line :445:130000*/ at2++
+							/*line :354:130000*/ other[to10] = index[from12]
+							/*line :451:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:130000*/ swapped2 = !swapped2
+				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:13507:1*/
+	} /*line quern_gen.go:13676:1*/
 }
 
 func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
@@ -13543,10 +13712,10 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 		end := min(at+part, len(out))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
+			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :470:130000*/ if width == 0 {
+			/*line :483:130000*/ if width == 0 {
 				/*line :29:130000*/ lo := t1
 				/*line :30:130000*/ for hi := t2; lo < hi; {
 					/*line :31:130000*/ if r.Halted() {
@@ -13567,46 +13736,46 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 					}
 				}
 				/*line :38:130000*/ result2 := lo
-				/*line :471:130000*/ i := result2
+				/*line :484:130000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:130000*/ if r.Halted() {
-						/*line :423:130000*/ r.Halt()
+				/*line :429:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :430:130000*/ if r.Halted() {
+						/*line :429:130000*/ r.Halt()
 					}
-					/*line :424:130000*/ t13 := min(steps, 4096)
-					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:130000*/ t23 := a_[i2]
-						/*line :425:130000*/ t3 := b_[j]
+					/*line :430:130000*/ t13 := min(steps, 4096)
+					/*line :431:130000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :431:130000*/ t23 := a_[i2]
+						/*line :431:130000*/ t3 := b_[j]
 						x := t23
 						y := t3
 						/*line order.go:111*/ t14 := y
 						t24 := x
 						/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
 						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 							out[at2] = y
-							/*line :428:130000*/ j++
-//line :429:130000
+							/*line :434:130000*/ j++
+//line :435:130000
 						} else {
-							/*line :430:130000*/ out[at2] = x
-							/*line :432:130000*/ i2++
+							/*line :436:130000*/ out[at2] = x
+							/*line :438:130000*/ i2++
 						}
-						/*line :434:130000*/ at2++
+						/*line :440:130000*/ at2++
 					}
 				}
-				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :443:130000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
-					/*line :440:130000*/ at2++
+					/*line :446:130000*/ at2++
 				}
-				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
+				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :445:130000*/ at2++
+					/*line :451:130000*/ at2++
 				}
-				/*line :447:130000*/ break
+				/*line :453:130000*/ break
 			}
-//line :449:130000
+//line :455:130000
 			var first int
 			var second int
 			var last int
@@ -13623,15 +13792,15 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:130000*/ first3 := first
+			/*line :488:130000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:130000*/ t7 := first3
+			/*line :489:130000*/ t7 := first3
 			t8 := second2
-			/*line :476:130000*/ a := a_[t7:t8]
+			/*line :489:130000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:130000*/ b := a_[t9:t10]
+			/*line :489:130000*/ b := a_[t9:t10]
 			d := at - first3
 			/*line :29:130000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
@@ -13655,45 +13824,45 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 				}
 			}
 			/*line :38:130000*/ result5 := lo2
-			/*line :476:130000*/ i4 := result5
+			/*line :489:130000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:130000*/ if r.Halted() {
-					/*line :423:130000*/ r.Halt()
+			/*line :429:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :430:130000*/ if r.Halted() {
+					/*line :429:130000*/ r.Halt()
 				}
-				/*line :424:130000*/ t18 := min(steps2, 4096)
-				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:130000*/ t28 := a_[i5]
-					/*line :425:130000*/ t33 := a_[j2]
+				/*line :430:130000*/ t18 := min(steps2, 4096)
+				/*line :431:130000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :431:130000*/ t28 := a_[i5]
+					/*line :431:130000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:111*/ t19 := y2
 					t29 := x2
 					/*line order.go:111*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
 					result6 := result04
-					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
+					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result6 {
 						out[at3] = y2
-						/*line :428:130000*/ j2++
-//line :429:130000
+						/*line :434:130000*/ j2++
+//line :435:130000
 					} else {
-						/*line :430:130000*/ out[at3] = x2
-						/*line :432:130000*/ i5++
+						/*line :436:130000*/ out[at3] = x2
+						/*line :438:130000*/ i5++
 					}
-					/*line :434:130000*/ at3++
+					/*line :440:130000*/ at3++
 				}
 			}
-			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :443:130000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
-				/*line :440:130000*/ at3++
+				/*line :446:130000*/ at3++
 			}
-			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :448:130000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :445:130000*/ at3++
+				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:13696:1*/
+	} /*line quern_gen.go:13865:1*/
 }
 
 func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
@@ -13701,14 +13870,15 @@ func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
 	part := host.Value[int](r, 1)
 	width := host.Value[int](r, 2)
 	a_ := host.Slice[T](r, 3)
-	out := host.Slice[T](r, 4)
-	index := host.Slice[uint32](r, 5)
-	outIndex := host.Slice[uint32](r, 6)
+	b_ := host.Slice[T](r, 4)
+	out := host.Slice[T](r, 5)
+	index := host.Slice[uint32](r, 6)
+	outIndex := host.Slice[uint32](r, 7)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	m2 := len(a_)
-	n := len(a_)
+	n := len(b_)
 	t32 := len(a_)
 	size := 2 * width
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
@@ -13717,33 +13887,33 @@ func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedIntegersMergePairParts[T](r, base, part, out, width, a_, quernbound0, m2, n, outIndex, index, t32, size, width2)
+				quernRow1OrderedIntegersMergePairParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, outIndex, t32, size, index, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base int, part int, out []T, width int, a_ []T, quernbound0 uint32, m2 int, n int, outIndex []uint32, index []uint32, t32 int, size int, width2 int) {
+func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base int, part int, out []T, width int, b_ []T, a_ []T, quernbound0 uint32, m2 int, n int, outIndex []uint32, t32 int, size int, index []uint32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		at := (base + threadX) * part
-		t1 := max(at-len(a_), 0)
+		t1 := max(at-len(b_), 0)
 		t2 := min(at, len(a_))
 		end := min(at+part, len(out))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
+			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :470:130000*/ if width == 0 {
+			/*line :483:130000*/ if width == 0 {
 				/*line :29:130000*/ lo := t1
 				/*line :30:130000*/ for hi := t2; lo < hi; {
 					/*line :31:130000*/ if r.Halted() {
 						/*line :30:130000*/ r.Halt()
 					}
 					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
-					quernv0 := a_[at-1-m]
+					quernv0 := b_[at-1-m]
 					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:111*/ t12 := quernv0
 					t22 := quernv1
@@ -13757,58 +13927,58 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 					}
 				}
 				/*line :38:130000*/ result2 := lo
-				/*line :471:130000*/ i := result2
+				/*line :484:130000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:130000*/ if r.Halted() {
-						/*line :423:130000*/ r.Halt()
+				/*line :429:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :430:130000*/ if r.Halted() {
+						/*line :429:130000*/ r.Halt()
 					}
-					/*line :424:130000*/ t13 := min(steps, 4096)
-					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:130000*/ t23 := a_[i2]
-						/*line :425:130000*/ t3 := a_[j]
+					/*line :430:130000*/ t13 := min(steps, 4096)
+					/*line :431:130000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :431:130000*/ t23 := a_[i2]
+						/*line :431:130000*/ t3 := b_[j]
 						x := t23
 						y := t3
 						/*line order.go:111*/ t14 := y
 						t24 := x
 						/*line order.go:111*/ result02 := orderedIntegers[T](t14, t24, quernbound0)
 						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 							out[at2] = y
 							to := at2
 							from := j
-							/*line :461:130000*/ outIndex[to] = index[from]
-							/*line :428:130000*/ j++
-//line :429:130000
+							/*line :471:130000*/ outIndex[to] = uint32(len(a_) + from)
+							/*line :434:130000*/ j++
+//line :435:130000
 						} else {
-							/*line :430:130000*/ out[at2] = x
+							/*line :436:130000*/ out[at2] = x
 							to2 := at2
 							from2 := i2
-							/*line :461:130000*/ outIndex[to2] = index[from2]
-							/*line :432:130000*/ i2++
+							/*line :470:130000*/ outIndex[to2] = uint32(from2)
+							/*line :438:130000*/ i2++
 						}
-						/*line :434:130000*/ at2++
+						/*line :440:130000*/ at2++
 					}
 				}
-				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :443:130000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
 					to3 := at2
 					from3 := i2
-					/*line :461:130000*/ outIndex[to3] = index[from3]
-					/*line :440:130000*/ at2++
+					/*line :470:130000*/ outIndex[to3] = uint32(from3)
+					/*line :446:130000*/ at2++
 				}
-				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
-					out[at2] = a_[j]
+				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
+					out[at2] = b_[j]
 					to4 := at2
 					from4 := j
-					/*line :461:130000*/ outIndex[to4] = index[from4]
-					/*line :445:130000*/ at2++
+					/*line :471:130000*/ outIndex[to4] = uint32(len(a_) + from4)
+					/*line :451:130000*/ at2++
 				}
-				/*line :447:130000*/ break
+				/*line :453:130000*/ break
 			}
-//line :449:130000
+//line :455:130000
 			var first int
 			var second int
 			var last int
@@ -13825,15 +13995,15 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:130000*/ first3 := first
+			/*line :488:130000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:130000*/ t7 := first3
+			/*line :489:130000*/ t7 := first3
 			t8 := second2
-			/*line :476:130000*/ a := a_[t7:t8]
+			/*line :489:130000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:130000*/ b := a_[t9:t10]
+			/*line :489:130000*/ b := a_[t9:t10]
 			d := at - first3
 			/*line :29:130000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
@@ -13857,57 +14027,57 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 				}
 			}
 			/*line :38:130000*/ result5 := lo2
-			/*line :476:130000*/ i4 := result5
+			/*line :489:130000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:130000*/ if r.Halted() {
-					/*line :423:130000*/ r.Halt()
+			/*line :429:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :430:130000*/ if r.Halted() {
+					/*line :429:130000*/ r.Halt()
 				}
-				/*line :424:130000*/ t18 := min(steps2, 4096)
-				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:130000*/ t28 := a_[i5]
-					/*line :425:130000*/ t33 := a_[j2]
+				/*line :430:130000*/ t18 := min(steps2, 4096)
+				/*line :431:130000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :431:130000*/ t28 := a_[i5]
+					/*line :431:130000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:111*/ t19 := y2
 					t29 := x2
 					/*line order.go:111*/ result04 := orderedIntegers[T](t19, t29, quernbound0)
 					result6 := result04
-					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
+					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result6 {
 						out[at3] = y2
 						to5 := at3
 						from5 := j2
-						/*line :461:130000*/ outIndex[to5] = index[from5]
-						/*line :428:130000*/ j2++
-//line :429:130000
+						/*line :472:130000*/ outIndex[to5] = index[from5]
+						/*line :434:130000*/ j2++
+//line :435:130000
 					} else {
-						/*line :430:130000*/ out[at3] = x2
+						/*line :436:130000*/ out[at3] = x2
 						to6 := at3
 						from6 := i5
-						/*line :461:130000*/ outIndex[to6] = index[from6]
-						/*line :432:130000*/ i5++
+						/*line :472:130000*/ outIndex[to6] = index[from6]
+						/*line :438:130000*/ i5++
 					}
-					/*line :434:130000*/ at3++
+					/*line :440:130000*/ at3++
 				}
 			}
-			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :443:130000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
 				to7 := at3
 				from7 := i5
-				/*line :461:130000*/ outIndex[to7] = index[from7]
-				/*line :440:130000*/ at3++
+				/*line :472:130000*/ outIndex[to7] = index[from7]
+				/*line :446:130000*/ at3++
 			}
-			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :448:130000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
 				to8 := at3
 				from8 := j2
-				/*line :461:130000*/ outIndex[to8] = index[from8]
-				/*line :445:130000*/ at3++
+				/*line :472:130000*/ outIndex[to8] = index[from8]
+				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:13910:1*/
+	} /*line quern_gen.go:14080:1*/
 }
 
 func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
@@ -13944,7 +14114,7 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 			i := base + threadX
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:487*/ if i >= len(at) {
+				/*line quern.dev/algo/internal/template/merge.go:500*/ if i >= len(at) {
 					break
 				}
 				if upper {
@@ -13968,10 +14138,10 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 						}
 					}
 					/*line :70:130000*/ result2 := lo
-					/*line :491:130000*/ row2[threadX] = result2
-//line :492:130000
+					/*line :504:130000*/ row2[threadX] = result2
+//line :505:130000
 				} else {
-					/*line :493:130000*/ v2 := row[threadX]
+					/*line :506:130000*/ v2 := row[threadX]
 					/*line :45:130000*/ lo2 := 0
 					/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
 						/*line :47:130000*/ if r.Halted() {
@@ -13991,22 +14161,22 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 						}
 					}
 					/*line :54:130000*/ result4 := lo2
-					/*line :493:130000*/ row2[threadX] = result4
+					/*line :506:130000*/ row2[threadX] = result4
 				}
 			}
 		}
-		/*line :497:130000*/ return
+		/*line :510:130000*/ return
 	}
-	/*line :499:130000*/ for threadX := range width {
+	/*line :512:130000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :502:130000*/ switch {
-//line :503:130000
+		/*line :515:130000*/ switch {
+//line :516:130000
 		default:
-			/*line :487:130000*/ if i >= len(at) {
+			/*line :500:130000*/ if i >= len(at) {
 				break
 			}
-			/*line :490:130000*/ if upper {
+			/*line :503:130000*/ if upper {
 				v := values[i]
 				/*line :61:130000*/ lo := 0
 				/*line :62:130000*/ for hi := t1; lo < hi; {
@@ -14027,10 +14197,10 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 					}
 				}
 				/*line :70:130000*/ result2 := lo
-				/*line :491:130000*/ at[i] = result2
-//line :492:130000
+				/*line :504:130000*/ at[i] = result2
+//line :505:130000
 			} else {
-				/*line :493:130000*/ v2 := values[i]
+				/*line :506:130000*/ v2 := values[i]
 				/*line :45:130000*/ lo2 := 0
 				/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
 					/*line :47:130000*/ if r.Halted() {
@@ -14050,10 +14220,10 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 					}
 				}
 				/*line :54:130000*/ result4 := lo2
-				/*line :493:130000*/ at[i] = result4
+				/*line :506:130000*/ at[i] = result4
 			}
 		}
-	} /*line quern_gen.go:14056:1*/
+	} /*line quern_gen.go:14226:1*/
 }
 
 func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
@@ -14087,7 +14257,7 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX + 1
-			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 := i < len(x)
+			/*line quern.dev/algo/internal/template/merge.go:515*/ t1 := i < len(x)
 			if i < len(x) {
 				quernv0 := row[threadX]
 				quernv1 := row2[threadX]
@@ -14095,31 +14265,31 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 				t2 := quernv1
 				/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
+				/*line quern.dev/algo/internal/template/merge.go:515*/ t1 = result
 			}
 			if t1 {
-				/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
+				/*line :516:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
 			}
 		}
-		/*line :506:130000*/ return
+		/*line :519:130000*/ return
 	}
-	/*line :508:130000*/ for threadX := range dimX {
+	/*line :521:130000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line :502:130000*/ t1 := i < len(x)
-		/*line :503:130000*/ if i < len(x) {
-			/*line :502:130000*/ quernv0 := x[i]
-			/*line :502:130000*/ quernv1 := x[i-1]
+		/*line :515:130000*/ t1 := i < len(x)
+		/*line :516:130000*/ if i < len(x) {
+			/*line :515:130000*/ quernv0 := x[i]
+			/*line :515:130000*/ quernv1 := x[i-1]
 			/*line order.go:111*/ t12 := quernv0
 			t2 := quernv1
 			/*line order.go:111*/ result0 := orderedIntegers[T](t12, t2, quernbound0)
 			result := result0
-			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
+			/*line quern.dev/algo/internal/template/merge.go:515*/ t1 = result
 		}
 		if t1 {
-			/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
+			/*line :516:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:14122:1*/
+	} /*line quern_gen.go:14292:1*/
 }
 
 func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
@@ -14166,10 +14336,10 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 			switch {
 			default:
 				/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
-					if p > 0 || len(count) == 0 {
+					/*line :198:140000*/ if p > 0 || len(count) == 0 {
 						break
 					}
-					all := 0
+					/*line :201:140000*/ all := 0
 					/*line :202:140000*/ for i := 0; i < len(sums); i++ {
 						/*line :202:140000*/ n := sums[i]
 						sums[i] = all
@@ -14908,7 +15078,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:14911:1*/
+	} /*line quern_gen.go:15081:1*/
 }
 
 func quernHostOrderedFloatsExtremeParts[T float32 | float64](r *host.Run) {
@@ -15127,7 +15297,7 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 				}
 			}
 		}
-	} /*line quern_gen.go:15130:1*/
+	} /*line quern_gen.go:15300:1*/
 }
 
 func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
@@ -15270,7 +15440,7 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 				quernRow8OrderedFloatsExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:15273:1*/
+	} /*line quern_gen.go:15443:1*/
 }
 
 //go:noinline
@@ -15390,7 +15560,7 @@ func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 		}
 		/*line :83:30000*/ v2 := best
 		vRow[threadX] = v2
-	} /*line quern_gen.go:15393:1*/
+	} /*line quern_gen.go:15563:1*/
 }
 
 //go:noinline
@@ -15439,7 +15609,7 @@ func quernRow2OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 		v3 := v2
 		countRow[threadX] = count2
 		vRow2[threadX] = v3
-	} /*line quern_gen.go:15442:1*/
+	} /*line quern_gen.go:15612:1*/
 }
 
 //go:noinline
@@ -15458,7 +15628,7 @@ func quernRow3OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []
 		V  T
 		At int
 	})(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:15461:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:15631:1*/
 }
 
 //go:noinline
@@ -15539,7 +15709,7 @@ func quernRow4OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:15542:1*/
+	} /*line quern_gen.go:15712:1*/
 }
 
 //go:noinline
@@ -15598,7 +15768,7 @@ func quernRow5OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, t3s []
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:15601:1*/
+	} /*line quern_gen.go:15771:1*/
 }
 
 //go:noinline
@@ -15716,7 +15886,7 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 		}
 		vRow2[threadX] = v3
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:15719:1*/
+	} /*line quern_gen.go:15889:1*/
 }
 
 //go:noinline
@@ -15735,7 +15905,7 @@ func quernRow7OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs2 []
 		V  T
 		At int
 	})(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:15738:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow2[:]) /*line quern_gen.go:15908:1*/
 }
 
 //go:noinline
@@ -15778,7 +15948,7 @@ func quernRow8OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 		/*line :84:30000*/ if result06 {
 			out[p3.Line*l.Parts+p3.Part] = best2.At
 		}
-	} /*line quern_gen.go:15781:1*/
+	} /*line quern_gen.go:15951:1*/
 }
 
 func quernHostOrderedFloatsSortParts[T float32 | float64](r *host.Run) {
@@ -15809,211 +15979,211 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:337*/ swapped2 := swapped
+		/*line quern.dev/algo/internal/template/merge.go:343*/ swapped2 := swapped
 		switch {
 		default:
-			/*line :356:130000*/ if base >= len(a_) {
+			/*line :362:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:130000*/ if r.Halted() {
-					/*line :360:130000*/ r.Halt()
+			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :367:130000*/ if r.Halted() {
+					/*line :366:130000*/ r.Halt()
 				}
-				/*line :361:130000*/ swapped2 = !swapped2
+				/*line :367:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:130000*/ for first := base; first < last; first += 16 {
-				/*line :364:130000*/ if r.Halted() {
-					/*line :363:130000*/ r.Halt()
+			/*line :369:130000*/ for first := base; first < last; first += 16 {
+				/*line :370:130000*/ if r.Halted() {
+					/*line :369:130000*/ r.Halt()
 				}
-				/*line :364:130000*/ end := min(first+16, last)
-				/*line :365:130000*/ if swapped2 {
+				/*line :370:130000*/ end := min(first+16, last)
+				/*line :371:130000*/ if swapped2 {
 					first2 := first
-					/*line :389:130000*/ from := [16]int32{}
+					/*line :395:130000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:130000*/ t3 := a_[t1:t2]
+					/*line :396:130000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:130000*/ t6 := b_[t4:t5]
+					/*line :396:130000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:130000*/ for i := 0; i < 16; i++ {
-						/*line :392:130000*/ if i >= len(x) {
+					/*line :397:130000*/ for i := 0; i < 16; i++ {
+						/*line :398:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:130000*/ v := x[i]
+						/*line :401:130000*/ v := x[i]
 						j := i
-						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:130000*/ if !t7 {
-								/*line :398:130000*/ quernv1 := y[j-1]
+							/*line :405:130000*/ if !t7 {
+								/*line :404:130000*/ quernv1 := y[j-1]
 								/*line order.go:123*/ t12 := v
 								t22 := quernv1
 								/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 								result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :400:130000*/ if t7 {
+							/*line :406:130000*/ if t7 {
 								break
 							}
-							/*line :401:130000*/ y[j] = y[j-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y[j] = y[j-1]
+							/*line :408:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:130000*/ j--
+							/*line :411:130000*/ j--
 						}
-						/*line :407:130000*/ y[j] = v
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y[j] = v
+						/*line :414:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							_ = first2 + int(from[j2])
 						}
 					}
-//line :417:130000
+//line :423:130000
 				} else {
-					/*line :368:130000*/ first3 := first
-					/*line :389:130000*/ from2 := [16]int32{}
+					/*line :374:130000*/ first3 := first
+					/*line :395:130000*/ from2 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:130000*/ t32 := a_[t13:t23]
+					/*line :396:130000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:130000*/ t62 := a_[t42:t52]
+					/*line :396:130000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:130000*/ if i3 >= len(x2) {
+					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:130000*/ v2 := x2[i3]
+						/*line :401:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:130000*/ if !t72 {
-								/*line :398:130000*/ quernv12 := y2[j3-1]
+							/*line :405:130000*/ if !t72 {
+								/*line :404:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:123*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
 								result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :400:130000*/ if t72 {
+							/*line :406:130000*/ if t72 {
 								break
 							}
-							/*line :401:130000*/ y2[j3] = y2[j3-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y2[j3] = y2[j3-1]
+							/*line :408:130000*/ if pairs {
 								from2[j3] = from2[j3-1]
 							}
-							/*line :405:130000*/ j3--
+							/*line :411:130000*/ j3--
 						}
-						/*line :407:130000*/ y2[j3] = v2
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y2[j3] = v2
+						/*line :414:130000*/ if pairs {
 							from2[j3] = int32(i3)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							_ = first3 + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:130000*/ if r.Halted() {
-					/*line :371:130000*/ r.Halt()
+			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :378:130000*/ if r.Halted() {
+					/*line :377:130000*/ r.Halt()
 				}
-				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:130000*/ if r.Halted() {
-						/*line :372:130000*/ r.Halt()
+				/*line :378:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :379:130000*/ if r.Halted() {
+						/*line :378:130000*/ r.Halt()
 					}
-					/*line :373:130000*/ t15 := min(first4+width2, last)
+					/*line :379:130000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:130000*/ if swapped2 {
+					/*line :380:130000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t16 := min(steps, 4096)
-							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:130000*/ t26 := b_[i5]
-								/*line :425:130000*/ t33 := b_[j5]
+							/*line :430:130000*/ t16 := min(steps, 4096)
+							/*line :431:130000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :431:130000*/ t26 := b_[i5]
+								/*line :431:130000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:123*/ t17 := y3
 								t27 := x3
 								/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
 								result3 := result03
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 									a_[at] = y3
-									/*line :428:130000*/ j5++
-//line :429:130000
+									/*line :434:130000*/ j5++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ a_[at] = x3
-									/*line :432:130000*/ i5++
+									/*line :436:130000*/ a_[at] = x3
+									/*line :438:130000*/ i5++
 								}
-								/*line :434:130000*/ at++
+								/*line :440:130000*/ at++
 							}
 						}
-						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :440:130000*/ at++
+							/*line :446:130000*/ at++
 						}
-						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :445:130000*/ at++
+							/*line :451:130000*/ at++
 						}
-//line :447:130000
+//line :453:130000
 					} else {
-						/*line :377:130000*/ i7 := first4
+						/*line :383:130000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t18 := min(steps2, 4096)
-							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:130000*/ t28 := a_[i7]
-								/*line :425:130000*/ t34 := a_[j6]
+							/*line :430:130000*/ t18 := min(steps2, 4096)
+							/*line :431:130000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :431:130000*/ t28 := a_[i7]
+								/*line :431:130000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:123*/ t19 := y4
 								t29 := x4
 								/*line order.go:123*/ result04 := orderedFloats[T](t19, t29, quernbound0)
 								result4 := result04
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 									b_[at2] = y4
-									/*line :428:130000*/ j6++
-//line :429:130000
+									/*line :434:130000*/ j6++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ b_[at2] = x4
-									/*line :432:130000*/ i7++
+									/*line :436:130000*/ b_[at2] = x4
+									/*line :438:130000*/ i7++
 								}
-								/*line :434:130000*/ at2++
+								/*line :440:130000*/ at2++
 							}
 						}
-						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :440:130000*/ at2++
+							/*line :446:130000*/ at2++
 						}
-						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :445:130000*/ at2++
+							/*line :451:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:130000*/ swapped2 = !swapped2
+				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:16016:1*/
+	} /*line quern_gen.go:16186:1*/
 }
 
 func quernHostOrderedFloatsSortPairParts[T float32 | float64](r *host.Run) {
@@ -16046,240 +16216,240 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:345*/ swapped2 := swapped
-		switch {
-//line :347:130000
+		/*line quern.dev/algo/internal/template/merge.go:351*/ swapped2 := swapped
+		/*line :352:130000*/ switch {
+//line :353:130000
 		default:
-			/*line :356:130000*/ if base >= len(a_) {
+			/*line :362:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:130000*/ if r.Halted() {
-					/*line :360:130000*/ r.Halt()
+			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :367:130000*/ if r.Halted() {
+					/*line :366:130000*/ r.Halt()
 				}
-				/*line :361:130000*/ swapped2 = !swapped2
+				/*line :367:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:130000*/ for first := base; first < last; first += 16 {
-				/*line :364:130000*/ if r.Halted() {
-					/*line :363:130000*/ r.Halt()
+			/*line :369:130000*/ for first := base; first < last; first += 16 {
+				/*line :370:130000*/ if r.Halted() {
+					/*line :369:130000*/ r.Halt()
 				}
-				/*line :364:130000*/ end := min(first+16, last)
-				/*line :365:130000*/ if swapped2 {
+				/*line :370:130000*/ end := min(first+16, last)
+				/*line :371:130000*/ if swapped2 {
 					first2 := first
-					/*line :389:130000*/ from := [16]int32{}
+					/*line :395:130000*/ from := [16]int32{}
 					t1 := first2
 					t2 := end
-					/*line :390:130000*/ t3 := a_[t1:t2]
+					/*line :396:130000*/ t3 := a_[t1:t2]
 					t4 := first2
 					t5 := end
-					/*line :390:130000*/ t6 := b_[t4:t5]
+					/*line :396:130000*/ t6 := b_[t4:t5]
 					x := t3
 					y := t6
-					/*line :391:130000*/ for i := 0; i < 16; i++ {
-						/*line :392:130000*/ if i >= len(x) {
+					/*line :397:130000*/ for i := 0; i < 16; i++ {
+						/*line :398:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:130000*/ v := x[i]
+						/*line :401:130000*/ v := x[i]
 						j := i
-						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:130000*/ if !t7 {
-								/*line :398:130000*/ quernv1 := y[j-1]
+							/*line :405:130000*/ if !t7 {
+								/*line :404:130000*/ quernv1 := y[j-1]
 								/*line order.go:123*/ t12 := v
 								t22 := quernv1
 								/*line order.go:123*/ result0 := orderedFloats[T](t12, t22, quernbound0)
 								result := result0
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :400:130000*/ if t7 {
+							/*line :406:130000*/ if t7 {
 								break
 							}
-							/*line :401:130000*/ y[j] = y[j-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y[j] = y[j-1]
+							/*line :408:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:130000*/ j--
+							/*line :411:130000*/ j--
 						}
-						/*line :407:130000*/ y[j] = v
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y[j] = v
+						/*line :414:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							to := first2 + j2
-							/*line :414:130000*/ from2 := first2 + int(from[j2])
-							/*line :347:130000*/ other[to] = uint32(from2)
+							/*line :420:130000*/ from2 := first2 + int(from[j2])
+							/*line :353:130000*/ other[to] = uint32(from2)
 						}
 					}
-//line :350:130000
+//line :356:130000
 				} else {
-					/*line :368:130000*/ first3 := first
-					/*line :389:130000*/ from3 := [16]int32{}
+					/*line :374:130000*/ first3 := first
+					/*line :395:130000*/ from3 := [16]int32{}
 					t13 := first3
 					t23 := end
-					/*line :390:130000*/ t32 := a_[t13:t23]
+					/*line :396:130000*/ t32 := a_[t13:t23]
 					t42 := first3
 					t52 := end
-					/*line :390:130000*/ t62 := a_[t42:t52]
+					/*line :396:130000*/ t62 := a_[t42:t52]
 					x2 := t32
 					y2 := t62
-					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:130000*/ if i3 >= len(x2) {
+					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:130000*/ v2 := x2[i3]
+						/*line :401:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:130000*/ if !t72 {
-								/*line :398:130000*/ quernv12 := y2[j3-1]
+							/*line :405:130000*/ if !t72 {
+								/*line :404:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:123*/ t14 := v2
 								t24 := quernv12
 								/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
 								result2 := result02
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :400:130000*/ if t72 {
+							/*line :406:130000*/ if t72 {
 								break
 							}
-							/*line :401:130000*/ y2[j3] = y2[j3-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y2[j3] = y2[j3-1]
+							/*line :408:130000*/ if pairs {
 								from3[j3] = from3[j3-1]
 							}
-							/*line :405:130000*/ j3--
+							/*line :411:130000*/ j3--
 						}
-						/*line :407:130000*/ y2[j3] = v2
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y2[j3] = v2
+						/*line :414:130000*/ if pairs {
 							from3[j3] = int32(i3)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							to2 := first3 + j4
-							/*line :414:130000*/ from4 := first3 + int(from3[j4])
-							/*line :346:130000*/ index[to2] = uint32(from4)
+							/*line :420:130000*/ from4 := first3 + int(from3[j4])
+							/*line :352:130000*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:130000*/ if r.Halted() {
-					/*line :371:130000*/ r.Halt()
+			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :378:130000*/ if r.Halted() {
+					/*line :377:130000*/ r.Halt()
 				}
-				/*line :372:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
-					/*line :373:130000*/ if r.Halted() {
-						/*line :372:130000*/ r.Halt()
+				/*line :378:130000*/ for first4 := base; first4 < last; first4 += 2 * width2 {
+					/*line :379:130000*/ if r.Halted() {
+						/*line :378:130000*/ r.Halt()
 					}
-					/*line :373:130000*/ t15 := min(first4+width2, last)
+					/*line :379:130000*/ t15 := min(first4+width2, last)
 					t25 := min(first4+2*width2, last)
 					second := t15
 					end2 := t25
-					/*line :374:130000*/ if swapped2 {
+					/*line :380:130000*/ if swapped2 {
 						i5 := first4
 						j5 := second
 						at := first4
-						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t16 := min(steps, 4096)
-							/*line :425:130000*/ for i6 := 0; i6 < t16; i6++ {
-								/*line :425:130000*/ t26 := b_[i5]
-								/*line :425:130000*/ t33 := b_[j5]
+							/*line :430:130000*/ t16 := min(steps, 4096)
+							/*line :431:130000*/ for i6 := 0; i6 < t16; i6++ {
+								/*line :431:130000*/ t26 := b_[i5]
+								/*line :431:130000*/ t33 := b_[j5]
 								x3 := t26
 								y3 := t33
 								/*line order.go:123*/ t17 := y3
 								t27 := x3
 								/*line order.go:123*/ result03 := orderedFloats[T](t17, t27, quernbound0)
 								result3 := result03
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 									a_[at] = y3
 									to3 := at
 									from5 := j5
-									/*line :349:130000*/ index[to3] = other[from5]
-									/*line :428:130000*/ j5++
-//line :429:130000
+									/*line :355:130000*/ index[to3] = other[from5]
+									/*line :434:130000*/ j5++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ a_[at] = x3
+									/*line :436:130000*/ a_[at] = x3
 									to4 := at
 									from6 := i5
-									/*line :349:130000*/ index[to4] = other[from6]
-									/*line :432:130000*/ i5++
+									/*line :355:130000*/ index[to4] = other[from6]
+									/*line :438:130000*/ i5++
 								}
-								/*line :434:130000*/ at++
+								/*line :440:130000*/ at++
 							}
 						}
-						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
 							to5 := at
 							from7 := i5
-							/*line :349:130000*/ index[to5] = other[from7]
-							/*line :440:130000*/ at++
+							/*line :355:130000*/ index[to5] = other[from7]
+							/*line :446:130000*/ at++
 						}
-						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
 							to6 := at
 							from8 := j5
-							/*line :349:130000*/ index[to6] = other[from8]
-							/*line :445:130000*/ at++
+							/*line :355:130000*/ index[to6] = other[from8]
+							/*line :451:130000*/ at++
 						}
-//line :447:130000
+//line :453:130000
 					} else {
-						/*line :377:130000*/ i7 := first4
+						/*line :383:130000*/ i7 := first4
 						j6 := second
 						at2 := first4
-						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t18 := min(steps2, 4096)
-							/*line :425:130000*/ for i8 := 0; i8 < t18; i8++ {
-								/*line :425:130000*/ t28 := a_[i7]
-								/*line :425:130000*/ t34 := a_[j6]
+							/*line :430:130000*/ t18 := min(steps2, 4096)
+							/*line :431:130000*/ for i8 := 0; i8 < t18; i8++ {
+								/*line :431:130000*/ t28 := a_[i7]
+								/*line :431:130000*/ t34 := a_[j6]
 								x4 := t28
 								y4 := t34
 								/*line order.go:123*/ t19 := y4
 								t29 := x4
 								/*line order.go:123*/ result04 := orderedFloats[T](t19, t29, quernbound0)
 								result4 := result04
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 									b_[at2] = y4
 									to7 := at2
 									from9 := j6
-									/*line :348:130000*/ other[to7] = index[from9]
-									/*line :428:130000*/ j6++
-//line :429:130000
+									/*line :354:130000*/ other[to7] = index[from9]
+									/*line :434:130000*/ j6++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ b_[at2] = x4
+									/*line :436:130000*/ b_[at2] = x4
 									to8 := at2
 									from10 := i7
-									/*line :348:130000*/ other[to8] = index[from10]
-									/*line :432:130000*/ i7++
+									/*line :354:130000*/ other[to8] = index[from10]
+									/*line :438:130000*/ i7++
 								}
-								/*line :434:130000*/ at2++
+								/*line :440:130000*/ at2++
 							}
 						}
-						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
 							to9 := at2
 							from11 := i7
-							/*line :348:130000*/ other[to9] = index[from11]
-							/*line :440:130000*/ at2++
+							/*line :354:130000*/ other[to9] = index[from11]
+							/*line :446:130000*/ at2++
 						}
-						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
 							to10 := at2
 							from12 := j6
-							/*line :348:130000*/ other[to10] = index[from12]
-							/*line :445:130000*/ at2++
+							/*line :354:130000*/ other[to10] = index[from12]
+							/*line :451:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:130000*/ swapped2 = !swapped2
+				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:16282:1*/
+	} /*line quern_gen.go:16452:1*/
 }
 
 func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
@@ -16318,10 +16488,10 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 		end := min(at+part, len(out))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
+			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :470:130000*/ if width == 0 {
+			/*line :483:130000*/ if width == 0 {
 				/*line :29:130000*/ lo := t1
 				/*line :30:130000*/ for hi := t2; lo < hi; {
 					/*line :31:130000*/ if r.Halted() {
@@ -16342,46 +16512,46 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 					}
 				}
 				/*line :38:130000*/ result2 := lo
-				/*line :471:130000*/ i := result2
+				/*line :484:130000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:130000*/ if r.Halted() {
-						/*line :423:130000*/ r.Halt()
+				/*line :429:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :430:130000*/ if r.Halted() {
+						/*line :429:130000*/ r.Halt()
 					}
-					/*line :424:130000*/ t13 := min(steps, 4096)
-					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:130000*/ t23 := a_[i2]
-						/*line :425:130000*/ t3 := b_[j]
+					/*line :430:130000*/ t13 := min(steps, 4096)
+					/*line :431:130000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :431:130000*/ t23 := a_[i2]
+						/*line :431:130000*/ t3 := b_[j]
 						x := t23
 						y := t3
 						/*line order.go:123*/ t14 := y
 						t24 := x
 						/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
 						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 							out[at2] = y
-							/*line :428:130000*/ j++
-//line :429:130000
+							/*line :434:130000*/ j++
+//line :435:130000
 						} else {
-							/*line :430:130000*/ out[at2] = x
-							/*line :432:130000*/ i2++
+							/*line :436:130000*/ out[at2] = x
+							/*line :438:130000*/ i2++
 						}
-						/*line :434:130000*/ at2++
+						/*line :440:130000*/ at2++
 					}
 				}
-				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :443:130000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
-					/*line :440:130000*/ at2++
+					/*line :446:130000*/ at2++
 				}
-				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
+				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :445:130000*/ at2++
+					/*line :451:130000*/ at2++
 				}
-				/*line :447:130000*/ break
+				/*line :453:130000*/ break
 			}
-//line :449:130000
+//line :455:130000
 			var first int
 			var second int
 			var last int
@@ -16398,15 +16568,15 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:130000*/ first3 := first
+			/*line :488:130000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:130000*/ t7 := first3
+			/*line :489:130000*/ t7 := first3
 			t8 := second2
-			/*line :476:130000*/ a := a_[t7:t8]
+			/*line :489:130000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:130000*/ b := a_[t9:t10]
+			/*line :489:130000*/ b := a_[t9:t10]
 			d := at - first3
 			/*line :29:130000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
@@ -16430,45 +16600,45 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 				}
 			}
 			/*line :38:130000*/ result5 := lo2
-			/*line :476:130000*/ i4 := result5
+			/*line :489:130000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:130000*/ if r.Halted() {
-					/*line :423:130000*/ r.Halt()
+			/*line :429:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :430:130000*/ if r.Halted() {
+					/*line :429:130000*/ r.Halt()
 				}
-				/*line :424:130000*/ t18 := min(steps2, 4096)
-				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:130000*/ t28 := a_[i5]
-					/*line :425:130000*/ t33 := a_[j2]
+				/*line :430:130000*/ t18 := min(steps2, 4096)
+				/*line :431:130000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :431:130000*/ t28 := a_[i5]
+					/*line :431:130000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:123*/ t19 := y2
 					t29 := x2
 					/*line order.go:123*/ result04 := orderedFloats[T](t19, t29, quernbound0)
 					result6 := result04
-					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
+					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result6 {
 						out[at3] = y2
-						/*line :428:130000*/ j2++
-//line :429:130000
+						/*line :434:130000*/ j2++
+//line :435:130000
 					} else {
-						/*line :430:130000*/ out[at3] = x2
-						/*line :432:130000*/ i5++
+						/*line :436:130000*/ out[at3] = x2
+						/*line :438:130000*/ i5++
 					}
-					/*line :434:130000*/ at3++
+					/*line :440:130000*/ at3++
 				}
 			}
-			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :443:130000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
-				/*line :440:130000*/ at3++
+				/*line :446:130000*/ at3++
 			}
-			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :448:130000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :445:130000*/ at3++
+				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:16471:1*/
+	} /*line quern_gen.go:16641:1*/
 }
 
 func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
@@ -16476,14 +16646,15 @@ func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
 	part := host.Value[int](r, 1)
 	width := host.Value[int](r, 2)
 	a_ := host.Slice[T](r, 3)
-	out := host.Slice[T](r, 4)
-	index := host.Slice[uint32](r, 5)
-	outIndex := host.Slice[uint32](r, 6)
+	b_ := host.Slice[T](r, 4)
+	out := host.Slice[T](r, 5)
+	index := host.Slice[uint32](r, 6)
+	outIndex := host.Slice[uint32](r, 7)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	m2 := len(a_)
-	n := len(a_)
+	n := len(b_)
 	t32 := len(a_)
 	size := 2 * width
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
@@ -16492,33 +16663,33 @@ func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedFloatsMergePairParts[T](r, base, part, out, width, a_, quernbound0, m2, n, outIndex, index, t32, size, width2)
+				quernRow1OrderedFloatsMergePairParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, outIndex, t32, size, index, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base int, part int, out []T, width int, a_ []T, quernbound0 uint32, m2 int, n int, outIndex []uint32, index []uint32, t32 int, size int, width2 int) {
+func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base int, part int, out []T, width int, b_ []T, a_ []T, quernbound0 uint32, m2 int, n int, outIndex []uint32, t32 int, size int, index []uint32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		at := (base + threadX) * part
-		t1 := max(at-len(a_), 0)
+		t1 := max(at-len(b_), 0)
 		t2 := min(at, len(a_))
 		end := min(at+part, len(out))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
+			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :470:130000*/ if width == 0 {
+			/*line :483:130000*/ if width == 0 {
 				/*line :29:130000*/ lo := t1
 				/*line :30:130000*/ for hi := t2; lo < hi; {
 					/*line :31:130000*/ if r.Halted() {
 						/*line :30:130000*/ r.Halt()
 					}
 					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
-					quernv0 := a_[at-1-m]
+					quernv0 := b_[at-1-m]
 					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:123*/ t12 := quernv0
 					t22 := quernv1
@@ -16532,58 +16703,58 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 					}
 				}
 				/*line :38:130000*/ result2 := lo
-				/*line :471:130000*/ i := result2
+				/*line :484:130000*/ i := result2
 				i2 := i
 				j := at - i
 				at2 := at
-				/*line :423:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
-					/*line :424:130000*/ if r.Halted() {
-						/*line :423:130000*/ r.Halt()
+				/*line :429:130000*/ for steps := min(min(m2-i2, n-j), end-at2); steps > 0; steps = min(min(m2-i2, n-j), end-at2) {
+					/*line :430:130000*/ if r.Halted() {
+						/*line :429:130000*/ r.Halt()
 					}
-					/*line :424:130000*/ t13 := min(steps, 4096)
-					/*line :425:130000*/ for i3 := 0; i3 < t13; i3++ {
-						/*line :425:130000*/ t23 := a_[i2]
-						/*line :425:130000*/ t3 := a_[j]
+					/*line :430:130000*/ t13 := min(steps, 4096)
+					/*line :431:130000*/ for i3 := 0; i3 < t13; i3++ {
+						/*line :431:130000*/ t23 := a_[i2]
+						/*line :431:130000*/ t3 := b_[j]
 						x := t23
 						y := t3
 						/*line order.go:123*/ t14 := y
 						t24 := x
 						/*line order.go:123*/ result02 := orderedFloats[T](t14, t24, quernbound0)
 						result3 := result02
-						/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 							out[at2] = y
 							to := at2
 							from := j
-							/*line :461:130000*/ outIndex[to] = index[from]
-							/*line :428:130000*/ j++
-//line :429:130000
+							/*line :471:130000*/ outIndex[to] = uint32(len(a_) + from)
+							/*line :434:130000*/ j++
+//line :435:130000
 						} else {
-							/*line :430:130000*/ out[at2] = x
+							/*line :436:130000*/ out[at2] = x
 							to2 := at2
 							from2 := i2
-							/*line :461:130000*/ outIndex[to2] = index[from2]
-							/*line :432:130000*/ i2++
+							/*line :470:130000*/ outIndex[to2] = uint32(from2)
+							/*line :438:130000*/ i2++
 						}
-						/*line :434:130000*/ at2++
+						/*line :440:130000*/ at2++
 					}
 				}
-				/*line :437:130000*/ for ; i2 < m2 && at2 < end; i2++ {
+				/*line :443:130000*/ for ; i2 < m2 && at2 < end; i2++ {
 					out[at2] = a_[i2]
 					to3 := at2
 					from3 := i2
-					/*line :461:130000*/ outIndex[to3] = index[from3]
-					/*line :440:130000*/ at2++
+					/*line :470:130000*/ outIndex[to3] = uint32(from3)
+					/*line :446:130000*/ at2++
 				}
-				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
-					out[at2] = a_[j]
+				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
+					out[at2] = b_[j]
 					to4 := at2
 					from4 := j
-					/*line :461:130000*/ outIndex[to4] = index[from4]
-					/*line :445:130000*/ at2++
+					/*line :471:130000*/ outIndex[to4] = uint32(len(a_) + from4)
+					/*line :451:130000*/ at2++
 				}
-				/*line :447:130000*/ break
+				/*line :453:130000*/ break
 			}
-//line :449:130000
+//line :455:130000
 			var first int
 			var second int
 			var last int
@@ -16600,15 +16771,15 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 				second = t25
 				last = min(first2+size, t32)
 			}
-			/*line :475:130000*/ first3 := first
+			/*line :488:130000*/ first3 := first
 			second2 := second
 			last2 := last
-			/*line :476:130000*/ t7 := first3
+			/*line :489:130000*/ t7 := first3
 			t8 := second2
-			/*line :476:130000*/ a := a_[t7:t8]
+			/*line :489:130000*/ a := a_[t7:t8]
 			t9 := second2
 			t10 := last2
-			/*line :476:130000*/ b := a_[t9:t10]
+			/*line :489:130000*/ b := a_[t9:t10]
 			d := at - first3
 			/*line :29:130000*/ t16 := max(d-len(b), 0)
 			t26 := min(d, len(a))
@@ -16632,57 +16803,57 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 				}
 			}
 			/*line :38:130000*/ result5 := lo2
-			/*line :476:130000*/ i4 := result5
+			/*line :489:130000*/ i4 := result5
 			i5 := first3 + i4
 			j2 := second2 + at - first3 - i4
 			at3 := at
-			/*line :423:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
-				/*line :424:130000*/ if r.Halted() {
-					/*line :423:130000*/ r.Halt()
+			/*line :429:130000*/ for steps2 := min(min(second2-i5, last2-j2), end-at3); steps2 > 0; steps2 = min(min(second2-i5, last2-j2), end-at3) {
+				/*line :430:130000*/ if r.Halted() {
+					/*line :429:130000*/ r.Halt()
 				}
-				/*line :424:130000*/ t18 := min(steps2, 4096)
-				/*line :425:130000*/ for i6 := 0; i6 < t18; i6++ {
-					/*line :425:130000*/ t28 := a_[i5]
-					/*line :425:130000*/ t33 := a_[j2]
+				/*line :430:130000*/ t18 := min(steps2, 4096)
+				/*line :431:130000*/ for i6 := 0; i6 < t18; i6++ {
+					/*line :431:130000*/ t28 := a_[i5]
+					/*line :431:130000*/ t33 := a_[j2]
 					x2 := t28
 					y2 := t33
 					/*line order.go:123*/ t19 := y2
 					t29 := x2
 					/*line order.go:123*/ result04 := orderedFloats[T](t19, t29, quernbound0)
 					result6 := result04
-					/*line quern.dev/algo/internal/template/merge.go:425*/ if result6 {
+					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result6 {
 						out[at3] = y2
 						to5 := at3
 						from5 := j2
-						/*line :461:130000*/ outIndex[to5] = index[from5]
-						/*line :428:130000*/ j2++
-//line :429:130000
+						/*line :472:130000*/ outIndex[to5] = index[from5]
+						/*line :434:130000*/ j2++
+//line :435:130000
 					} else {
-						/*line :430:130000*/ out[at3] = x2
+						/*line :436:130000*/ out[at3] = x2
 						to6 := at3
 						from6 := i5
-						/*line :461:130000*/ outIndex[to6] = index[from6]
-						/*line :432:130000*/ i5++
+						/*line :472:130000*/ outIndex[to6] = index[from6]
+						/*line :438:130000*/ i5++
 					}
-					/*line :434:130000*/ at3++
+					/*line :440:130000*/ at3++
 				}
 			}
-			/*line :437:130000*/ for ; i5 < second2 && at3 < end; i5++ {
+			/*line :443:130000*/ for ; i5 < second2 && at3 < end; i5++ {
 				out[at3] = a_[i5]
 				to7 := at3
 				from7 := i5
-				/*line :461:130000*/ outIndex[to7] = index[from7]
-				/*line :440:130000*/ at3++
+				/*line :472:130000*/ outIndex[to7] = index[from7]
+				/*line :446:130000*/ at3++
 			}
-			/*line :442:130000*/ for ; j2 < last2 && at3 < end; j2++ {
+			/*line :448:130000*/ for ; j2 < last2 && at3 < end; j2++ {
 				out[at3] = a_[j2]
 				to8 := at3
 				from8 := j2
-				/*line :461:130000*/ outIndex[to8] = index[from8]
-				/*line :445:130000*/ at3++
+				/*line :472:130000*/ outIndex[to8] = index[from8]
+				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:16685:1*/
+	} /*line quern_gen.go:16856:1*/
 }
 
 func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
@@ -16719,7 +16890,7 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 			i := base + threadX
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:487*/ if i >= len(at) {
+				/*line quern.dev/algo/internal/template/merge.go:500*/ if i >= len(at) {
 					break
 				}
 				if upper {
@@ -16743,10 +16914,10 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 						}
 					}
 					/*line :70:130000*/ result2 := lo
-					/*line :491:130000*/ row2[threadX] = result2
-//line :492:130000
+					/*line :504:130000*/ row2[threadX] = result2
+//line :505:130000
 				} else {
-					/*line :493:130000*/ v2 := row[threadX]
+					/*line :506:130000*/ v2 := row[threadX]
 					/*line :45:130000*/ lo2 := 0
 					/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
 						/*line :47:130000*/ if r.Halted() {
@@ -16766,22 +16937,22 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 						}
 					}
 					/*line :54:130000*/ result4 := lo2
-					/*line :493:130000*/ row2[threadX] = result4
+					/*line :506:130000*/ row2[threadX] = result4
 				}
 			}
 		}
-		/*line :497:130000*/ return
+		/*line :510:130000*/ return
 	}
-	/*line :499:130000*/ for threadX := range width {
+	/*line :512:130000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :502:130000*/ switch {
-//line :503:130000
+		/*line :515:130000*/ switch {
+//line :516:130000
 		default:
-			/*line :487:130000*/ if i >= len(at) {
+			/*line :500:130000*/ if i >= len(at) {
 				break
 			}
-			/*line :490:130000*/ if upper {
+			/*line :503:130000*/ if upper {
 				v := values[i]
 				/*line :61:130000*/ lo := 0
 				/*line :62:130000*/ for hi := t1; lo < hi; {
@@ -16802,10 +16973,10 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 					}
 				}
 				/*line :70:130000*/ result2 := lo
-				/*line :491:130000*/ at[i] = result2
-//line :492:130000
+				/*line :504:130000*/ at[i] = result2
+//line :505:130000
 			} else {
-				/*line :493:130000*/ v2 := values[i]
+				/*line :506:130000*/ v2 := values[i]
 				/*line :45:130000*/ lo2 := 0
 				/*line :46:130000*/ for hi2 := t13; lo2 < hi2; {
 					/*line :47:130000*/ if r.Halted() {
@@ -16825,10 +16996,10 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 					}
 				}
 				/*line :54:130000*/ result4 := lo2
-				/*line :493:130000*/ at[i] = result4
+				/*line :506:130000*/ at[i] = result4
 			}
 		}
-	} /*line quern_gen.go:16831:1*/
+	} /*line quern_gen.go:17002:1*/
 }
 
 func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
@@ -16862,7 +17033,7 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX + 1
-			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 := i < len(x)
+			/*line quern.dev/algo/internal/template/merge.go:515*/ t1 := i < len(x)
 			if i < len(x) {
 				quernv0 := row[threadX]
 				quernv1 := row2[threadX]
@@ -16870,31 +17041,31 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 				t2 := quernv1
 				/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
 				result := result0
-				/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
+				/*line quern.dev/algo/internal/template/merge.go:515*/ t1 = result
 			}
 			if t1 {
-				/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
+				/*line :516:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
 			}
 		}
-		/*line :506:130000*/ return
+		/*line :519:130000*/ return
 	}
-	/*line :508:130000*/ for threadX := range dimX {
+	/*line :521:130000*/ for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line :502:130000*/ t1 := i < len(x)
-		/*line :503:130000*/ if i < len(x) {
-			/*line :502:130000*/ quernv0 := x[i]
-			/*line :502:130000*/ quernv1 := x[i-1]
+		/*line :515:130000*/ t1 := i < len(x)
+		/*line :516:130000*/ if i < len(x) {
+			/*line :515:130000*/ quernv0 := x[i]
+			/*line :515:130000*/ quernv1 := x[i-1]
 			/*line order.go:123*/ t12 := quernv0
 			t2 := quernv1
 			/*line order.go:123*/ result0 := orderedFloats[T](t12, t2, quernbound0)
 			result := result0
-			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 = result
+			/*line quern.dev/algo/internal/template/merge.go:515*/ t1 = result
 		}
 		if t1 {
-			/*line :503:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
+			/*line :516:130000*/ kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:16897:1*/
+	} /*line quern_gen.go:17068:1*/
 }
 
 func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
@@ -16941,10 +17112,10 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 			switch {
 			default:
 				/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
-					if p > 0 || len(count) == 0 {
+					/*line :198:140000*/ if p > 0 || len(count) == 0 {
 						break
 					}
-					all := 0
+					/*line :201:140000*/ all := 0
 					/*line :202:140000*/ for i := 0; i < len(sums); i++ {
 						/*line :202:140000*/ n := sums[i]
 						sums[i] = all
@@ -17683,7 +17854,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:17686:1*/
+	} /*line quern_gen.go:17857:1*/
 }
 
 func quernHostSameRunParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -17723,217 +17894,217 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 			switch {
 			default:
 				/*line quern.dev/algo/internal/template/runs.go:223*/ if launch == 1 {
-					/*line :224:90000*/ if p > 0 {
+					/*line :224:100000*/ if p > 0 {
 						break
 					}
-					/*line :227:90000*/ all := struct {
+					/*line :227:100000*/ all := struct {
 						N     uint32
 						Start uint32
 					}{}
-					/*line :231:90000*/ for i := 0; i < len(sums); i++ {
-						/*line :232:90000*/ own := struct {
+					/*line :231:100000*/ for i := 0; i < len(sums); i++ {
+						/*line :232:100000*/ own := struct {
 							N     uint32
 							Start uint32
 						}{N: sums[i][0], Start: sums[i][1]}
-						/*line :236:90000*/ sums[i] = [2]uint32{all.N, all.Start}
+						/*line :236:100000*/ sums[i] = [2]uint32{all.N, all.Start}
 						t1 := all
 						t2 := own
-//line :239:90000
+//line :239:100000
 						var result0 struct {
 							N     uint32
 							Start uint32
 						}
-						/*line :18:90000*/ if t2.N == 0 {
+						/*line :18:100000*/ if t2.N == 0 {
 							result0 = t1
-//line :20:90000
+//line :20:100000
 						} else {
-							/*line :21:90000*/ result0 = struct {
+							/*line :21:100000*/ result0 = struct {
 								N     uint32
 								Start uint32
 							}{N: t1.N + t2.N, Start: t2.Start}
 						}
-						/*line :231:90000*/ all = result0
+						/*line :231:100000*/ all = result0
 					}
-					/*line :233:90000*/ if len(count) > 0 {
+					/*line :233:100000*/ if len(count) > 0 {
 						count[0] = int(all.N)
 					}
-					/*line :236:90000*/ break
+					/*line :236:100000*/ break
 				}
-				/*line :239:90000*/ if p >= len(sums) || first >= len(in) {
+				/*line :239:100000*/ if p >= len(sums) || first >= len(in) {
 					break
 				}
-				/*line :242:90000*/ so := struct {
+				/*line :242:100000*/ so := struct {
 					N     uint32
 					Start uint32
 				}{}
-				/*line :246:90000*/ if launch == 2 {
-					/*line :247:90000*/ so = struct {
+				/*line :246:100000*/ if launch == 2 {
+					/*line :247:100000*/ so = struct {
 						N     uint32
 						Start uint32
 					}{N: row[threadX][0], Start: row[threadX][1]}
 				}
-				/*line :252:90000*/ x := in[first:t5]
+				/*line :252:100000*/ x := in[first:t5]
 				prior := in[max(first-1, 0)]
 				begins := first == 0
-				/*line :255:90000*/ for from := 0; from < len(x); from += 4096 {
-					/*line :256:90000*/ if r.Halted() {
-						/*line :249:90000*/ r.Halt()
+				/*line :255:100000*/ for from := 0; from < len(x); from += 4096 {
+					/*line :256:100000*/ if r.Halted() {
+						/*line :249:100000*/ r.Halt()
 					}
-					/*line :250:90000*/ t6 := min(len(x)-from, 4096)
-					/*line :251:90000*/ for k := 0; k < t6; k++ {
-						/*line :251:90000*/ i2 := first + from + k
+					/*line :250:100000*/ t6 := min(len(x)-from, 4096)
+					/*line :251:100000*/ for k := 0; k < t6; k++ {
+						/*line :251:100000*/ i2 := first + from + k
 						v := x[from+k]
 						t10 := begins
-						/*line :254:90000*/ if !t10 {
+						/*line :254:100000*/ if !t10 {
 							t7 := prior
 							t8 := v
-							/*line :253:90000*/ result02 := same[T](t7, t8)
+							/*line :253:100000*/ result02 := same[T](t7, t8)
 							t10 = !result02
 						}
-						/*line :256:90000*/ begins = t10
-						/*line :254:90000*/ if begins {
-							/*line :255:90000*/ if launch == 2 {
-								/*line :256:90000*/ if len(values) > 0 {
+						/*line :256:100000*/ begins = t10
+						/*line :254:100000*/ if begins {
+							/*line :255:100000*/ if launch == 2 {
+								/*line :256:100000*/ if len(values) > 0 {
 									values[so.N] = v
 								}
-								/*line :259:90000*/ if len(lengths) > 0 && so.N > 0 {
+								/*line :259:100000*/ if len(lengths) > 0 && so.N > 0 {
 									lengths[so.N-1] = i2 - int(so.Start)
 								}
 							}
-							/*line :263:90000*/ so = struct {
+							/*line :263:100000*/ so = struct {
 								N     uint32
 								Start uint32
 							}{N: so.N + 1, Start: uint32(i2)}
 						}
-						/*line :268:90000*/ if launch == 2 && len(heads) > 0 {
+						/*line :268:100000*/ if launch == 2 && len(heads) > 0 {
 							heads[i2] = 0
-							/*line :270:90000*/ if begins {
+							/*line :270:100000*/ if begins {
 								heads[i2] = 1
 							}
 						}
-						/*line :274:90000*/ begins = false
+						/*line :274:100000*/ begins = false
 						prior = v
 					}
 				}
-				/*line :278:90000*/ if launch == 0 {
+				/*line :278:100000*/ if launch == 0 {
 					row[threadX] = [2]uint32{so.N, so.Start}
-//line :280:90000
+//line :280:100000
 				} else if len(lengths) > 0 && first+len(x) == len(in) {
-					/*line :281:90000*/ lengths[so.N-1] = len(in) - int(so.Start)
+					/*line :281:100000*/ lengths[so.N-1] = len(in) - int(so.Start)
 				}
 			}
 		}
-		/*line :285:90000*/ return
+		/*line :285:100000*/ return
 	}
-	/*line :287:90000*/ for threadX := range width {
+	/*line :287:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		first := p * part
 		t5 := min(first+part, len(in))
-		/*line :292:90000*/ switch {
-//line :293:90000
+		/*line :292:100000*/ switch {
+//line :293:100000
 		default:
-			/*line :223:90000*/ if launch == 1 {
-				/*line :224:90000*/ if p > 0 {
+			/*line :223:100000*/ if launch == 1 {
+				/*line :224:100000*/ if p > 0 {
 					break
 				}
-				/*line :227:90000*/ all := struct {
+				/*line :227:100000*/ all := struct {
 					N     uint32
 					Start uint32
 				}{}
-				/*line :231:90000*/ for i := 0; i < len(sums); i++ {
-					/*line :232:90000*/ own := struct {
+				/*line :231:100000*/ for i := 0; i < len(sums); i++ {
+					/*line :232:100000*/ own := struct {
 						N     uint32
 						Start uint32
 					}{N: sums[i][0], Start: sums[i][1]}
-					/*line :236:90000*/ sums[i] = [2]uint32{all.N, all.Start}
+					/*line :236:100000*/ sums[i] = [2]uint32{all.N, all.Start}
 					t1 := all
 					t2 := own
-//line :239:90000
+//line :239:100000
 					var result0 struct {
 						N     uint32
 						Start uint32
 					}
-					/*line :18:90000*/ if t2.N == 0 {
+					/*line :18:100000*/ if t2.N == 0 {
 						result0 = t1
-//line :20:90000
+//line :20:100000
 					} else {
-						/*line :21:90000*/ result0 = struct {
+						/*line :21:100000*/ result0 = struct {
 							N     uint32
 							Start uint32
 						}{N: t1.N + t2.N, Start: t2.Start}
 					}
-					/*line :231:90000*/ all = result0
+					/*line :231:100000*/ all = result0
 				}
-				/*line :233:90000*/ if len(count) > 0 {
+				/*line :233:100000*/ if len(count) > 0 {
 					count[0] = int(all.N)
 				}
-				/*line :236:90000*/ break
+				/*line :236:100000*/ break
 			}
-			/*line :239:90000*/ if p >= len(sums) || first >= len(in) {
+			/*line :239:100000*/ if p >= len(sums) || first >= len(in) {
 				break
 			}
-			/*line :242:90000*/ so := struct {
+			/*line :242:100000*/ so := struct {
 				N     uint32
 				Start uint32
 			}{}
-			/*line :246:90000*/ if launch == 2 {
-				/*line :247:90000*/ so = struct {
+			/*line :246:100000*/ if launch == 2 {
+				/*line :247:100000*/ so = struct {
 					N     uint32
 					Start uint32
 				}{N: sums[p][0], Start: sums[p][1]}
 			}
-			/*line :252:90000*/ x := in[first:t5]
+			/*line :252:100000*/ x := in[first:t5]
 			prior := in[max(first-1, 0)]
 			begins := first == 0
-			/*line :255:90000*/ for from := 0; from < len(x); from += 4096 {
-				/*line :256:90000*/ if r.Halted() {
-					/*line :249:90000*/ r.Halt()
+			/*line :255:100000*/ for from := 0; from < len(x); from += 4096 {
+				/*line :256:100000*/ if r.Halted() {
+					/*line :249:100000*/ r.Halt()
 				}
-				/*line :250:90000*/ t6 := min(len(x)-from, 4096)
-				/*line :251:90000*/ for k := 0; k < t6; k++ {
-					/*line :251:90000*/ i2 := first + from + k
+				/*line :250:100000*/ t6 := min(len(x)-from, 4096)
+				/*line :251:100000*/ for k := 0; k < t6; k++ {
+					/*line :251:100000*/ i2 := first + from + k
 					v := x[from+k]
 					t10 := begins
-					/*line :254:90000*/ if !t10 {
+					/*line :254:100000*/ if !t10 {
 						t7 := prior
 						t8 := v
-						/*line :253:90000*/ result02 := same[T](t7, t8)
+						/*line :253:100000*/ result02 := same[T](t7, t8)
 						t10 = !result02
 					}
-					/*line :256:90000*/ begins = t10
-					/*line :254:90000*/ if begins {
-						/*line :255:90000*/ if launch == 2 {
-							/*line :256:90000*/ if len(values) > 0 {
+					/*line :256:100000*/ begins = t10
+					/*line :254:100000*/ if begins {
+						/*line :255:100000*/ if launch == 2 {
+							/*line :256:100000*/ if len(values) > 0 {
 								values[so.N] = v
 							}
-							/*line :259:90000*/ if len(lengths) > 0 && so.N > 0 {
+							/*line :259:100000*/ if len(lengths) > 0 && so.N > 0 {
 								lengths[so.N-1] = i2 - int(so.Start)
 							}
 						}
-						/*line :263:90000*/ so = struct {
+						/*line :263:100000*/ so = struct {
 							N     uint32
 							Start uint32
 						}{N: so.N + 1, Start: uint32(i2)}
 					}
-					/*line :268:90000*/ if launch == 2 && len(heads) > 0 {
+					/*line :268:100000*/ if launch == 2 && len(heads) > 0 {
 						heads[i2] = 0
-						/*line :270:90000*/ if begins {
+						/*line :270:100000*/ if begins {
 							heads[i2] = 1
 						}
 					}
-					/*line :274:90000*/ begins = false
+					/*line :274:100000*/ begins = false
 					prior = v
 				}
 			}
-			/*line :278:90000*/ if launch == 0 {
+			/*line :278:100000*/ if launch == 0 {
 				sums[p] = [2]uint32{so.N, so.Start}
-//line :280:90000
+//line :280:100000
 			} else if len(lengths) > 0 && first+len(x) == len(in) {
-				/*line :281:90000*/ lengths[so.N-1] = len(in) - int(so.Start)
+				/*line :281:100000*/ lengths[so.N-1] = len(in) - int(so.Start)
 			}
 		}
-	} /*line quern_gen.go:17936:1*/
+	} /*line quern_gen.go:18107:1*/
 }
 
 func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -18042,7 +18213,7 @@ func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 				quernRow7NonZeroCountLines[T](r, ps, first7, results, c, l, base, size2, out)
 			}
 		}
-	} /*line quern_gen.go:18045:1*/
+	} /*line quern_gen.go:18216:1*/
 }
 
 //go:noinline
@@ -18126,28 +18297,28 @@ func quernRow1NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 			}
 		}
 		/*line :104:30000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:18129:1*/
+	} /*line quern_gen.go:18300:1*/
 }
 
 //go:noinline
 func quernRow2NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, sums []int, first2 int, vs []int) {
 	sumRow := (*[256]int)(sums[first2:])
 	vRow := (*[256]int)(vs[first2:])
-	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:18136:1*/
+	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:18307:1*/
 }
 
 //go:noinline
 func quernRow3NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first3 int, results []int) {
 	vRow := (*[256]int)(vs[first3:])
 	resultRow := (*[256]int)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:18143:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:18314:1*/
 }
 
 //go:noinline
 func quernRow4NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first4 int, t1s []int) {
 	vRow := (*[256]int)(vs[first4:])
 	t1Row := (*[256]int)(t1s[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:18150:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:244*/ copy(t1Row[:], vRow[:]) /*line quern_gen.go:18321:1*/
 }
 
 //go:noinline
@@ -18165,14 +18336,14 @@ func quernRow5NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 			/*line quern.dev/algo/internal/template/reduce.go:246*/ v = result
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:18168:1*/
+	} /*line quern_gen.go:18339:1*/
 }
 
 //go:noinline
 func quernRow6NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first6 int, results []int) {
 	vRow := (*[256]int)(vs[first6:])
 	resultRow := (*[256]int)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:18175:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:18346:1*/
 }
 
 //go:noinline
@@ -18213,7 +18384,7 @@ func quernRow7NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 				/*line :109:30000*/ out[p3.Line] = sum2
 			}
 		}
-	} /*line quern_gen.go:18216:1*/
+	} /*line quern_gen.go:18387:1*/
 }
 
 func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -18250,14 +18421,14 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 				quernRow3NonZeroCountMatches[T](r, reduceAdds, first3, count)
 			}
 		}
-	} /*line quern_gen.go:18253:1*/
+	} /*line quern_gen.go:18424:1*/
 }
 
 //go:noinline
 func quernRow1NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns []uint32, first int) {
 	nRow := (*[256]uint32)(ns[first:])
 //line quern.dev/algo/internal/template/select.go:144
-	*nRow = [256]uint32{} /*line quern_gen.go:18260:1*/
+	*nRow = [256]uint32{} /*line quern_gen.go:18431:1*/
 }
 
 //go:noinline
@@ -18295,7 +18466,7 @@ func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 			}
 		}
 		/*line :150:40000*/ nRow[threadX] = n
-	} /*line quern_gen.go:18298:1*/
+	} /*line quern_gen.go:18469:1*/
 }
 
 //go:noinline
@@ -18308,7 +18479,7 @@ func quernRow3NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 		if threadX&31 == 0 && n2 > 0 {
 			kernel.AtomicAdd(&count[0], int(n2))
 		}
-	} /*line quern_gen.go:18311:1*/
+	} /*line quern_gen.go:18482:1*/
 }
 
 func quernHostNonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -18385,7 +18556,7 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			/*line :170:40000*/ before[p+1] = n
 		}
-	} /*line quern_gen.go:18388:1*/
+	} /*line quern_gen.go:18559:1*/
 }
 
 func quernHostNonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -18473,7 +18644,7 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 				}
 			}
 		}
-	} /*line quern_gen.go:18476:1*/
+	} /*line quern_gen.go:18647:1*/
 }
 
 func quernHostNonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -18549,7 +18720,7 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:18552:1*/
+	} /*line quern_gen.go:18723:1*/
 }
 
 //line :215:40000
