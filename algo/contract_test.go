@@ -44,6 +44,16 @@ func calls(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Stream, wo
 		"SortAxis": func(s *gpu.Stream, w ...*gpu.Workspace) error {
 			return SortAxis(s, Radix{}, Axis{2, n / 2, 1}, y, w...)
 		},
+		"SortPairsAxis": func(s *gpu.Stream, w ...*gpu.Workspace) error {
+			return SortPairsAxis(s, Radix{}, Axis{2, n / 2, 1}, y, values, w...)
+		},
+		"SortPairsSegments": func(s *gpu.Stream, w ...*gpu.Workspace) error {
+			return SortPairsSegments(s, Radix{}, y, values, ends, w...)
+		},
+		"ArgSort": func(s *gpu.Stream, w ...*gpu.Workspace) error { return ArgSort(s, Radix{}, index, x, w...) },
+		"ArgSortAxis": func(s *gpu.Stream, w ...*gpu.Workspace) error {
+			return ArgSortAxis(s, Radix{}, Axis{1, n / 2, 2}, index, x, w...)
+		},
 		"SortSegments": func(s *gpu.Stream, w ...*gpu.Workspace) error {
 			return SortSegments(s, Radix{}, y, ends, w...)
 		},
@@ -129,6 +139,14 @@ func TestBadArguments(t *testing.T) {
 		{SortRadix(s, Radix{Bits: 8}, five), "algo: SortRadix: r: bits 0 to 8 of floating-point keys; all 32 bits of them count"},
 		{SortRadix(s, Radix{FirstBit: 30, Bits: 3}, gputest.Alloc[int32](t, d, 3)), "algo: SortRadix: r: bits 30 to 33 of keys of 32 bits"},
 		{SortAxis(s, Radix{}, Axis{2, 2, 1}, five), "algo: SortAxis: keys: 5 elements, but 2x[2]x1 are 4"},
+		{SortPairsAxis(s, Radix{}, Axis{2, 2, 1}, four, five), "algo: SortPairsAxis: values: 5 elements, want 4"},
+		{SortPairsAxis(s, Radix{}, Axis{-1, -2, 2}, four, four), "algo: SortPairsAxis: axis: negative extent in -1x[-2]x2"},
+		{SortPairsAxis[float32, float32](s, Radix{}, Axis{}, nil, five), "algo: SortPairsAxis: keys: the buffer is nil"},
+		{SortPairsSegments(s, Radix{}, four, five, gputest.Upload(t, d, []int32{0, 4})), "algo: SortPairsSegments: values: 5 elements, want 4"},
+		{SortPairsSegments(s, Radix{}, four, four, nil), "algo: SortPairsSegments: ends: no elements; want one more than there are segments"},
+		{ArgSort(s, Radix{}, gputest.Alloc[uint32](t, d, 5), four), "algo: ArgSort: dst: 5 elements, want 4"},
+		{ArgSort(s, Radix{Bits: 8}, gputest.Alloc[uint32](t, d, 4), four), "algo: ArgSort: r: bits 0 to 8 of floating-point keys; all 32 bits of them count"},
+		{ArgSortAxis(s, Radix{}, Axis{2, 2, 1}, nil, four), "algo: ArgSortAxis: dst: the buffer is nil"},
 		{SortSegments[float32](s, Radix{}, nil, nil), "algo: SortSegments: keys: the buffer is nil"},
 		{SortSegments(s, Radix{}, five, nil), "algo: SortSegments: ends: no elements; want one more than there are segments"},
 		{SortAxis[float32](s, Radix{}, Axis{2, 2, 1}, nil), "algo: SortAxis: keys: the buffer is nil"},

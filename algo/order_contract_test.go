@@ -13,6 +13,7 @@ func orderCalls(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Strea
 	x, y := gputest.Upload(t, d, random[float32](n, 100)), gputest.Upload(t, d, random[float32](n, 100))
 	twice, same, again := gputest.Alloc[float32](t, d, 2*n), gputest.Alloc[float32](t, d, n), gputest.Alloc[float32](t, d, n)
 	values, at, lengths := gputest.Upload(t, d, make([][3]int32, n)), gputest.Alloc[int](t, d, n), gputest.Alloc[int](t, d, n)
+	twiceValues := gputest.Alloc[[3]int32](t, d, 2*n)
 	one, two, sorted := gputest.Alloc[int](t, d, 1), gputest.Alloc[float32](t, d, 2), gputest.Alloc[uint32](t, d, 1)
 	up, equal, sum := Ascending[float32](), Same[float32](), Sum[float32]()
 	axis, ends := Axis{1, n, 1}, gputest.Upload(t, d, []int32{0, int32(n)})
@@ -26,7 +27,10 @@ func orderCalls(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Strea
 		"SortBy":      func(s *gpu.Stream, w ...*gpu.Workspace) error { return SortBy(s, up, y, w...) },
 		"SortPairsBy": func(s *gpu.Stream, w ...*gpu.Workspace) error { return SortPairsBy(s, up, y, values, w...) },
 		"Merge":       func(s *gpu.Stream, w ...*gpu.Workspace) error { return Merge(s, up, twice, a, b, w...) },
-		"Union":       func(s *gpu.Stream, w ...*gpu.Workspace) error { return Union(s, up, twice, one, a, b, w...) },
+		"MergePairs": func(s *gpu.Stream, w ...*gpu.Workspace) error {
+			return MergePairs(s, up, twice, twiceValues, a, values, b, values, w...)
+		},
+		"Union": func(s *gpu.Stream, w ...*gpu.Workspace) error { return Union(s, up, twice, one, a, b, w...) },
 		"Intersection": func(s *gpu.Stream, w ...*gpu.Workspace) error {
 			return Intersection(s, up, same, one, a, b, w...)
 		},
@@ -78,6 +82,10 @@ func TestBadArgumentsOfOrders(t *testing.T) {
 		{SortPairsBy(s, up, five, four), "algo: SortPairsBy: values: 4 elements, want 5"},
 		{Merge(s, up, nine, four, nil), "algo: Merge: b: the buffer is nil"},
 		{Merge(s, up, five, four, five), "algo: Merge: dst: 5 elements, want 9"},
+		{MergePairs(s, up, nine, five, four, four, five, five), "algo: MergePairs: dstValues: 5 elements, want 9"},
+		{MergePairs(s, up, nine, nine, four, five, five, five), "algo: MergePairs: aValues: 5 elements, want 4"},
+		{MergePairs(s, up, nine, nine, four, four, five, nil), "algo: MergePairs: bValues: the buffer is nil"},
+		{MergePairs(s, up, five, nine, four, four, five, five), "algo: MergePairs: dst: 5 elements, want 9"},
 		{Union(s, up, five, count, four, five), "algo: Union: dst: 5 elements, want 9"},
 		{Union(s, up, nine, nil, four, five), "algo: Union: count: the buffer is nil"},
 		{Intersection(s, up, five, count, four, five), "algo: Intersection: dst: 5 elements, want 4"},
