@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "cd56fa9cb55a759258416a444eaaa5207106ffbcbf3ea9e2490e84423954cdca",
+	Sum:     "1f6251d84cb7155ff0eb7b9ab013b0792f94d5348e21f1f86e446c69b324d6b4",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -114,28 +114,38 @@ type (
 	quern_gen_is_stale__run_go_generate__widen_kernel_Float8E5M2                          func(t kernel.Thread, rows int, columns int, stride int, step int, matrices int, from []kernel.Float8E5M2, to []float32)
 	quern_gen_is_stale__run_go_generate__integerCPU_int8                                  func(t kernel.Thread, m int, n int, k int, batch int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []int8, b []int8, c []int32)
 	quern_gen_is_stale__run_go_generate__integerCPU_uint8                                 func(t kernel.Thread, m int, n int, k int, batch int, lda int, ldb int, ldc int, stepA int, stepB int, stepC int, alpha int32, beta int32, a []uint8, b []uint8, c []int32)
-	quern_gen_is_stale__run_go_generate__transpose_uint8                                  func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint8, to []uint8)
-	quern_gen_is_stale__run_go_generate__transpose_uint16                                 func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint16, to []uint16)
-	quern_gen_is_stale__run_go_generate__transpose_uint32                                 func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint32, to []uint32)
-	quern_gen_is_stale__run_go_generate__transpose_uint64                                 func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, stepFrom int, stepTo int, from []uint64, to []uint64)
-	quern_gen_is_stale__run_go_generate__transposeSquare_uint8                            func(t kernel.Thread, n int, stride int, data []uint8)
-	quern_gen_is_stale__run_go_generate__transposeSquare_uint16                           func(t kernel.Thread, n int, stride int, data []uint16)
-	quern_gen_is_stale__run_go_generate__transposeSquare_uint32                           func(t kernel.Thread, n int, stride int, data []uint32)
-	quern_gen_is_stale__run_go_generate__transposeSquare_uint64                           func(t kernel.Thread, n int, stride int, data []uint64)
-	quern_gen_is_stale__run_go_generate__trsm_float32                                     func(t kernel.Thread, n int, lines int, unit int, offA int, rowA int, columnA int, offB int, rowB int, columnB int, alpha float32, a []float32, b []float32)
-	quern_gen_is_stale__run_go_generate__trsm_float64                                     func(t kernel.Thread, n int, lines int, unit int, offA int, rowA int, columnA int, offB int, rowB int, columnB int, alpha float64, a []float64, b []float64)
-	quern_gen_is_stale__run_go_generate__axpy_float32                                     func(t kernel.Thread, n int, incX int, incY int, alpha float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__axpy_float64                                     func(t kernel.Thread, n int, incX int, incY int, alpha float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__scal_float32                                     func(t kernel.Thread, n int, incX int, alpha float32, x []float32)
-	quern_gen_is_stale__run_go_generate__scal_float64                                     func(t kernel.Thread, n int, incX int, alpha float64, x []float64)
-	quern_gen_is_stale__run_go_generate__copyVector_float32                               func(t kernel.Thread, n int, incX int, incY int, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__copyVector_float64                               func(t kernel.Thread, n int, incX int, incY int, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__swap_float32                                     func(t kernel.Thread, n int, incX int, incY int, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__swap_float64                                     func(t kernel.Thread, n int, incX int, incY int, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__rot_float32                                      func(t kernel.Thread, n int, incX int, incY int, c float32, s float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__rot_float64                                      func(t kernel.Thread, n int, incX int, incY int, c float64, s float64, x []float64, y []float64)
-	quern_gen_is_stale__run_go_generate__axpyCPU_float32                                  func(t kernel.Thread, n int, alpha float32, x []float32, y []float32)
-	quern_gen_is_stale__run_go_generate__axpyCPU_float64                                  func(t kernel.Thread, n int, alpha float64, x []float64, y []float64)
+	quern_gen_is_stale__run_go_generate__transpose_uint8                                  func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, matrices Axes, from []uint8, to []uint8)
+	quern_gen_is_stale__run_go_generate__Axes                                             struct {
+		Count  int
+		Extent [8]int
+		From   [8]int
+		To     [8]int
+	}
+	quern_gen_is_stale__run_go_generate__transpose_uint16       func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, matrices Axes, from []uint16, to []uint16)
+	quern_gen_is_stale__run_go_generate__transpose_uint32       func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, matrices Axes, from []uint32, to []uint32)
+	quern_gen_is_stale__run_go_generate__transpose_uint64       func(t kernel.Thread, rows int, columns int, strideFrom int, strideTo int, matrices Axes, from []uint64, to []uint64)
+	quern_gen_is_stale__run_go_generate__moveRows_uint8         func(t kernel.Thread, rows int, width int, stride int, axes Axes, from []uint8, to []uint8)
+	quern_gen_is_stale__run_go_generate__moveRows_uint16        func(t kernel.Thread, rows int, width int, stride int, axes Axes, from []uint16, to []uint16)
+	quern_gen_is_stale__run_go_generate__moveRows_uint32        func(t kernel.Thread, rows int, width int, stride int, axes Axes, from []uint32, to []uint32)
+	quern_gen_is_stale__run_go_generate__moveRows_uint64        func(t kernel.Thread, rows int, width int, stride int, axes Axes, from []uint64, to []uint64)
+	quern_gen_is_stale__run_go_generate__transposeSquare_uint8  func(t kernel.Thread, n int, stride int, data []uint8)
+	quern_gen_is_stale__run_go_generate__transposeSquare_uint16 func(t kernel.Thread, n int, stride int, data []uint16)
+	quern_gen_is_stale__run_go_generate__transposeSquare_uint32 func(t kernel.Thread, n int, stride int, data []uint32)
+	quern_gen_is_stale__run_go_generate__transposeSquare_uint64 func(t kernel.Thread, n int, stride int, data []uint64)
+	quern_gen_is_stale__run_go_generate__trsm_float32           func(t kernel.Thread, n int, lines int, unit int, offA int, rowA int, columnA int, offB int, rowB int, columnB int, alpha float32, a []float32, b []float32)
+	quern_gen_is_stale__run_go_generate__trsm_float64           func(t kernel.Thread, n int, lines int, unit int, offA int, rowA int, columnA int, offB int, rowB int, columnB int, alpha float64, a []float64, b []float64)
+	quern_gen_is_stale__run_go_generate__axpy_float32           func(t kernel.Thread, n int, incX int, incY int, alpha float32, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__axpy_float64           func(t kernel.Thread, n int, incX int, incY int, alpha float64, x []float64, y []float64)
+	quern_gen_is_stale__run_go_generate__scal_float32           func(t kernel.Thread, n int, incX int, alpha float32, x []float32)
+	quern_gen_is_stale__run_go_generate__scal_float64           func(t kernel.Thread, n int, incX int, alpha float64, x []float64)
+	quern_gen_is_stale__run_go_generate__copyVector_float32     func(t kernel.Thread, n int, incX int, incY int, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__copyVector_float64     func(t kernel.Thread, n int, incX int, incY int, x []float64, y []float64)
+	quern_gen_is_stale__run_go_generate__swap_float32           func(t kernel.Thread, n int, incX int, incY int, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__swap_float64           func(t kernel.Thread, n int, incX int, incY int, x []float64, y []float64)
+	quern_gen_is_stale__run_go_generate__rot_float32            func(t kernel.Thread, n int, incX int, incY int, c float32, s float32, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__rot_float64            func(t kernel.Thread, n int, incX int, incY int, c float64, s float64, x []float64, y []float64)
+	quern_gen_is_stale__run_go_generate__axpyCPU_float32        func(t kernel.Thread, n int, alpha float32, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__axpyCPU_float64        func(t kernel.Thread, n int, alpha float64, x []float64, y []float64)
 )
 
 var (
@@ -220,9 +230,14 @@ var (
 	quern_integerCPU_int8                                                                          quern_gen_is_stale__run_go_generate__integerCPU_int8                                                                          = integerCPU[int8]
 	quern_integerCPU_uint8                                                                         quern_gen_is_stale__run_go_generate__integerCPU_uint8                                                                         = integerCPU[uint8]
 	quern_transpose_uint8                                                                          quern_gen_is_stale__run_go_generate__transpose_uint8                                                                          = transpose[uint8]
+	_                                                                                                                                                                                                                            = (*quern_gen_is_stale__run_go_generate__Axes)((*Axes)(nil))
 	quern_transpose_uint16                                                                         quern_gen_is_stale__run_go_generate__transpose_uint16                                                                         = transpose[uint16]
 	quern_transpose_uint32                                                                         quern_gen_is_stale__run_go_generate__transpose_uint32                                                                         = transpose[uint32]
 	quern_transpose_uint64                                                                         quern_gen_is_stale__run_go_generate__transpose_uint64                                                                         = transpose[uint64]
+	quern_moveRows_uint8                                                                           quern_gen_is_stale__run_go_generate__moveRows_uint8                                                                           = moveRows[uint8]
+	quern_moveRows_uint16                                                                          quern_gen_is_stale__run_go_generate__moveRows_uint16                                                                          = moveRows[uint16]
+	quern_moveRows_uint32                                                                          quern_gen_is_stale__run_go_generate__moveRows_uint32                                                                          = moveRows[uint32]
+	quern_moveRows_uint64                                                                          quern_gen_is_stale__run_go_generate__moveRows_uint64                                                                          = moveRows[uint64]
 	quern_transposeSquare_uint8                                                                    quern_gen_is_stale__run_go_generate__transposeSquare_uint8                                                                    = transposeSquare[uint8]
 	quern_transposeSquare_uint16                                                                   quern_gen_is_stale__run_go_generate__transposeSquare_uint16                                                                   = transposeSquare[uint16]
 	quern_transposeSquare_uint32                                                                   quern_gen_is_stale__run_go_generate__transposeSquare_uint32                                                                   = transposeSquare[uint32]
@@ -1542,9 +1557,9 @@ var quernTranspose_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "tr
 // LaunchTranspose runs transpose on the grid g.
 //
 // transpose writes the transposes of matrices of rows x columns elements to others. The tiles
-// are numbered along the rows, then along the matrices; the elements are of any type of the
-// same size.
-func LaunchTranspose[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, rows, columns, strideFrom, strideTo, stepFrom, stepTo int, from, to *gpu.Buffer[T]) error {
+// are numbered along the rows, then along the matrices, which begin at the elements of the axes;
+// the elements are of any type of the same size.
+func LaunchTranspose[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, rows, columns, strideFrom, strideTo int, matrices Axes, from, to *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
 	case *uint8:
@@ -1564,8 +1579,41 @@ func LaunchTranspose[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Gr
 	gpu.Arg(l, columns)
 	gpu.Arg(l, strideFrom)
 	gpu.Arg(l, strideTo)
-	gpu.Arg(l, stepFrom)
-	gpu.Arg(l, stepTo)
+	gpu.Arg(l, matrices)
+	gpu.SliceArg(l, from)
+	gpu.SliceArg(l, to)
+	return l.End()
+}
+
+var quernMoveRows_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveRows[uint8]", Code: &quernPTX, Host: quernHostMoveRows[uint8], Plain: quernPlainMoveRows[uint8]}}
+var quernMoveRows_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveRows[uint16]", Code: &quernPTX, Host: quernHostMoveRows[uint16], Plain: quernPlainMoveRows[uint16]}}
+var quernMoveRows_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveRows[uint32]", Code: &quernPTX, Host: quernHostMoveRows[uint32], Plain: quernPlainMoveRows[uint32]}}
+var quernMoveRows_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "moveRows[uint64]", Code: &quernPTX, Host: quernHostMoveRows[uint64], Plain: quernPlainMoveRows[uint64]}}
+
+// LaunchMoveRows runs moveRows on the grid g.
+//
+// moveRows writes rows of width elements, one row after another. The elements of row i begin in from
+// at element i of the axes, and are stride apart. A thread moves elements of one row.
+func LaunchMoveRows[T uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, rows, width, stride int, axes Axes, from, to *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *uint8:
+		k = quernMoveRows_uint8
+	case *uint16:
+		k = quernMoveRows_uint16
+	case *uint32:
+		k = quernMoveRows_uint32
+	case *uint64:
+		k = quernMoveRows_uint64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, width)
+	gpu.Arg(l, stride)
+	gpu.Arg(l, axes)
 	gpu.SliceArg(l, from)
 	gpu.SliceArg(l, to)
 	return l.End()
@@ -2022,7 +2070,7 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, t2 
 				/*line gemm.go:309*/ c[at3] = result03
 			}
 		}
-	} /*line quern_gen.go:2025:1*/
+	} /*line quern_gen.go:2073:1*/
 }
 
 func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
@@ -2338,7 +2386,7 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, t2
 				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	} /*line quern_gen.go:2341:1*/
+	} /*line quern_gen.go:2389:1*/
 }
 
 func quernPlainSumVectors[T float32 | float64](r *host.Run) {
@@ -2391,7 +2439,7 @@ func quernHostSumVectors[T float32 | float64](r *host.Run) {
 				/*line gemv.go:110:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta)
 			}
 		}
-	} /*line quern_gen.go:2394:1*/
+	} /*line quern_gen.go:2442:1*/
 }
 
 //go:noinline
@@ -2413,7 +2461,7 @@ func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			total = 0
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2416:1*/
+	} /*line quern_gen.go:2464:1*/
 }
 
 //go:noinline
@@ -2452,7 +2500,7 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start4+i]
 		}
 		/*line gemv.go:107:10000*/ totalRow[threadX] = total
-	} /*line quern_gen.go:2455:1*/
+	} /*line quern_gen.go:2503:1*/
 }
 
 //go:noinline
@@ -2482,7 +2530,7 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start9+i]
 		}
 		/*line gemv.go:107:10000*/ totalRow[threadX] = total
-	} /*line quern_gen.go:2485:1*/
+	} /*line quern_gen.go:2533:1*/
 }
 
 //go:noinline
@@ -2515,7 +2563,7 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			t10 := total
 			/*line gemv.go:107*/ put[T](y, t7, alpha, beta, t10)
 		}
-	} /*line quern_gen.go:2518:1*/
+	} /*line quern_gen.go:2566:1*/
 }
 
 func quernPlainGer[T float32 | float64](r *host.Run) {
@@ -2559,7 +2607,7 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:2562:1*/
+	} /*line quern_gen.go:2610:1*/
 }
 
 //go:noinline
@@ -2589,7 +2637,7 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:119*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:2592:1*/
+	} /*line quern_gen.go:2640:1*/
 }
 
 //go:noinline
@@ -2620,7 +2668,7 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:121*/ result02 := place(i, rows, incX)
 			/*line gemv.go:121*/ a[start+j] += v * x[result02]
 		}
-	} /*line quern_gen.go:2623:1*/
+	} /*line quern_gen.go:2671:1*/
 }
 
 func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
@@ -2704,7 +2752,7 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles in
 			t47 := result05
 			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, t47)
 		}
-	} /*line quern_gen.go:2707:1*/
+	} /*line quern_gen.go:2755:1*/
 }
 
 func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
@@ -2809,7 +2857,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 			/*line gemv.go:178*/ t55 := sums[j2]
 			/*line gemv.go:178*/ put[T](to, t52, alpha, beta, t55)
 		}
-	} /*line quern_gen.go:2812:1*/
+	} /*line quern_gen.go:2860:1*/
 }
 
 func quernPlainRoundRows(r *host.Run) {
@@ -2880,7 +2928,7 @@ func quernRow1RoundRows(r *host.Run, base int, size int, columns int, from []flo
 			bits = (bits + 4096) &^ 8191
 		}
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
-	} /*line quern_gen.go:2883:1*/
+	} /*line quern_gen.go:2931:1*/
 }
 
 func quernPlainSum[T float32 | float64](r *host.Run) {
@@ -3003,14 +3051,14 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 				quernRow6Sum[T](r, out, total3)
 			}
 		}
-	} /*line quern_gen.go:3006:1*/
+	} /*line quern_gen.go:3054:1*/
 }
 
 //go:noinline
 func quernRow1Sum[T float32 | float64](r *host.Run, sums []T, first int) {
 	sumRow := (*[256]T)(sums[first:])
 //line reduce.go:81
-	*sumRow = [256]T{} /*line quern_gen.go:3013:1*/
+	*sumRow = [256]T{} /*line quern_gen.go:3061:1*/
 }
 
 //go:noinline
@@ -3039,7 +3087,7 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T,
 		/*line reduce.go:83*/ sum += x[at3+threadX]
 		/*line reduce.go:83*/ sum += x[at4+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:3042:1*/
+	} /*line quern_gen.go:3090:1*/
 }
 
 //go:noinline
@@ -3068,7 +3116,7 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, first3 int, iFirst
 			sum += x[iFirst2+threadX]
 		}
 		/*line reduce.go:85:30000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:3071:1*/
+	} /*line quern_gen.go:3119:1*/
 }
 
 //go:noinline
@@ -3103,7 +3151,7 @@ func quernRow4Sum[T float32 | float64](r *host.Run, sums []T, first4 int, vs []T
 			v := t2
 			vRow[threadX] = v
 		}
-	} /*line quern_gen.go:3106:1*/
+	} /*line quern_gen.go:3154:1*/
 }
 
 //go:noinline
@@ -3116,7 +3164,7 @@ func quernRow5Sum[T float32 | float64](r *host.Run, reduceAdds []T, first5 int, 
 		if threadX&31 == 0 {
 			warps[threadX>>5] = v2
 		}
-	} /*line quern_gen.go:3119:1*/
+	} /*line quern_gen.go:3167:1*/
 }
 
 //go:noinline
@@ -3137,7 +3185,7 @@ func quernRow6Sum[T float32 | float64](r *host.Run, out []T, total3 T) {
 		/*line reduce.go:86*/ if threadX == 0 {
 			out[0] = total3
 		}
-	} /*line quern_gen.go:3140:1*/
+	} /*line quern_gen.go:3188:1*/
 }
 
 func quernPlainNormCPU[T float32 | float64](r *host.Run) {
@@ -3172,7 +3220,7 @@ func quernRow1NormCPU[T float32 | float64](r *host.Run, partial []Squares, n int
 		}
 		result0 := sum.root()
 		/*line reduce.go:211*/ out[0] = T(result0)
-	} /*line quern_gen.go:3175:1*/
+	} /*line quern_gen.go:3223:1*/
 }
 
 func quernPlainDotCPU[T float32 | float64](r *host.Run) {
@@ -3224,7 +3272,7 @@ func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T
 			/*line reduce.go:312*/ sum += x[result02] * y[result03]
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3227:1*/
+	} /*line quern_gen.go:3275:1*/
 }
 
 func quernPlainAsumCPU_float32(r *host.Run) {
@@ -3287,7 +3335,7 @@ func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:352*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3290:1*/
+	} /*line quern_gen.go:3338:1*/
 }
 
 func quernPlainAsumCPU_float64(r *host.Run) {
@@ -3350,7 +3398,7 @@ func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:352*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3353:1*/
+	} /*line quern_gen.go:3401:1*/
 }
 
 func quernPlainLargestOfCPU[T float32 | float64](r *host.Run) {
@@ -3384,7 +3432,7 @@ func quernRow1LargestOfCPU[T float32 | float64](r *host.Run, partial []Largest[T
 			/*line reduce.go:363*/ best.take(t3)
 		}
 		out[0] = best.Index
-	} /*line quern_gen.go:3387:1*/
+	} /*line quern_gen.go:3435:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -3435,7 +3483,7 @@ func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from 
 			/*line reduce.go:382*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3438:1*/
+	} /*line quern_gen.go:3486:1*/
 }
 
 func quernPlainLargestCPU_float32(r *host.Run) {
@@ -3480,7 +3528,7 @@ func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3483:1*/
+	} /*line quern_gen.go:3531:1*/
 }
 
 func quernPlainLargestCPU_float64(r *host.Run) {
@@ -3525,7 +3573,7 @@ func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3528:1*/
+	} /*line quern_gen.go:3576:1*/
 }
 
 func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
@@ -3588,7 +3636,7 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 		row := t1
 		column := t2
 		/*line tensor.go:368*/ to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
-	} /*line quern_gen.go:3591:1*/
+	} /*line quern_gen.go:3639:1*/
 }
 
 func quernPlainWiden_kernel_Float16(r *host.Run) {
@@ -3661,7 +3709,7 @@ func quernRow1Widen_kernel_Float16(r *host.Run, base int, size int, rows int, st
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3664:1*/
+	} /*line quern_gen.go:3712:1*/
 }
 
 func quernPlainWiden_kernel_BFloat16(r *host.Run) {
@@ -3734,7 +3782,7 @@ func quernRow1Widen_kernel_BFloat16(r *host.Run, base int, size int, rows int, s
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3737:1*/
+	} /*line quern_gen.go:3785:1*/
 }
 
 func quernPlainWiden_kernel_Float8E4M3(r *host.Run) {
@@ -3809,7 +3857,7 @@ func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:3812:1*/
+	} /*line quern_gen.go:3860:1*/
 }
 
 func quernPlainWiden_kernel_Float8E5M2(r *host.Run) {
@@ -3884,7 +3932,7 @@ func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:3887:1*/
+	} /*line quern_gen.go:3935:1*/
 }
 
 func quernPlainIntegerCPU[T int8 | uint8](r *host.Run) {
@@ -4005,12 +4053,12 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int,
 			}
 			out[j] = sum
 		}
-	} /*line quern_gen.go:4008:1*/
+	} /*line quern_gen.go:4056:1*/
 }
 
 func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Slice[T](r, 6), host.Slice[T](r, 7)
-	host.Plain(r, func(t kernel.Thread) { transpose[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[Axes](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
+	host.Plain(r, func(t kernel.Thread) { transpose[T](t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
 func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4018,10 +4066,10 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	columns := host.Value[int](r, 1)
 	strideFrom := host.Value[int](r, 2)
 	strideTo := host.Value[int](r, 3)
-	stepFrom := host.Value[int](r, 4)
-	stepTo := host.Value[int](r, 5)
-	from := host.Slice[T](r, 6)
-	to := host.Slice[T](r, 7)
+	matrices := host.Value[Axes](r, 4)
+	from := host.Slice[T](r, 5)
+	to := host.Slice[T](r, 6)
+	matricess := host.Scratch[Axes](r, 2, r.BlockDim.Count())
 	var t1 int
 	tiles := (columns + 32 - 1) / 32
 	all := (rows + 32 - 1) / 32 * tiles
@@ -4032,48 +4080,114 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	var t4 int
 	var row int
 	var column int
+	var t5 int
 	var iFirst int
+	firstFroms := host.Scratch[int](r, 0, r.BlockDim.Count())
+	firstTos := host.Scratch[int](r, 1, r.BlockDim.Count())
 	tile := host.Shared[[32][33]T](r, 0)
 	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
+		quernRow1Transpose[T](r, matricess, &matrices)
 		r.ThreadIdx = kernel.Dim3{}
-		/*line transpose.go:25*/ t1 = host.Rem(blockX, all)
+		/*line transpose.go:58*/ t1 = host.Rem(blockX, all)
 		r.ThreadIdx = kernel.Dim3{}
-		/*line transpose.go:25*/ t2 = host.Div(blockX, all)
+		/*line transpose.go:58*/ t2 = host.Div(blockX, all)
 		i = t1
 		matrix = t2
 		r.ThreadIdx = kernel.Dim3{}
-		/*line transpose.go:26*/ t3 = host.Div(i, tiles) * 32
+		/*line transpose.go:59*/ t3 = host.Div(i, tiles) * 32
 		r.ThreadIdx = kernel.Dim3{}
-		/*line transpose.go:26*/ t4 = host.Rem(i, tiles) * 32
+		/*line transpose.go:59*/ t4 = host.Rem(i, tiles) * 32
 		row = t3
 		column = t4
-		/*line transpose.go:28*/ iFirst = 0
-		/*line transpose.go:29:50000*/ for ; iFirst < 32; iFirst += 8 {
-			quernRow1Transpose[T](r, iFirst, row, rows, column, columns, tile, from, matrix, stepFrom, strideFrom)
+		/*line transpose.go:60*/ t5 = matrix
+		/*line transpose.go:62*/ iFirst = 0
+		quernRow2Transpose[T](r, firstFroms, firstTos, matricess, t5)
+		/*line transpose.go:64:50000*/ for ; iFirst < 32; iFirst += 8 {
+			quernRow3Transpose[T](r, firstFroms, iFirst, row, rows, column, columns, tile, from, strideFrom)
 		}
-		/*line transpose.go:34:50000*/ iFirst2 = 0
-		/*line transpose.go:35:50000*/ for ; iFirst2 < 32; iFirst2 += 8 {
-			quernRow2Transpose[T](r, iFirst2, column, columns, row, rows, to, matrix, stepTo, strideTo, tile)
+		/*line transpose.go:68*/ iFirst2 = 0
+		for ; iFirst2 < 32; iFirst2 += 8 {
+			quernRow4Transpose[T](r, firstTos, iFirst2, column, columns, row, rows, to, strideTo, tile)
 		}
-	} /*line quern_gen.go:4060:1*/
+	} /*line quern_gen.go:4114:1*/
 }
 
 //go:noinline
-func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst int, row int, rows int, column int, columns int, tile *[32][33]T, from []T, matrix int, stepFrom int, strideFrom int) {
+func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, matricess []Axes, matrices *Axes) {
+	for threadZ := range 1 {
+		for threadY := range 8 {
+			first := (threadZ*8 + threadY) * 32
+			{
+				matricesRow := (*[32]Axes)(matricess[first:])
+				for threadX := 0; threadX < 32; threadX += 4 {
+					matrices2 := &matricesRow[threadX]
+//line transpose.go:54
+					*matrices2 = *matrices
+//line transpose.go:55:50000
+					{
+						threadX := threadX + 1
+						matrices2 := &matricesRow[threadX]
+						*matrices2 = *matrices
+					}
+//line transpose.go:60:50000
+					{
+						threadX := threadX + 2
+						matrices2 := &matricesRow[threadX]
+						*matrices2 = *matrices
+					}
+//line transpose.go:65
+					{
+						threadX := threadX + 3
+						matrices2 := &matricesRow[threadX]
+						*matrices2 = *matrices
+					}
+				}
+			}
+		}
+	} /*line quern_gen.go:4149:1*/
+}
+
+//go:noinline
+func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFroms []int, firstTos []int, matricess []Axes, t5 int) {
+	for threadZ := range 1 {
+		for threadY := range 8 {
+			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			first2 := (threadZ*8 + threadY) * 32
+			{
+				firstFromRow := (*[32]int)(firstFroms[first2:])
+				firstToRow := (*[32]int)(firstTos[first2:])
+				matricesRow := (*[32]Axes)(matricess[first2:])
+				for threadX := range 32 {
+					r.ThreadIdx.X = threadX
+					matrices2 := &matricesRow[threadX]
+					/*line transpose.go:60*/ from2, to2 := matrices2.place(t5)
+					firstFrom := from2
+					firstTo := to2
+					firstFromRow[threadX] = firstFrom
+					firstToRow[threadX] = firstTo
+				}
+			}
+		}
+	} /*line quern_gen.go:4173:1*/
+}
+
+//go:noinline
+func quernRow3Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFroms []int, iFirst int, row int, rows int, column int, columns int, tile *[32][33]T, from []T, strideFrom int) {
 	start := row + iFirst
-	start3 := matrix*stepFrom + column
 	same := column >= -1<<61 && column <= 1<<61 && columns >= -1<<61 && columns <= 1<<61
 	count := min(columns-column, 32)
 	for threadZ := range 1 {
 		for threadY := range 8 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			first3 := (threadZ*8 + threadY) * 32
 			start2 := start + threadY
-			start4 := start3 + (start+threadY)*strideFrom
+			start3 := column + (start+threadY)*strideFrom
 		done3:
 			switch {
 			default:
+				firstFromRow := (*[32]int)(firstFroms[first3:])
 				if !(iFirst+threadY < 32 && start2 < rows) {
 					break done3
 				}
@@ -4081,67 +4195,125 @@ func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst 
 					if count <= 0 {
 						break done3
 					}
-					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(from)-start4 {
+					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 {
 						row2 := tile[iFirst+threadY][:count]
-						row3 := from[start4:][:count]
-						/*line transpose.go:30*/ copy(row2, row3)
+						firstFromRow2 := firstFromRow[:][:count]
+						for threadX := range count {
+							r.ThreadIdx.X = threadX
+							firstFrom := firstFromRow2[threadX]
+							/*line transpose.go:64*/ row2[threadX] = from[start3+firstFrom+threadX]
+						}
 						break done3
 					}
 				}
-				/*line transpose.go:34:50000*/ for threadX := range 32 {
+				for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line transpose.go:28:50000*/ if iFirst+threadY < 32 {
-						/*line transpose.go:29:50000*/ if start2 < rows && column+threadX < columns {
-							tile[iFirst+threadY][threadX] = from[start4+threadX]
+					firstFrom := firstFromRow[threadX]
+					/*line transpose.go:62*/ if iFirst+threadY < 32 {
+						if start2 < rows && column+threadX < columns {
+							tile[iFirst+threadY][threadX] = from[start3+firstFrom+threadX]
 						}
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4101:1*/
+	} /*line quern_gen.go:4220:1*/
 }
 
 //go:noinline
-func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, iFirst2 int, column int, columns int, row int, rows int, to []T, matrix int, stepTo int, strideTo int, tile *[32][33]T) {
-	start5 := column + iFirst2
-	start7 := matrix*stepTo + row
+func quernRow4Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstTos []int, iFirst2 int, column int, columns int, row int, rows int, to []T, strideTo int, tile *[32][33]T) {
+	start4 := column + iFirst2
 	same2 := row >= -1<<61 && row <= 1<<61 && rows >= -1<<61 && rows <= 1<<61
 	count2 := min(rows-row, 32)
 	for threadZ := range 1 {
 		for threadY := range 8 {
 			r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			start6 := start5 + threadY
-			start8 := start7 + (start5+threadY)*strideTo
+			first4 := (threadZ*8 + threadY) * 32
+			start5 := start4 + threadY
+			start6 := row + (start4+threadY)*strideTo
 		done4:
 			switch {
 			default:
-				if !(iFirst2+threadY < 32 && start6 < columns) {
+				firstToRow := (*[32]int)(firstTos[first4:])
+				if !(iFirst2+threadY < 32 && start5 < columns) {
 					break done4
 				}
 				if same2 {
 					if count2 <= 0 {
 						break done4
 					}
-					if count2 <= 32 && start8 >= 0 && count2 <= len(to)-start8 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
-						row4 := to[start8:][:count2]
-						row5 := tile[:count2]
+					if count2 <= 32 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+						row3 := tile[:count2]
+						firstToRow2 := firstToRow[:][:count2]
 						for threadX := range count2 {
-							/*line transpose.go:36*/ row4[threadX] = row5[threadX][iFirst2+threadY]
+							r.ThreadIdx.X = threadX
+							firstTo := firstToRow2[threadX]
+							/*line transpose.go:70*/ to[start6+firstTo+threadX] = row3[threadX][iFirst2+threadY]
 						}
-						/*line transpose.go:38:50000*/ break done4
+						break done4
 					}
 				}
-				/*line transpose.go:41*/ for threadX := range 32 {
+				/*line transpose.go:75:50000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line transpose.go:34:50000*/ if iFirst2+threadY < 32 {
-						/*line transpose.go:35:50000*/ if start6 < columns && row+threadX < rows {
-							to[start8+threadX] = tile[threadX][iFirst2+threadY]
+					firstTo := firstToRow[threadX]
+					/*line transpose.go:68*/ if iFirst2+threadY < 32 {
+						if start5 < columns && row+threadX < rows {
+							to[start6+firstTo+threadX] = tile[threadX][iFirst2+threadY]
 						}
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4144:1*/
+	} /*line quern_gen.go:4267:1*/
+}
+
+func quernPlainMoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[Axes](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
+	host.Plain(r, func(t kernel.Thread) { moveRows[T](t, v0, v1, v2, v3, v4, v5) })
+}
+
+func quernHostMoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	rows := host.Value[int](r, 0)
+	width := host.Value[int](r, 1)
+	stride := host.Value[int](r, 2)
+	axes := host.Value[Axes](r, 3)
+	from := host.Slice[T](r, 4)
+	to := host.Slice[T](r, 5)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimX
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * dimY
+		base2 := blockY * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				row := base + threadY
+				start := row * width
+				quernRow1MoveRows[T](r, &axes, row, rows, base2, size, width, to, start, from, stride, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run, axes *Axes, row int, rows int, base2 int, size int, width int, to []T, start int, from []T, stride int, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		/*line transpose.go:79*/ axes2 := *axes
+		/*line transpose.go:81*/ if row >= rows {
+			continue
+		}
+		/*line transpose.go:84:50000*/ from2, _ := axes2.place(row)
+		first := from2
+		/*line transpose.go:85:50000*/ for i := base2 + threadX; i < width; i += size {
+			to[start+i] = from[first+i*stride]
+		}
+	} /*line quern_gen.go:4316:1*/
 }
 
 func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4164,32 +4336,32 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	var iFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		/*line transpose.go:49*/ i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25-0) - 0.5)
-		/*line transpose.go:50:50000*/ for i*(i+1)/2 > blockX {
-			/*line transpose.go:51*/ if r.Halted() {
-				/*line transpose.go:50*/ r.Halt()
+		/*line transpose.go:98*/ i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25-0) - 0.5)
+		/*line transpose.go:99:50000*/ for i*(i+1)/2 > blockX {
+			/*line transpose.go:100:50000*/ if r.Halted() {
+				/*line transpose.go:99*/ r.Halt()
 			}
-			/*line transpose.go:51*/ i--
+			/*line transpose.go:100:50000*/ i--
 		}
-		/*line transpose.go:53:50000*/ for (i+1)*(i+2)/2 <= blockX {
-			/*line transpose.go:54:50000*/ if r.Halted() {
-				/*line transpose.go:53*/ r.Halt()
+		/*line transpose.go:102:50000*/ for (i+1)*(i+2)/2 <= blockX {
+			/*line transpose.go:103*/ if r.Halted() {
+				/*line transpose.go:102*/ r.Halt()
 			}
-			/*line transpose.go:54:50000*/ i++
+			/*line transpose.go:103*/ i++
 		}
-		/*line transpose.go:56:50000*/ t1 = i * 32
+		/*line transpose.go:105:50000*/ t1 = i * 32
 		t2 = (blockX - i*(i+1)/2) * 32
 		row = t1
 		column = t2
-		/*line transpose.go:58*/ iFirst = 0
-		for ; iFirst < 32; iFirst += 8 {
+		/*line transpose.go:107*/ iFirst = 0
+		/*line transpose.go:108:50000*/ for ; iFirst < 32; iFirst += 8 {
 			quernRow1TransposeSquare[T](r, iFirst, row, n, column, lower, data, stride, upper)
 		}
-		/*line transpose.go:67*/ iFirst2 = 0
-		for ; iFirst2 < 32; iFirst2 += 8 {
+		/*line transpose.go:116:50000*/ iFirst2 = 0
+		/*line transpose.go:117:50000*/ for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower)
 		}
-	} /*line quern_gen.go:4192:1*/
+	} /*line quern_gen.go:4364:1*/
 }
 
 //go:noinline
@@ -4222,47 +4394,49 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 					if count <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start4 >= 0 && count <= len(data)-start4 {
 						row2 := lower[iFirst+threadY][:count]
 						row3 := data[start4:][:count]
-						/*line transpose.go:60*/ copy(row2, row3)
+						/*line transpose.go:109*/ copy(row2, row3)
 						break done2
 					}
 				}
-				/*line transpose.go:64:50000*/ for threadX := range 32 {
+				for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line transpose.go:66*/ if iFirst+threadY < 32 {
-						/*line transpose.go:59*/ if start2 < n && column+threadX < n {
+					/*line transpose.go:115:50000*/ if iFirst+threadY < 32 {
+						/*line transpose.go:108:50000*/ if start2 < n && column+threadX < n {
 							lower[iFirst+threadY][threadX] = data[start3+threadX]
 						}
 					}
 				}
 			}
+//line transpose.go:114:50000
 		done3:
-			switch {
+			/*line transpose.go:115:50000*/ switch {
+//line transpose.go:116:50000
 			default:
-				if !(iFirst+threadY < 32 && start6 < n) {
+				/*line transpose.go:117:50000*/ if !(iFirst+threadY < 32 && start6 < n) {
 					break done3
 				}
-				if same2 {
-					if count2 <= 0 {
+				/*line transpose.go:120*/ if same2 {
+					/*line transpose.go:121:50000*/ if count2 <= 0 {
 						break done3
 					}
-					/*line transpose.go:75:50000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
+					/*line transpose.go:124:50000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
 						row4 := upper[iFirst+threadY][:count2]
 						row5 := data[start8:][:count2]
-						/*line transpose.go:63*/ copy(row4, row5)
+						/*line transpose.go:112*/ copy(row4, row5)
 						break done3
 					}
 				}
-				for threadX := range 32 {
+				/*line transpose.go:116:50000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					if iFirst+threadY < 32 {
-						/*line transpose.go:62*/ if start6 < n && row+threadX < n {
+					/*line transpose.go:118:50000*/ if iFirst+threadY < 32 {
+						/*line transpose.go:111:50000*/ if start6 < n && row+threadX < n {
 							upper[iFirst+threadY][threadX] = data[start7+threadX]
 						}
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4265:1*/
+	} /*line quern_gen.go:4439:1*/
 }
 
 //go:noinline
@@ -4297,52 +4471,52 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 						row6 := data[start12:][:count3]
 						row7 := upper[:count3]
 						for threadX := range count3 {
-							/*line transpose.go:69*/ row6[threadX] = row7[threadX][iFirst2+threadY]
+							/*line transpose.go:118*/ row6[threadX] = row7[threadX][iFirst2+threadY]
 						}
 						break done4
 					}
 				}
-				/*line transpose.go:74:50000*/ for threadX := range 32 {
+				/*line transpose.go:123:50000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line transpose.go:76*/ if iFirst2+threadY < 32 {
-						/*line transpose.go:68*/ if start10 < n && column+threadX < n {
+					/*line transpose.go:125*/ if iFirst2+threadY < 32 {
+						/*line transpose.go:117:50000*/ if start10 < n && column+threadX < n {
 							data[start11+threadX] = upper[threadX][iFirst2+threadY]
 						}
 					}
 				}
 			}
-//line transpose.go:74:50000
+//line transpose.go:123:50000
 		done5:
-			/*line transpose.go:75:50000*/ switch {
-//line transpose.go:76
+			/*line transpose.go:124:50000*/ switch {
+//line transpose.go:125
 			default:
-				if !(iFirst2+threadY < 32 && row != column && start15 < n) {
+				/*line transpose.go:126:50000*/ if !(iFirst2+threadY < 32 && row != column && start15 < n) {
 					break done5
 				}
-				if same5 {
-					if count4 <= 0 {
+				/*line transpose.go:129*/ if same5 {
+					/*line transpose.go:130:50000*/ if count4 <= 0 {
 						break done5
 					}
-					/*line transpose.go:84:50000*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
+					/*line transpose.go:133*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
 						row8 := data[start16:][:count4]
 						row9 := lower[:count4]
-						/*line transpose.go:87:50000*/ for threadX := range count4 {
-							/*line transpose.go:72*/ row8[threadX] = row9[threadX][iFirst2+threadY]
+						for threadX := range count4 {
+							/*line transpose.go:121*/ row8[threadX] = row9[threadX][iFirst2+threadY]
 						}
-						/*line transpose.go:74:50000*/ break done5
+						/*line transpose.go:123:50000*/ break done5
 					}
 				}
-				/*line transpose.go:77*/ for threadX := range 32 {
+				/*line transpose.go:126:50000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					if iFirst2+threadY < 32 {
-						/*line transpose.go:71*/ if same4 && row+threadX < n {
+					/*line transpose.go:128:50000*/ if iFirst2+threadY < 32 {
+						/*line transpose.go:120*/ if same4 && row+threadX < n {
 							data[start14+threadX] = lower[threadX][iFirst2+threadY]
 						}
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4345:1*/
+	} /*line quern_gen.go:4519:1*/
 }
 
 func quernPlainTrsm[T float32 | float64](r *host.Run) {
@@ -4383,7 +4557,7 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 				quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m)
 			}
 		}
-	} /*line quern_gen.go:4386:1*/
+	} /*line quern_gen.go:4560:1*/
 }
 
 //go:noinline
@@ -4424,7 +4598,7 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int
 			}
 			/*line trsm.go:28:60000*/ m[t1][t2] = v
 		}
-	} /*line quern_gen.go:4427:1*/
+	} /*line quern_gen.go:4601:1*/
 }
 
 //go:noinline
@@ -4454,15 +4628,15 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 				}
 				/*line trsm.go:48:60000*/ x[i2] /= m[i2][i2]
 			}
-			/*line trsm.go:51:60000*/ for i3 := 0; i3 < 32; i3++ {
-				/*line trsm.go:52*/ if i3 < n {
+			/*line trsm.go:51*/ for i3 := 0; i3 < 32; i3++ {
+				if i3 < n {
 					b[at2+i3*rowB] = x[i3]
 				}
 			}
 		}
 		return
 	}
-	/*line trsm.go:59:60000*/ for threadX := range 128 {
+	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		r2 := base + threadX
 		at := offB + r2*columnB
@@ -4485,12 +4659,12 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 			}
 			/*line trsm.go:48:60000*/ x[i2] /= m[i2][i2]
 		}
-		/*line trsm.go:51:60000*/ for i3 := 0; i3 < 32; i3++ {
-			/*line trsm.go:52*/ if i3 < n {
+		/*line trsm.go:51*/ for i3 := 0; i3 < 32; i3++ {
+			if i3 < n {
 				b[at+i3*rowB] = x[i3]
 			}
 		}
-	} /*line quern_gen.go:4493:1*/
+	} /*line quern_gen.go:4667:1*/
 }
 
 func quernPlainAxpy[T float32 | float64](r *host.Run) {
@@ -4544,7 +4718,7 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, 
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4547:1*/
+	} /*line quern_gen.go:4721:1*/
 }
 
 func quernHostAxpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4593,7 +4767,7 @@ func quernRow1Axpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base 
 			/*line vector.go:21*/ result02 := place(i, n, incX2)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4596:1*/
+	} /*line quern_gen.go:4770:1*/
 }
 
 func quernPlainScal[T float32 | float64](r *host.Run) {
@@ -4653,7 +4827,7 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4656:1*/
+	} /*line quern_gen.go:4830:1*/
 }
 
 func quernHostScal_float32_incX_1[T float32 | float64](r *host.Run) {
@@ -4708,7 +4882,7 @@ func quernRow1Scal_float32_incX_1[T float32 | float64](r *host.Run, base int, n 
 			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4711:1*/
+	} /*line quern_gen.go:4885:1*/
 }
 
 func quernPlainCopyVector[T float32 | float64](r *host.Run) {
@@ -4761,7 +4935,7 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:4764:1*/
+	} /*line quern_gen.go:4938:1*/
 }
 
 func quernHostCopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4809,7 +4983,7 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 			/*line vector.go:43*/ result02 := place(i, n, incX2)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:4812:1*/
+	} /*line quern_gen.go:4986:1*/
 }
 
 func quernPlainSwap[T float32 | float64](r *host.Run) {
@@ -4884,7 +5058,7 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:53*/ x[t12] = t15
 			/*line vector.go:53*/ y[t14] = t16
 		}
-	} /*line quern_gen.go:4887:1*/
+	} /*line quern_gen.go:5061:1*/
 }
 
 func quernPlainRot[T float32 | float64](r *host.Run) {
@@ -4969,7 +5143,7 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 			/*line vector.go:64*/ x[t14] = t17
 			/*line vector.go:64*/ y[t16] = t18
 		}
-	} /*line quern_gen.go:4972:1*/
+	} /*line quern_gen.go:5146:1*/
 }
 
 func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
@@ -5002,7 +5176,7 @@ func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from int, to int,
 		/*line vector.go:77*/ t3 := y[from:to]
 		/*line vector.go:77*/ t6 := x[from:to]
 		/*line vector.go:77*/ addMultiple[T](t3, t6, alpha)
-	} /*line quern_gen.go:5005:1*/
+	} /*line quern_gen.go:5179:1*/
 }
 
-//line vector.go:80:70000
+//line vector.go:80
