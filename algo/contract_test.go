@@ -124,6 +124,7 @@ func TestBadArguments(t *testing.T) {
 	s := d.DefaultStream()
 	four, five, one := gputest.Alloc[float32](t, d, 4), gputest.Alloc[float32](t, d, 5), gputest.Alloc[float32](t, d, 1)
 	empty, count := gputest.Alloc[float32](t, d, 0), gputest.Alloc[int](t, d, 1)
+	nine, indices := gputest.Alloc[float32](t, d, 9), gputest.Upload(t, d, []uint32{0, 1, 2, 3})
 	for _, tt := range []struct {
 		err  error
 		want string
@@ -163,11 +164,22 @@ func TestBadArguments(t *testing.T) {
 		{HistogramEven(s, 1, 0, gputest.Alloc[uint32](t, d, 3), five), "algo: HistogramEven: low and high: 1 to 0; want finite numbers, the first below the second"},
 		{HistogramEdges(s, four, gputest.Alloc[uint32](t, d, 4), five), "algo: HistogramEdges: edges: 4 elements, want 5"},
 		{HistogramEven(s, 0, 1, gputest.Alloc[uint32](t, d, 0), five), "algo: HistogramEven: counts: no bins"},
+		{Select(s, NonZero[float32](), five, count, five), "algo: Select: dst: it shares memory with src"},
+		{Partition(s, NonZero[float32](), nine.Slice(0, 5), nine.Slice(4, 9), count, five), "algo: Partition: rejected: it shares memory with dst"},
+		{Gather(s, nine.Slice(0, 4), nine.Slice(3, 7), gputest.Alloc[uint32](t, d, 4)), "algo: Gather: dst: it shares memory with src"},
+		{Gather(s, indices, gputest.Alloc[uint32](t, d, 5), indices), "algo: Gather: dst: it shares memory with at"},
+		{Scatter(s, nine.Slice(3, 7), nine.Slice(0, 4), indices), "algo: Scatter: dst: it shares memory with src"},
+		{TopK(s, Radix{}, nine.Slice(0, 1), nine), "algo: TopK: dst: it shares memory with src"},
+		{TopKAxis(s, Radix{}, Axis{3, 3, 1}, nine.Slice(0, 3), nine), "algo: TopKAxis: dst: it shares memory with src"},
+		{ArgSort(s, Radix{}, indices, indices), "algo: ArgSort: dst: it shares memory with keys"},
 		{Gather(s, four, five, gputest.Alloc[uint32](t, d, 5)), "algo: Gather: at: 5 elements, want 4"},
 	} {
 		if tt.err == nil || tt.err.Error() != tt.want || !errors.Is(tt.err, gpu.ErrInvalid) {
 			t.Errorf("got  %v\nwant %s", tt.err, tt.want)
 		}
+	}
+	if err := Scatter(s, nine.Slice(4, 8), nine.Slice(0, 4), indices); err != nil {
+		t.Errorf("neighbouring parts of a buffer: %v", err)
 	}
 	if err := Sort(nil, five); !errors.Is(err, gpu.ErrInvalid) {
 		t.Errorf("no stream: %v", err)

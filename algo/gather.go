@@ -47,13 +47,19 @@ func Scatter[T any](s *gpu.Stream, dst, src *gpu.Buffer[T], at *gpu.Buffer[uint3
 	return failed(name, err)
 }
 
-// checkMove returns an error if a buffer is nil, or at does not have an index for each element of
-// moved.
+// checkMove returns an error if a buffer is nil, at does not have an index for each element of moved,
+// or dst shares memory with the others.
 func checkMove[T any](name string, dst, src *gpu.Buffer[T], at *gpu.Buffer[uint32], moved *gpu.Buffer[T]) error {
 	if src == nil || dst == nil {
 		return invalid(name, "src or dst", "the buffer is nil")
 	}
-	return length(name, "at", at, moved.Len())
+	if err := length(name, "at", at, moved.Len()); err != nil {
+		return err
+	}
+	if err := apart(name, "dst", dst, "src", src); err != nil {
+		return err
+	}
+	return apart(name, "dst", dst, "at", at)
 }
 
 // gather writes the elements at the first n indices to dst: those of src, and then, unless it is

@@ -40,6 +40,9 @@ func MergePairs[K, V any](s *gpu.Stream, order Less[K], dst *gpu.Buffer[K], dstV
 	if err := length(name, "bValues", bValues, b.Len()); err != nil {
 		return err
 	}
+	if err := checkApart(name, "dstValues", dstValues, "aValues", aValues, "bValues", bValues); err != nil {
+		return err
+	}
 	if n > maxSorted {
 		return invalid(name, "dst", "%d elements; at most %d can be merged with values", n, maxSorted)
 	}
@@ -69,7 +72,18 @@ func (o *Less[T]) checkMerge(name string, dst, a, b *gpu.Buffer[T]) error {
 	if err := present(name, "b", b); err != nil {
 		return err
 	}
-	return length(name, "dst", dst, a.Len()+b.Len())
+	if err := length(name, "dst", dst, a.Len()+b.Len()); err != nil {
+		return err
+	}
+	return checkApart(name, "dst", dst, "a", a, "b", b)
+}
+
+// checkApart returns an error if dst shares memory with a or b.
+func checkApart[T any](name, arg string, dst *gpu.Buffer[T], argA string, a *gpu.Buffer[T], argB string, b *gpu.Buffer[T]) error {
+	if err := apart(name, arg, dst, argA, a); err != nil {
+		return err
+	}
+	return apart(name, arg, dst, argB, b)
 }
 
 // mergerOf returns a merger of two lists of n elements altogether.

@@ -107,6 +107,9 @@ func argSort[K Key](name string, s *gpu.Stream, r Radix, axis Axis, dst *gpu.Buf
 	if err := length(name, "dst", dst, n); err != nil {
 		return err
 	}
+	if err := apart(name, "dst", dst, "keys", keys); err != nil {
+		return err
+	}
 	tmp, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return failed(name, err)

@@ -10,7 +10,7 @@ import (
 // TopK writes the first elements of src in the order of r to dst, sorted, as many as dst has: those
 // that [SortRadix] would put first. With Radix{Descending: true} these are the largest ones. A GPU
 // reads src once per 11 bits to find the last one of them, and once more to copy them. A CPU reads
-// src once if dst has up to a quarter of its elements, and sorts a copy otherwise.
+// src once if dst has up to a quarter of its elements, and sorts a copy otherwise. Results share no memory with src.
 func TopK[K Key](s *gpu.Stream, r Radix, dst, src *gpu.Buffer[K], work ...*gpu.Workspace) error {
 	return topK("TopK", s, r, dst, nil, src, work)
 }
@@ -37,6 +37,9 @@ func topK[K Key](name string, s *gpu.Stream, r Radix, dst *gpu.Buffer[K], index 
 	if dst.Len() > src.Len() {
 		return invalid(name, "dst", "%d elements, but src has %d", dst.Len(), src.Len())
 	}
+	if err := checkFirst(name, dst, index, src); err != nil {
+		return err
+	}
 	tmp, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return failed(name, err)
@@ -61,6 +64,14 @@ func topK[K Key](name string, s *gpu.Stream, r Radix, dst *gpu.Buffer[K], index 
 	default:
 		return findFirst[K](name, s, tmp, r, dst.Len(), gpu.ViewAs[uint64](tmp, dst), index, src.Len(), gpu.ViewAs[uint64](tmp, src), nothing, nothing)
 	}
+}
+
+// checkFirst returns an error if a result shares memory with src.
+func checkFirst[K Key](name string, dst *gpu.Buffer[K], index *gpu.Buffer[uint32], src *gpu.Buffer[K]) error {
+	if err := apart(name, "dst", dst, "src", src); err != nil {
+		return err
+	}
+	return apart(name, "index", index, "src", src)
 }
 
 func nothing() error { return nil }

@@ -42,6 +42,9 @@ func topKAxis[K Key](name string, s *gpu.Stream, r Radix, axis Axis, dst *gpu.Bu
 	if dst.Len() == 0 {
 		return nil
 	}
+	if err := checkFirst(name, dst, index, src); err != nil {
+		return err
+	}
 	if lines == 1 {
 		return topK(name, s, r, dst, index, src, work)
 	}
