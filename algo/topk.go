@@ -10,7 +10,7 @@ import (
 // TopK writes the first elements of src in the order of r to dst, sorted, as many as dst has: those
 // that [SortRadix] would put first. With Radix{Descending: true} these are the largest ones. A GPU
 // reads src once per 11 bits to find the last one of them, and once more to copy them. A CPU reads
-// src once if dst has up to a quarter of its elements, and sorts a copy otherwise. Results share no memory with src.
+// src once if dst has up to a sixteenth of its elements, and sorts a copy otherwise. Results share no memory with src.
 func TopK[K Key](s *gpu.Stream, r Radix, dst, src *gpu.Buffer[K], work ...*gpu.Workspace) error {
 	return topK("TopK", s, r, dst, nil, src, work)
 }

@@ -6,8 +6,11 @@ import (
 	"quern.dev/gpu"
 )
 
-// selects reports whether a CPU finds the first k of n elements before it sorts them.
-func selects(n, k int) bool { return k > 0 && k <= n/4 }
+// A CPU finds the first ones of selected times as many elements before it sorts them. If more are
+// wanted, it sorts all.
+const selected = 16
+
+func selects(n, k int) bool { return k > 0 && k <= n/selected }
 
 // selectOnCPU writes the first k keys of each line to dst, sorted, and their indices to index,
 // unless that is nil.
@@ -54,7 +57,7 @@ func selectWords[K Key, W word](name string, s *gpu.Stream, tmp *gpu.Scratch, r 
 	lines, parts := axis.lines(), 1
 	if lines == 1 {
 		const smallest, most = 1 << 14, 64
-		parts = min(max(axis.N/max(smallest, 4*k), 1), most)
+		parts = min(max(axis.N/max(smallest, selected*k), 1), most)
 	}
 	positions, none := gpu.Take[uint32](tmp, lines*k), gpu.Take[uint32](tmp, 0)
 	kept, keptAt := gpu.Take[W](tmp, 2*lines*parts*k), gpu.Take[uint32](tmp, 2*lines*parts*k)
