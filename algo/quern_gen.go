@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/algo",
 	Archive: &quern_gen_zip,
-	Sum:     "25ef1e7e2e91cb1e81dec4fd5a31269788f339423cb8043785ad1ee3737fcb4f",
+	Sum:     "cb8249450e60844c3176339911dcd8eba83f7fd014ad92e73f1e8265fa9e5e3b",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -111,18 +111,18 @@ type quern_gen_is_stale__run_go_generate__countParts_uint32 func(kernel.Thread, 
 type quern_gen_is_stale__run_go_generate__placeParts func(kernel.Thread, int, []uint32)
 type quern_gen_is_stale__run_go_generate__moveParts_uint32 func(kernel.Thread, digitOrder[uint32], int, []uint32, []uint32, []uint32)
 type quern_gen_is_stale__run_go_generate__movePairs_uint32_uint32 func(kernel.Thread, digitOrder[uint32], int, []uint32, []uint32, []uint32, []uint32, []uint32)
-type quern_gen_is_stale__run_go_generate__sortLineParts_uint32 func(kernel.Thread, digitOrder[uint32], int32, uint32, int, int, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__sortLineParts_uint32 func(kernel.Thread, digitOrder[uint32], int32, uint32, int, int, []uint32, []uint32, []uint32, []uint32)
 type quern_gen_is_stale__run_go_generate__linesOf func(kernel.Thread, uint32, uint32, []uint32, []uint32)
-type quern_gen_is_stale__run_go_generate__placeLines_uint8 func(kernel.Thread, uint32, uint32, []uint32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__placeLines func(kernel.Thread, uint32, uint32, []uint32, []uint32)
 type quern_gen_is_stale__run_go_generate__numbers func(kernel.Thread, []uint32)
 type quern_gen_is_stale__run_go_generate__widen_uint8 func(kernel.Thread, []uint8, []uint32)
 type quern_gen_is_stale__run_go_generate__narrow_uint8 func(kernel.Thread, []uint32, []uint8)
-type quern_gen_is_stale__run_go_generate__gather_uint8 func(kernel.Thread, int, []uint32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__gatherFrom_uint8 func(kernel.Thread, int, int, []uint32, []uint8, []uint8, []uint8)
 type quern_gen_is_stale__run_go_generate__scatter_uint8 func(kernel.Thread, int, []uint32, []uint8, []uint8)
 type quern_gen_is_stale__run_go_generate__sortRegisters_uint32 func(kernel.Thread, digitOrder[uint32], uint32, uint32, uint32, []uint32)
 type quern_gen_is_stale__run_go_generate__sortRegisters_uint64 func(kernel.Thread, digitOrder[uint64], uint32, uint32, uint32, []uint64)
 type quern_gen_is_stale__run_go_generate__segmentsOf func(kernel.Thread, []int32, []uint32, []uint32)
-type quern_gen_is_stale__run_go_generate__placeSegments_uint8 func(kernel.Thread, []int32, []uint32, []uint8, []uint8)
+type quern_gen_is_stale__run_go_generate__keepOutside func(kernel.Thread, []int32, []uint32)
 type quern_gen_is_stale__run_go_generate__limitLevel struct {
 	Shift uint32
 	Bits  uint32
@@ -133,8 +133,9 @@ type quern_gen_is_stale__run_go_generate__limitDigit func(kernel.Thread, uint32,
 type quern_gen_is_stale__run_go_generate__keepFirst_uint32 func(kernel.Thread, digitOrder[uint32], uint32, []uint64, []uint32, []uint32, []uint32, []uint64)
 type quern_gen_is_stale__run_go_generate__keepFirst_uint64 func(kernel.Thread, digitOrder[uint64], uint64, []uint64, []uint64, []uint64, []uint32, []uint64)
 type quern_gen_is_stale__run_go_generate__setRank func(kernel.Thread, uint32, []uint64)
-type quern_gen_is_stale__run_go_generate__copyFirst func(kernel.Thread, []uint32, []uint32)
-type quern_gen_is_stale__run_go_generate__firstOfLines_uint8 func(kernel.Thread, uint32, uint32, uint32, bool, []uint32, []uint8, []uint8, []uint32)
+type quern_gen_is_stale__run_go_generate__firstOfParts_uint32 func(kernel.Thread, digitOrder[uint32], int, int, int, int, []uint32, []uint32, []uint32, []uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__firstOfLines func(kernel.Thread, uint32, uint32, uint32, []uint32, []uint32)
+type quern_gen_is_stale__run_go_generate__indicesInLines func(kernel.Thread, uint32, uint32, []uint32, []uint32)
 type quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 func(Compensated[float32], Compensated[float32]) Compensated[float32]
 type quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 func(Compensated[float64], Compensated[float64]) Compensated[float64]
 type quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts func(Moments, Moments) Moments
@@ -215,16 +216,16 @@ var quern_moveParts_uint32 quern_gen_is_stale__run_go_generate__moveParts_uint32
 var quern_movePairs_uint32_uint32 quern_gen_is_stale__run_go_generate__movePairs_uint32_uint32 = movePairs[uint32, uint32]
 var quern_sortLineParts_uint32 quern_gen_is_stale__run_go_generate__sortLineParts_uint32 = sortLineParts[uint32]
 var quern_linesOf quern_gen_is_stale__run_go_generate__linesOf = linesOf
-var quern_placeLines_uint8 quern_gen_is_stale__run_go_generate__placeLines_uint8 = placeLines[uint8]
+var quern_placeLines quern_gen_is_stale__run_go_generate__placeLines = placeLines
 var quern_numbers quern_gen_is_stale__run_go_generate__numbers = numbers
 var quern_widen_uint8 quern_gen_is_stale__run_go_generate__widen_uint8 = widen[uint8]
 var quern_narrow_uint8 quern_gen_is_stale__run_go_generate__narrow_uint8 = narrow[uint8]
-var quern_gather_uint8 quern_gen_is_stale__run_go_generate__gather_uint8 = gather[uint8]
+var quern_gatherFrom_uint8 quern_gen_is_stale__run_go_generate__gatherFrom_uint8 = gatherFrom[uint8]
 var quern_scatter_uint8 quern_gen_is_stale__run_go_generate__scatter_uint8 = scatter[uint8]
 var quern_sortRegisters_uint32 quern_gen_is_stale__run_go_generate__sortRegisters_uint32 = sortRegisters[uint32]
 var quern_sortRegisters_uint64 quern_gen_is_stale__run_go_generate__sortRegisters_uint64 = sortRegisters[uint64]
 var quern_segmentsOf quern_gen_is_stale__run_go_generate__segmentsOf = segmentsOf
-var quern_placeSegments_uint8 quern_gen_is_stale__run_go_generate__placeSegments_uint8 = placeSegments[uint8]
+var quern_keepOutside quern_gen_is_stale__run_go_generate__keepOutside = keepOutside
 var _ = (*quern_gen_is_stale__run_go_generate__limitLevel)((*limitLevel)(nil))
 var quern_limitCount_uint32 quern_gen_is_stale__run_go_generate__limitCount_uint32 = limitCount[uint32]
 var quern_limitCount_uint64 quern_gen_is_stale__run_go_generate__limitCount_uint64 = limitCount[uint64]
@@ -232,8 +233,9 @@ var quern_limitDigit quern_gen_is_stale__run_go_generate__limitDigit = limitDigi
 var quern_keepFirst_uint32 quern_gen_is_stale__run_go_generate__keepFirst_uint32 = keepFirst[uint32]
 var quern_keepFirst_uint64 quern_gen_is_stale__run_go_generate__keepFirst_uint64 = keepFirst[uint64]
 var quern_setRank quern_gen_is_stale__run_go_generate__setRank = setRank
-var quern_copyFirst quern_gen_is_stale__run_go_generate__copyFirst = copyFirst
-var quern_firstOfLines_uint8 quern_gen_is_stale__run_go_generate__firstOfLines_uint8 = firstOfLines[uint8]
+var quern_firstOfParts_uint32 quern_gen_is_stale__run_go_generate__firstOfParts_uint32 = firstOfParts[uint32]
+var quern_firstOfLines quern_gen_is_stale__run_go_generate__firstOfLines = firstOfLines
+var quern_indicesInLines quern_gen_is_stale__run_go_generate__indicesInLines = indicesInLines
 var _ quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float32 = addCompensated[float32]
 var _ quern_gen_is_stale__run_go_generate__op_addCompensatedReduceParts_float64 = addCompensated[float64]
 var _ quern_gen_is_stale__run_go_generate__op_mergeMomentsReduceParts = mergeMoments
@@ -897,8 +899,9 @@ var quernSortLineParts_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name:
 
 // LaunchSortLineParts runs sortLineParts on the grid g.
 //
-// sortLineParts is sortLines for one thread per line.
-func LaunchSortLineParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[K], passes int32, last uint32, n, inner int, keys, spare *gpu.Buffer[K]) error {
+// sortLineParts is sortLines for one thread per line. spare and spareValues have as many elements as
+// keys and values.
+func LaunchSortLineParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[K], passes int32, last uint32, n, inner int, keys, spare *gpu.Buffer[K], values, spareValues *gpu.Buffer[uint32]) error {
 	var k *gpu.Kernel
 	switch interface{}((*K)(nil)).(type) {
 	case *uint32:
@@ -917,6 +920,8 @@ func LaunchSortLineParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOr
 	gpu.Arg(l, inner)
 	gpu.SliceArg(l, keys)
 	gpu.SliceArg(l, spare)
+	gpu.SliceArg(l, values)
+	gpu.SliceArg(l, spareValues)
 	return l.End()
 }
 
@@ -938,33 +943,18 @@ func LaunchLinesOf(s *gpu.Stream, g gpu.Grid, n, inner uint32, at, lines *gpu.Bu
 	return l.End()
 }
 
-var quernPlaceLines_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint8]", Code: &quernPTX, Host: quernHostPlaceLines_uint8, Plain: quernPlainPlaceLines[uint8]}}
-var quernPlaceLines_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint16]", Code: &quernPTX, Host: quernHostPlaceLines_uint16, Plain: quernPlainPlaceLines[uint16]}}
-var quernPlaceLines_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint32]", Code: &quernPTX, Host: quernHostPlaceLines_uint32, Plain: quernPlainPlaceLines[uint32]}}
-var quernPlaceLines_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines[uint64]", Code: &quernPTX, Host: quernHostPlaceLines_uint64, Plain: quernPlainPlaceLines[uint64]}}
+var quernPlaceLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeLines", Code: &quernPTX, Host: quernHostPlaceLines, Plain: quernPlainPlaceLines}}
 
 // LaunchPlaceLines runs placeLines on the grid g.
 //
-// placeLines copies the keys at the positions at to lines, one line after another.
-func LaunchPlaceLines[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, n, inner uint32, at *gpu.Buffer[uint32], in, out *gpu.Buffer[W]) error {
-	var k *gpu.Kernel
-	switch interface{}((*W)(nil)).(type) {
-	case *uint8:
-		k = quernPlaceLines_uint8
-	case *uint16:
-		k = quernPlaceLines_uint16
-	case *uint32:
-		k = quernPlaceLines_uint32
-	case *uint64:
-		k = quernPlaceLines_uint64
-	}
-	l, err := k.Begin(s, g)
+// placeLines copies the elements of lines, which in has one after another, to their places.
+func LaunchPlaceLines(s *gpu.Stream, g gpu.Grid, n, inner uint32, in, out *gpu.Buffer[uint32]) error {
+	l, err := quernPlaceLines.Begin(s, g)
 	if err != nil {
 		return err
 	}
 	gpu.Arg(l, n)
 	gpu.Arg(l, inner)
-	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
 	return l.End()
@@ -1030,33 +1020,36 @@ func LaunchNarrow[K uint8 | uint16](s *gpu.Stream, g gpu.Grid, words *gpu.Buffer
 	return l.End()
 }
 
-var quernGather_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint8]", Code: &quernPTX, Host: quernHostGather_uint8, Plain: quernPlainGather[uint8]}}
-var quernGather_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint16]", Code: &quernPTX, Host: quernHostGather_uint16, Plain: quernPlainGather[uint16]}}
-var quernGather_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint32]", Code: &quernPTX, Host: quernHostGather_uint32, Plain: quernPlainGather[uint32]}}
-var quernGather_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gather[uint64]", Code: &quernPTX, Host: quernHostGather_uint64, Plain: quernPlainGather[uint64]}}
+var quernGatherFrom_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherFrom[uint8]", Code: &quernPTX, Host: quernHostGatherFrom[uint8], Plain: quernPlainGatherFrom[uint8]}}
+var quernGatherFrom_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherFrom[uint16]", Code: &quernPTX, Host: quernHostGatherFrom[uint16], Plain: quernPlainGatherFrom[uint16]}}
+var quernGatherFrom_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherFrom[uint32]", Code: &quernPTX, Host: quernHostGatherFrom[uint32], Plain: quernPlainGatherFrom[uint32]}}
+var quernGatherFrom_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "gatherFrom[uint64]", Code: &quernPTX, Host: quernHostGatherFrom[uint64], Plain: quernPlainGatherFrom[uint64]}}
 
-// LaunchGather runs gather on the grid g.
+// LaunchGatherFrom runs gatherFrom on the grid g.
 //
-// gather copies the elements of in at the indices at. An element has words words.
-func LaunchGather[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, words int, at *gpu.Buffer[uint32], in, out *gpu.Buffer[W]) error {
+// gatherFrom copies the elements at the indices at: those of in, and from word split on those of
+// more. An element has words words.
+func LaunchGatherFrom[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, words, split int, at *gpu.Buffer[uint32], in, more, out *gpu.Buffer[W]) error {
 	var k *gpu.Kernel
 	switch interface{}((*W)(nil)).(type) {
 	case *uint8:
-		k = quernGather_uint8
+		k = quernGatherFrom_uint8
 	case *uint16:
-		k = quernGather_uint16
+		k = quernGatherFrom_uint16
 	case *uint32:
-		k = quernGather_uint32
+		k = quernGatherFrom_uint32
 	case *uint64:
-		k = quernGather_uint64
+		k = quernGatherFrom_uint64
 	}
 	l, err := k.Begin(s, g)
 	if err != nil {
 		return err
 	}
 	gpu.Arg(l, words)
+	gpu.Arg(l, split)
 	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, more)
 	gpu.SliceArg(l, out)
 	return l.End()
 }
@@ -1138,35 +1131,19 @@ func LaunchSegmentsOf(s *gpu.Stream, g gpu.Grid, ends *gpu.Buffer[int32], at, se
 	return l.End()
 }
 
-var quernPlaceSegments_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint8]", Code: &quernPTX, Host: quernHostPlaceSegments[uint8], Plain: quernPlainPlaceSegments[uint8]}}
-var quernPlaceSegments_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint16]", Code: &quernPTX, Host: quernHostPlaceSegments[uint16], Plain: quernPlainPlaceSegments[uint16]}}
-var quernPlaceSegments_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint32]", Code: &quernPTX, Host: quernHostPlaceSegments[uint32], Plain: quernPlainPlaceSegments[uint32]}}
-var quernPlaceSegments_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "placeSegments[uint64]", Code: &quernPTX, Host: quernHostPlaceSegments[uint64], Plain: quernPlainPlaceSegments[uint64]}}
+var quernKeepOutside = &gpu.Kernel{Declared: compiled.Declaration{Name: "keepOutside", Code: &quernPTX, Host: quernHostKeepOutside, Plain: quernPlainKeepOutside}}
 
-// LaunchPlaceSegments runs placeSegments on the grid g.
+// LaunchKeepOutside runs keepOutside on the grid g.
 //
-// placeSegments copies the keys at the positions at to out, one after another. Places before the
-// first segment and behind the last one keep what they have.
-func LaunchPlaceSegments[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, ends *gpu.Buffer[int32], at *gpu.Buffer[uint32], in, out *gpu.Buffer[W]) error {
-	var k *gpu.Kernel
-	switch interface{}((*W)(nil)).(type) {
-	case *uint8:
-		k = quernPlaceSegments_uint8
-	case *uint16:
-		k = quernPlaceSegments_uint16
-	case *uint32:
-		k = quernPlaceSegments_uint32
-	case *uint64:
-		k = quernPlaceSegments_uint64
-	}
-	l, err := k.Begin(s, g)
+// keepOutside makes the positions before the first segment and behind the last one those of the
+// elements that are there.
+func LaunchKeepOutside(s *gpu.Stream, g gpu.Grid, ends *gpu.Buffer[int32], at *gpu.Buffer[uint32]) error {
+	l, err := quernKeepOutside.Begin(s, g)
 	if err != nil {
 		return err
 	}
 	gpu.SliceArg(l, ends)
 	gpu.SliceArg(l, at)
-	gpu.SliceArg(l, in)
-	gpu.SliceArg(l, out)
 	return l.End()
 }
 
@@ -1258,54 +1235,74 @@ func LaunchSetRank(s *gpu.Stream, g gpu.Grid, rank uint32, limit *gpu.Buffer[uin
 	return l.End()
 }
 
-var quernCopyFirst = &gpu.Kernel{Declared: compiled.Declaration{Name: "copyFirst", Code: &quernPTX, Host: quernHostCopyFirst, Plain: quernPlainCopyFirst}}
+var quernFirstOfParts_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfParts[uint32]", Code: &quernPTX, Host: quernHostFirstOfParts_uint32, Plain: quernPlainFirstOfParts[uint32]}}
+var quernFirstOfParts_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfParts[uint64]", Code: &quernPTX, Host: quernHostFirstOfParts_uint64, Plain: quernPlainFirstOfParts[uint64]}}
 
-// LaunchCopyFirst runs copyFirst on the grid g.
+// LaunchFirstOfParts runs firstOfParts on the grid g.
 //
-// copyFirst copies the first elements of in.
-func LaunchCopyFirst(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint32]) error {
-	l, err := quernCopyFirst.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.SliceArg(l, in)
-	gpu.SliceArg(l, out)
-	return l.End()
-}
-
-var quernFirstOfLines_uint8 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint8]", Code: &quernPTX, Host: quernHostFirstOfLines[uint8], Plain: quernPlainFirstOfLines[uint8]}}
-var quernFirstOfLines_uint16 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint16]", Code: &quernPTX, Host: quernHostFirstOfLines[uint16], Plain: quernPlainFirstOfLines[uint16]}}
-var quernFirstOfLines_uint32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint32]", Code: &quernPTX, Host: quernHostFirstOfLines[uint32], Plain: quernPlainFirstOfLines[uint32]}}
-var quernFirstOfLines_uint64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines[uint64]", Code: &quernPTX, Host: quernHostFirstOfLines[uint64], Plain: quernPlainFirstOfLines[uint64]}}
-
-// LaunchFirstOfLines runs firstOfLines on the grid g.
-//
-// firstOfLines copies the first k elements of lines of n elements, which are inner apart, in an
-// order that is given by their positions: those of a line are one after another, or, if inPlace is
-// set, inner apart. It writes their indices in the lines to index, unless that is empty.
-func LaunchFirstOfLines[W uint8 | uint16 | uint32 | uint64](s *gpu.Stream, g gpu.Grid, n, k_, inner uint32, inPlace bool, positions *gpu.Buffer[uint32], in, out *gpu.Buffer[W], index *gpu.Buffer[uint32]) error {
+// firstOfParts finds the first k keys of parts of part keys, one thread per part, and writes them to
+// out, in the order in which they are in the part. The keys of a part are inner apart, as are the
+// results; see Axis. The last part of a single axis has the rest of the keys. The positions of the
+// keys are at, or, if that is empty, where they are. A thread has memory for 2*k keys in kept: a key
+// that comes before the k first ones of those so far is kept, and as often as the memory is full, k
+// of them stay.
+func LaunchFirstOfParts[K uint32 | uint64](s *gpu.Stream, g gpu.Grid, o digitOrder[K], bits, k_, part, inner int, keys *gpu.Buffer[K], at *gpu.Buffer[uint32], kept *gpu.Buffer[K], keptAt *gpu.Buffer[uint32], out *gpu.Buffer[K], outAt *gpu.Buffer[uint32]) error {
 	var k *gpu.Kernel
-	switch interface{}((*W)(nil)).(type) {
-	case *uint8:
-		k = quernFirstOfLines_uint8
-	case *uint16:
-		k = quernFirstOfLines_uint16
+	switch interface{}((*K)(nil)).(type) {
 	case *uint32:
-		k = quernFirstOfLines_uint32
+		k = quernFirstOfParts_uint32
 	case *uint64:
-		k = quernFirstOfLines_uint64
+		k = quernFirstOfParts_uint64
 	}
 	l, err := k.Begin(s, g)
 	if err != nil {
 		return err
 	}
-	gpu.Arg(l, n)
+	gpu.Arg(l, o)
+	gpu.Arg(l, bits)
 	gpu.Arg(l, k_)
+	gpu.Arg(l, part)
 	gpu.Arg(l, inner)
-	gpu.Arg(l, inPlace)
-	gpu.SliceArg(l, positions)
-	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, keys)
+	gpu.SliceArg(l, at)
+	gpu.SliceArg(l, kept)
+	gpu.SliceArg(l, keptAt)
 	gpu.SliceArg(l, out)
+	gpu.SliceArg(l, outAt)
+	return l.End()
+}
+
+var quernFirstOfLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "firstOfLines", Code: &quernPTX, Host: quernHostFirstOfLines, Plain: quernPlainFirstOfLines}}
+
+// LaunchFirstOfLines runs firstOfLines on the grid g.
+//
+// firstOfLines copies the first k positions of lines of n positions, which are inner apart.
+func LaunchFirstOfLines(s *gpu.Stream, g gpu.Grid, n, k, inner uint32, positions, first *gpu.Buffer[uint32]) error {
+	l, err := quernFirstOfLines.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.Arg(l, inner)
+	gpu.SliceArg(l, positions)
+	gpu.SliceArg(l, first)
+	return l.End()
+}
+
+var quernIndicesInLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "indicesInLines", Code: &quernPTX, Host: quernHostIndicesInLines, Plain: quernPlainIndicesInLines}}
+
+// LaunchIndicesInLines runs indicesInLines on the grid g.
+//
+// indicesInLines writes which elements of their lines the positions at are to index.
+func LaunchIndicesInLines(s *gpu.Stream, g gpu.Grid, n, inner uint32, at, index *gpu.Buffer[uint32]) error {
+	l, err := quernIndicesInLines.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.Arg(l, inner)
+	gpu.SliceArg(l, at)
 	gpu.SliceArg(l, index)
 	return l.End()
 }
@@ -1969,7 +1966,7 @@ func quernHostSumCompensated[T float32 | float64](r *host.Run) {
 				quernRow15SumCompensated[T](r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:1972:1*/
+	} /*line quern_gen.go:1969:1*/
 }
 
 //go:noinline
@@ -1984,14 +1981,14 @@ func quernRow1SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:225*/ v := sum
 		vRow[threadX] = v
-	} /*line quern_gen.go:1987:1*/
+	} /*line quern_gen.go:1984:1*/
 }
 
 //go:noinline
 func quernRow2SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first3 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first3:])
 	resultRow := (*[256]Compensated[T])(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1994:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:1991:1*/
 }
 
 //go:noinline
@@ -2029,7 +2026,7 @@ func quernRow3SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:2032:1*/
+	} /*line quern_gen.go:2029:1*/
 }
 
 //go:noinline
@@ -2076,7 +2073,7 @@ func quernRow4SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:2079:1*/
+	} /*line quern_gen.go:2076:1*/
 }
 
 //go:noinline
@@ -2097,14 +2094,14 @@ func quernRow5SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:2100:1*/
+	} /*line quern_gen.go:2097:1*/
 }
 
 //go:noinline
 func quernRow6SumCompensated[T float32 | float64](r *host.Run, vs []Compensated[T], first7 int, results []Compensated[T]) {
 	vRow := (*[256]Compensated[T])(vs[first7:])
 	resultRow := (*[256]Compensated[T])(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2107:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2104:1*/
 }
 
 //go:noinline
@@ -2119,7 +2116,7 @@ func quernRow7SumCompensated[T float32 | float64](r *host.Run, results []Compens
 			partial[threadX/32] = v2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:2122:1*/
+	} /*line quern_gen.go:2119:1*/
 }
 
 //go:noinline
@@ -2130,14 +2127,14 @@ func quernRow8SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:231*/ v3 := partial[lane2%8]
 		vRow3[lane2] = v3
-	} /*line quern_gen.go:2133:1*/
+	} /*line quern_gen.go:2130:1*/
 }
 
 //go:noinline
 func quernRow9SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2140:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2137:1*/
 }
 
 //go:noinline
@@ -2175,7 +2172,7 @@ func quernRow10SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow3[lane2] = given3
 		}
-	} /*line quern_gen.go:2178:1*/
+	} /*line quern_gen.go:2175:1*/
 }
 
 //go:noinline
@@ -2222,7 +2219,7 @@ func quernRow11SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 			shuffleDownRow4[lane2] = shuffleDown4
 			givenRow4[lane2] = given4
 		}
-	} /*line quern_gen.go:2225:1*/
+	} /*line quern_gen.go:2222:1*/
 }
 
 //go:noinline
@@ -2243,21 +2240,21 @@ func quernRow12SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensate
 		}
 		vRow3[lane2] = v3
 		shuffleDownRow4[lane2] = shuffleDown4
-	} /*line quern_gen.go:2246:1*/
+	} /*line quern_gen.go:2243:1*/
 }
 
 //go:noinline
 func quernRow13SumCompensated[T float32 | float64](r *host.Run, vs3 []Compensated[T], at int, results2 []Compensated[T]) {
 	vRow3 := (*[32]Compensated[T])(vs3[at:])
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2253:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:2250:1*/
 }
 
 //go:noinline
 func quernRow14SumCompensated[T float32 | float64](r *host.Run, results2 []Compensated[T], at int, vs2 []Compensated[T]) {
 	resultRow2 := (*[32]Compensated[T])(results2[at:])
 	vRow2 := (*[32]Compensated[T])(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2260:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:2257:1*/
 }
 
 //go:noinline
@@ -2270,7 +2267,7 @@ func quernRow15SumCompensated[T float32 | float64](r *host.Run, vs2 []Compensate
 		/*line compensated.go:39*/ if threadX == 0 {
 			out[blockX] = v2
 		}
-	} /*line quern_gen.go:2273:1*/
+	} /*line quern_gen.go:2270:1*/
 }
 
 func quernPlainAddParts(r *host.Run) {
@@ -2319,7 +2316,7 @@ func quernHostAddParts(r *host.Run) {
 				quernRow4AddParts(r, ns, width, base, counts)
 			}
 		}
-	} /*line quern_gen.go:2322:1*/
+	} /*line quern_gen.go:2319:1*/
 }
 
 //go:noinline
@@ -2341,7 +2338,7 @@ func quernRow1AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			n = 0
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2344:1*/
+	} /*line quern_gen.go:2341:1*/
 }
 
 //go:noinline
@@ -2380,7 +2377,7 @@ func quernRow2AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start4+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2383:1*/
+	} /*line quern_gen.go:2380:1*/
 }
 
 //go:noinline
@@ -2410,7 +2407,7 @@ func quernRow3AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 			/*line histogram_kernels.go:70*/ n += partial[start9+i]
 		}
 		nRow[threadX] = n
-	} /*line quern_gen.go:2413:1*/
+	} /*line quern_gen.go:2410:1*/
 }
 
 //go:noinline
@@ -2435,7 +2432,7 @@ func quernRow4AddParts(r *host.Run, ns []uint32, width int, base int, counts []u
 		if i < len(counts) {
 			/*line histogram_kernels.go:72*/ counts[i] = n
 		}
-	} /*line quern_gen.go:2438:1*/
+	} /*line quern_gen.go:2435:1*/
 }
 
 func quernPlainHistogramEvenParts[T float32 | float64](r *host.Run) {
@@ -2492,7 +2489,7 @@ func quernRow1HistogramEvenParts[T float32 | float64](r *host.Run, base int, bin
 				own[len(own)-1]++
 			}
 		}
-	} /*line quern_gen.go:2495:1*/
+	} /*line quern_gen.go:2492:1*/
 }
 
 func quernPlainHistogramEdgesParts[T int32 | float32 | float64](r *host.Run) {
@@ -2569,7 +2566,7 @@ func quernRow1HistogramEdgesParts[T int32 | float32 | float64](r *host.Run, base
 				}
 			}
 		}
-	} /*line quern_gen.go:2572:1*/
+	} /*line quern_gen.go:2569:1*/
 }
 
 func quernPlainHistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run) {
@@ -2624,7 +2621,7 @@ func quernRow1HistogramValuesParts[T uint8 | uint16 | int32 | int64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:2627:1*/
+	} /*line quern_gen.go:2624:1*/
 }
 
 func quernPlainMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
@@ -2825,7 +2822,7 @@ func quernHostMomentsOfParts[T int32 | float32 | float64](r *host.Run) {
 				quernRow17MomentsOfParts[T](r, vs2, at, out, blockX, startX)
 			}
 		}
-	} /*line quern_gen.go:2828:1*/
+	} /*line quern_gen.go:2825:1*/
 }
 
 //go:noinline
@@ -2874,14 +2871,14 @@ func quernRow1MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		}
 		/*line quern.dev/algo/internal/template/reduce.go:225*/ v := m
 		vRow[threadX] = v
-	} /*line quern_gen.go:2877:1*/
+	} /*line quern_gen.go:2874:1*/
 }
 
 //go:noinline
 func quernRow2MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first3 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first3:])
 	resultRow := (*[256]Moments)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2884:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:2881:1*/
 }
 
 //go:noinline
@@ -2919,7 +2916,7 @@ func quernRow3MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:2922:1*/
+	} /*line quern_gen.go:2919:1*/
 }
 
 //go:noinline
@@ -2966,7 +2963,7 @@ func quernRow4MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:2969:1*/
+	} /*line quern_gen.go:2966:1*/
 }
 
 //go:noinline
@@ -3013,7 +3010,7 @@ func quernRow5MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
-	} /*line quern_gen.go:3016:1*/
+	} /*line quern_gen.go:3013:1*/
 }
 
 //go:noinline
@@ -3034,14 +3031,14 @@ func quernRow6MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Mome
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:3037:1*/
+	} /*line quern_gen.go:3034:1*/
 }
 
 //go:noinline
 func quernRow7MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs []Moments, first8 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first8:])
 	resultRow := (*[256]Moments)(results[first8:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3044:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3041:1*/
 }
 
 //go:noinline
@@ -3056,7 +3053,7 @@ func quernRow8MomentsOfParts[T int32 | float32 | float64](r *host.Run, results [
 			partial[threadX/32] = v2
 		}
 		vRow2[threadX] = v2
-	} /*line quern_gen.go:3059:1*/
+	} /*line quern_gen.go:3056:1*/
 }
 
 //go:noinline
@@ -3067,14 +3064,14 @@ func quernRow9MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mom
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:231*/ v3 := partial[lane2%8]
 		vRow3[lane2] = v3
-	} /*line quern_gen.go:3070:1*/
+	} /*line quern_gen.go:3067:1*/
 }
 
 //go:noinline
 func quernRow10MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3077:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3074:1*/
 }
 
 //go:noinline
@@ -3112,7 +3109,7 @@ func quernRow11MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow4[lane2] = given4
 		}
-	} /*line quern_gen.go:3115:1*/
+	} /*line quern_gen.go:3112:1*/
 }
 
 //go:noinline
@@ -3159,7 +3156,7 @@ func quernRow12MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow5[lane2] = given5
 		}
-	} /*line quern_gen.go:3162:1*/
+	} /*line quern_gen.go:3159:1*/
 }
 
 //go:noinline
@@ -3206,7 +3203,7 @@ func quernRow13MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 			shuffleDownRow5[lane2] = shuffleDown5
 			givenRow6[lane2] = given6
 		}
-	} /*line quern_gen.go:3209:1*/
+	} /*line quern_gen.go:3206:1*/
 }
 
 //go:noinline
@@ -3227,21 +3224,21 @@ func quernRow14MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Mo
 		}
 		vRow3[lane2] = v3
 		shuffleDownRow5[lane2] = shuffleDown5
-	} /*line quern_gen.go:3230:1*/
+	} /*line quern_gen.go:3227:1*/
 }
 
 //go:noinline
 func quernRow15MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs3 []Moments, at int, results2 []Moments) {
 	vRow3 := (*[32]Moments)(vs3[at:])
 	resultRow2 := (*[32]Moments)(results2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3237:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow2[:], vRow3[:]) /*line quern_gen.go:3234:1*/
 }
 
 //go:noinline
 func quernRow16MomentsOfParts[T int32 | float32 | float64](r *host.Run, results2 []Moments, at int, vs2 []Moments) {
 	resultRow2 := (*[32]Moments)(results2[at:])
 	vRow2 := (*[32]Moments)(vs2[at:])
-	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:3244:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:231*/ copy(vRow2[:], resultRow2[:]) /*line quern_gen.go:3241:1*/
 }
 
 //go:noinline
@@ -3254,7 +3251,7 @@ func quernRow17MomentsOfParts[T int32 | float32 | float64](r *host.Run, vs2 []Mo
 		/*line moments.go:66*/ if threadX == 0 {
 			out[blockX] = v2
 		}
-	} /*line quern_gen.go:3257:1*/
+	} /*line quern_gen.go:3254:1*/
 }
 
 func quernPlainMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
@@ -3381,7 +3378,7 @@ func quernHostMomentsOfLines[T int32 | float32 | float64](r *host.Run) {
 				quernRow9MomentsOfLines[T](r, ps, first10, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:3384:1*/
+	} /*line quern_gen.go:3381:1*/
 }
 
 //go:noinline
@@ -3460,7 +3457,7 @@ func quernRow1MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 			m = Moments{Count: int64(n2), Mean: origin + mean, M2: squares - sum*mean}
 		}
 		/*line moments.go:92:20000*/ mRow[threadX] = m
-	} /*line quern_gen.go:3463:1*/
+	} /*line quern_gen.go:3460:1*/
 }
 
 //go:noinline
@@ -3497,14 +3494,14 @@ func quernRow2MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 		v := m
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:3500:1*/
+	} /*line quern_gen.go:3497:1*/
 }
 
 //go:noinline
 func quernRow3MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first4 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first4:])
 	resultRow := (*[256]Moments)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3507:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3504:1*/
 }
 
 //go:noinline
@@ -3542,7 +3539,7 @@ func quernRow4MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:3545:1*/
+	} /*line quern_gen.go:3542:1*/
 }
 
 //go:noinline
@@ -3589,7 +3586,7 @@ func quernRow5MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:3592:1*/
+	} /*line quern_gen.go:3589:1*/
 }
 
 //go:noinline
@@ -3636,7 +3633,7 @@ func quernRow6MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Mome
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow3[threadX] = given3
 		}
-	} /*line quern_gen.go:3639:1*/
+	} /*line quern_gen.go:3636:1*/
 }
 
 //go:noinline
@@ -3658,14 +3655,14 @@ func quernRow7MomentsOfLines[T int32 | float32 | float64](r *host.Run, counts []
 		}
 		vRow[threadX] = v
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:3661:1*/
+	} /*line quern_gen.go:3658:1*/
 }
 
 //go:noinline
 func quernRow8MomentsOfLines[T int32 | float32 | float64](r *host.Run, vs []Moments, first9 int, results []Moments) {
 	vRow := (*[256]Moments)(vs[first9:])
 	resultRow := (*[256]Moments)(results[first9:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3668:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:3665:1*/
 }
 
 //go:noinline
@@ -3700,7 +3697,7 @@ func quernRow9MomentsOfLines[T int32 | float32 | float64](r *host.Run, ps []stru
 		/*line moments.go:93*/ if result0 {
 			out[p2.Line*l.Parts+p2.Part] = result
 		}
-	} /*line quern_gen.go:3703:1*/
+	} /*line quern_gen.go:3700:1*/
 }
 
 func quernPlainCountFlags(r *host.Run) {
@@ -3779,7 +3776,7 @@ func quernRow1CountFlags(r *host.Run, base int, before []uint32, flags []uint8, 
 			}
 			before[p+1] = n
 		}
-	} /*line quern_gen.go:3782:1*/
+	} /*line quern_gen.go:3779:1*/
 }
 
 func quernPlainKeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3855,7 +3852,7 @@ func quernRow1KeepFlaggedParts[T uint8 | uint16 | uint32 | uint64](r *host.Run, 
 				n++
 			}
 		}
-	} /*line quern_gen.go:3858:1*/
+	} /*line quern_gen.go:3855:1*/
 }
 
 func quernPlainPlaceCounts(r *host.Run) {
@@ -3916,7 +3913,7 @@ func quernRow1PlaceCounts(r *host.Run, base int, before []uint32, count []int, w
 			before[i] = sum
 		}
 		/*line select_kernels.go:55:50000*/ count[0] = int(sum)
-	} /*line quern_gen.go:3919:1*/
+	} /*line quern_gen.go:3916:1*/
 }
 
 func quernPlainCountParts[T uint32 | uint64](r *host.Run) {
@@ -3967,7 +3964,7 @@ func quernRow1CountParts_uint32(r *host.Run, o digitOrder[uint32], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:3970:1*/
+	} /*line quern_gen.go:3967:1*/
 }
 
 func quernHostCountParts_uint64(r *host.Run) {
@@ -4013,7 +4010,7 @@ func quernRow1CountParts_uint64(r *host.Run, o digitOrder[uint64], base int, cou
 		/*line sort_kernels.go:542*/ t8 := counts[t6:t7]
 		t9 := n[:]
 		/*line sort_kernels.go:542*/ copy(t8, t9)
-	} /*line quern_gen.go:4016:1*/
+	} /*line quern_gen.go:4013:1*/
 }
 
 func quernPlainPlaceParts(r *host.Run) {
@@ -4079,7 +4076,7 @@ func quernRow1PlaceParts(r *host.Run, base int, parts int, counts []uint32, widt
 				at += n
 			}
 		}
-	} /*line quern_gen.go:4082:1*/
+	} /*line quern_gen.go:4079:1*/
 }
 
 func quernPlainMoveParts[T uint32 | uint64](r *host.Run) {
@@ -4133,7 +4130,7 @@ func quernRow1MoveParts[T uint32 | uint64](r *host.Run, o digitOrder[T], base in
 			/*line sort_kernels.go:574*/ out[at[d]] = k
 			at[d]++
 		}
-	} /*line quern_gen.go:4136:1*/
+	} /*line quern_gen.go:4133:1*/
 }
 
 func quernPlainMovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run) {
@@ -4191,12 +4188,12 @@ func quernRow1MovePairs[T uint32 | uint64, U uint32 | uint64](r *host.Run, o dig
 			outValues[at[d]] = v[i]
 			at[d]++
 		}
-	} /*line quern_gen.go:4194:1*/
+	} /*line quern_gen.go:4191:1*/
 }
 
 func quernPlainSortLineParts[T uint32 | uint64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6 := host.Value[digitOrder[T]](r, 0), host.Value[int32](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6)
-	host.Plain(r, func(t kernel.Thread) { sortLineParts[T](t, v0, v1, v2, v3, v4, v5, v6) })
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[digitOrder[T]](r, 0), host.Value[int32](r, 1), host.Value[uint32](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[uint32](r, 7), host.Slice[uint32](r, 8)
+	host.Plain(r, func(t kernel.Thread) { sortLineParts[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
 }
 
 func quernHostSortLineParts_uint32(r *host.Run) {
@@ -4207,10 +4204,13 @@ func quernHostSortLineParts_uint32(r *host.Run) {
 	inner := host.Value[int](r, 4)
 	keys := host.Slice[uint32](r, 5)
 	spare := host.Slice[uint32](r, 6)
+	values := host.Slice[uint32](r, 7)
+	spareValues := host.Slice[uint32](r, 8)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	size := (n - 1) * inner
+	pairs := len(values) > 0
 	c := uint32(1)
 	size2 := 8 * (passes - 1)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -4219,65 +4219,76 @@ func quernHostSortLineParts_uint32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SortLineParts_uint32(r, o, base, inner, n, size, keys, spare, c, size2, last, passes, width)
+				quernRow1SortLineParts_uint32(r, o, base, inner, n, size, keys, spare, pairs, values, spareValues, c, size2, last, passes, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, inner int, n int, size int, keys []uint32, spare []uint32, c uint32, size2 int32, last uint32, passes int32, width int) {
+func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, inner int, n int, size int, keys []uint32, spare []uint32, pairs bool, values []uint32, spareValues []uint32, c uint32, size2 int32, last uint32, passes int32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
-		/*line sort_kernels.go:602*/ o2 := o
-		/*line sort_kernels.go:604*/ plane := host.Div(line, inner)
+		/*line sort_kernels.go:603*/ o2 := o
+		/*line sort_kernels.go:605*/ plane := host.Div(line, inner)
 		first := plane*n*inner + line - plane*inner
-		if n == 0 || first+size >= len(keys) || len(spare) != len(keys) {
+		/*line sort_kernels.go:608*/ if n == 0 || first+size >= len(keys) || len(spare) != len(keys) || pairs && len(values) != len(keys) || len(spareValues) != len(values) {
 			continue
 		}
 		if n <= 32 {
 			mask := c<<size2*(last+1) - 1
 			for i := 1; i < n; i++ {
 				if r.Halted() {
-					/*line sort_kernels.go:611*/ r.Halt()
+					/*line sort_kernels.go:613*/ r.Halt()
 				}
-				/*line sort_kernels.go:612*/ k := keys[first+i*inner]
+				/*line sort_kernels.go:614*/ k := keys[first+i*inner]
 				result0 := o2.ordered(k)
 				v := result0 >> o2.Shift & mask
-				/*line sort_kernels.go:614*/ j := i
+//line sort_kernels.go:616
+				var value uint32
+				if pairs {
+					value = values[first+i*inner]
+				}
+				j := i
 				for ; j > 0; j-- {
 					if r.Halted() {
-						/*line sort_kernels.go:615*/ r.Halt()
+						/*line sort_kernels.go:621*/ r.Halt()
 					}
-					/*line sort_kernels.go:616*/ before := keys[first+(j-1)*inner]
+					/*line sort_kernels.go:622*/ before := keys[first+(j-1)*inner]
 					result02 := o2.ordered(before)
 					if result02>>o2.Shift&mask <= v {
 						break
 					}
-					/*line sort_kernels.go:620*/ keys[first+j*inner] = before
+					/*line sort_kernels.go:626*/ keys[first+j*inner] = before
+					if pairs {
+						values[first+j*inner] = values[first+(j-1)*inner]
+					}
 				}
 				keys[first+j*inner] = k
+				if pairs {
+					values[first+j*inner] = value
+				}
 			}
 			continue
 		}
 		for pass := int32(0); pass < passes; pass++ {
 			if r.Halted() {
-				/*line sort_kernels.go:626*/ r.Halt()
+				/*line sort_kernels.go:638*/ r.Halt()
 			}
-			/*line sort_kernels.go:627*/ if pass == passes-1 {
+			/*line sort_kernels.go:639*/ if pass == passes-1 {
 				o2.Mask = last
 			}
 			at := [256]int{}
 			for i2 := 0; i2 < n; i2++ {
 				if r.Halted() {
-					/*line sort_kernels.go:631*/ r.Halt()
+					/*line sort_kernels.go:643*/ r.Halt()
 				}
-				/*line sort_kernels.go:632*/ t7 := keys[first+i2*inner]
-				/*line sort_kernels.go:632*/ result03 := o2.digit(t7)
+				/*line sort_kernels.go:644*/ t7 := keys[first+i2*inner]
+				/*line sort_kernels.go:644*/ result03 := o2.digit(t7)
 				at[uint8(result03)]++
 			}
-			/*line sort_kernels.go:634*/ sum := 0
+			/*line sort_kernels.go:646*/ sum := 0
 			for d := 0; d < 256; d++ {
 				count := at[d]
 				at[d] = sum
@@ -4285,23 +4296,34 @@ func quernRow1SortLineParts_uint32(r *host.Run, o digitOrder[uint32], base int, 
 			}
 			for i3 := 0; i3 < n; i3++ {
 				if r.Halted() {
-					/*line sort_kernels.go:640*/ r.Halt()
+					/*line sort_kernels.go:652*/ r.Halt()
 				}
-				/*line sort_kernels.go:641*/ k2 := keys[first+i3*inner]
+				/*line sort_kernels.go:653*/ k2 := keys[first+i3*inner]
 				result04 := o2.digit(k2)
 				d2 := uint8(result04)
-				/*line sort_kernels.go:643*/ spare[first+at[d2]*inner] = k2
+				/*line sort_kernels.go:655*/ spare[first+at[d2]*inner] = k2
+				if pairs {
+					spareValues[first+at[d2]*inner] = values[first+i3*inner]
+				}
 				at[d2]++
 			}
 			for i4 := 0; i4 < n; i4++ {
 				if r.Halted() {
-					/*line sort_kernels.go:646*/ r.Halt()
+					/*line sort_kernels.go:661*/ r.Halt()
 				}
-				/*line sort_kernels.go:647*/ keys[first+i4*inner] = spare[first+i4*inner]
+				/*line sort_kernels.go:662*/ keys[first+i4*inner] = spare[first+i4*inner]
+			}
+			if pairs {
+				for i5 := 0; i5 < n; i5++ {
+					if r.Halted() {
+						/*line sort_kernels.go:665*/ r.Halt()
+					}
+					/*line sort_kernels.go:666*/ values[first+i5*inner] = spareValues[first+i5*inner]
+				}
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:4304:1*/
+	} /*line quern_gen.go:4326:1*/
 }
 
 func quernHostSortLineParts_uint64(r *host.Run) {
@@ -4312,10 +4334,13 @@ func quernHostSortLineParts_uint64(r *host.Run) {
 	inner := host.Value[int](r, 4)
 	keys := host.Slice[uint64](r, 5)
 	spare := host.Slice[uint64](r, 6)
+	values := host.Slice[uint32](r, 7)
+	spareValues := host.Slice[uint32](r, 8)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	size := (n - 1) * inner
+	pairs := len(values) > 0
 	c := uint64(1)
 	size2 := 8 * (passes - 1)
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
@@ -4324,65 +4349,76 @@ func quernHostSortLineParts_uint64(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1SortLineParts_uint64(r, o, base, inner, n, size, keys, spare, c, size2, last, passes, width)
+				quernRow1SortLineParts_uint64(r, o, base, inner, n, size, keys, spare, pairs, values, spareValues, c, size2, last, passes, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, inner int, n int, size int, keys []uint64, spare []uint64, c uint64, size2 int32, last uint32, passes int32, width int) {
+func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, inner int, n int, size int, keys []uint64, spare []uint64, pairs bool, values []uint32, spareValues []uint32, c uint64, size2 int32, last uint32, passes int32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		line := base + threadX
-		/*line sort_kernels.go:602*/ o2 := o
-		/*line sort_kernels.go:604*/ plane := host.Div(line, inner)
+		/*line sort_kernels.go:603*/ o2 := o
+		/*line sort_kernels.go:605*/ plane := host.Div(line, inner)
 		first := plane*n*inner + line - plane*inner
-		if n == 0 || first+size >= len(keys) || len(spare) != len(keys) {
+		/*line sort_kernels.go:608*/ if n == 0 || first+size >= len(keys) || len(spare) != len(keys) || pairs && len(values) != len(keys) || len(spareValues) != len(values) {
 			continue
 		}
 		if n <= 32 {
 			mask := c<<size2*uint64(last+1) - 1
 			for i := 1; i < n; i++ {
 				if r.Halted() {
-					/*line sort_kernels.go:611*/ r.Halt()
+					/*line sort_kernels.go:613*/ r.Halt()
 				}
-				/*line sort_kernels.go:612*/ k := keys[first+i*inner]
+				/*line sort_kernels.go:614*/ k := keys[first+i*inner]
 				result0 := o2.ordered(k)
 				v := result0 >> o2.Shift & mask
-				/*line sort_kernels.go:614*/ j := i
+//line sort_kernels.go:616
+				var value uint32
+				if pairs {
+					value = values[first+i*inner]
+				}
+				j := i
 				for ; j > 0; j-- {
 					if r.Halted() {
-						/*line sort_kernels.go:615*/ r.Halt()
+						/*line sort_kernels.go:621*/ r.Halt()
 					}
-					/*line sort_kernels.go:616*/ before := keys[first+(j-1)*inner]
+					/*line sort_kernels.go:622*/ before := keys[first+(j-1)*inner]
 					result02 := o2.ordered(before)
 					if result02>>o2.Shift&mask <= v {
 						break
 					}
-					/*line sort_kernels.go:620*/ keys[first+j*inner] = before
+					/*line sort_kernels.go:626*/ keys[first+j*inner] = before
+					if pairs {
+						values[first+j*inner] = values[first+(j-1)*inner]
+					}
 				}
 				keys[first+j*inner] = k
+				if pairs {
+					values[first+j*inner] = value
+				}
 			}
 			continue
 		}
 		for pass := int32(0); pass < passes; pass++ {
 			if r.Halted() {
-				/*line sort_kernels.go:626*/ r.Halt()
+				/*line sort_kernels.go:638*/ r.Halt()
 			}
-			/*line sort_kernels.go:627*/ if pass == passes-1 {
+			/*line sort_kernels.go:639*/ if pass == passes-1 {
 				o2.Mask = last
 			}
 			at := [256]int{}
 			for i2 := 0; i2 < n; i2++ {
 				if r.Halted() {
-					/*line sort_kernels.go:631*/ r.Halt()
+					/*line sort_kernels.go:643*/ r.Halt()
 				}
-				/*line sort_kernels.go:632*/ t7 := keys[first+i2*inner]
-				/*line sort_kernels.go:632*/ result03 := o2.digit(t7)
+				/*line sort_kernels.go:644*/ t7 := keys[first+i2*inner]
+				/*line sort_kernels.go:644*/ result03 := o2.digit(t7)
 				at[uint8(result03)]++
 			}
-			/*line sort_kernels.go:634*/ sum := 0
+			/*line sort_kernels.go:646*/ sum := 0
 			for d := 0; d < 256; d++ {
 				count := at[d]
 				at[d] = sum
@@ -4390,23 +4426,34 @@ func quernRow1SortLineParts_uint64(r *host.Run, o digitOrder[uint64], base int, 
 			}
 			for i3 := 0; i3 < n; i3++ {
 				if r.Halted() {
-					/*line sort_kernels.go:640*/ r.Halt()
+					/*line sort_kernels.go:652*/ r.Halt()
 				}
-				/*line sort_kernels.go:641*/ k2 := keys[first+i3*inner]
+				/*line sort_kernels.go:653*/ k2 := keys[first+i3*inner]
 				result04 := o2.digit(k2)
 				d2 := uint8(result04)
-				/*line sort_kernels.go:643*/ spare[first+at[d2]*inner] = k2
+				/*line sort_kernels.go:655*/ spare[first+at[d2]*inner] = k2
+				if pairs {
+					spareValues[first+at[d2]*inner] = values[first+i3*inner]
+				}
 				at[d2]++
 			}
 			for i4 := 0; i4 < n; i4++ {
 				if r.Halted() {
-					/*line sort_kernels.go:646*/ r.Halt()
+					/*line sort_kernels.go:661*/ r.Halt()
 				}
-				/*line sort_kernels.go:647*/ keys[first+i4*inner] = spare[first+i4*inner]
+				/*line sort_kernels.go:662*/ keys[first+i4*inner] = spare[first+i4*inner]
+			}
+			if pairs {
+				for i5 := 0; i5 < n; i5++ {
+					if r.Halted() {
+						/*line sort_kernels.go:665*/ r.Halt()
+					}
+					/*line sort_kernels.go:666*/ values[first+i5*inner] = spareValues[first+i5*inner]
+				}
 			}
 			o2.Shift += 8
 		}
-	} /*line quern_gen.go:4409:1*/
+	} /*line quern_gen.go:4456:1*/
 }
 
 func quernPlainLinesOf(r *host.Run) {
@@ -4447,7 +4494,7 @@ func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []u
 			row2 := lines[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line sort_kernels.go:659*/ plane := row[threadX] / size
+				/*line sort_kernels.go:679*/ plane := row[threadX] / size
 				row2[threadX] = plane*inner + (row[threadX]-plane*n*inner)%inner
 			}
 			return
@@ -4456,24 +4503,23 @@ func quernRow1LinesOf(r *host.Run, base int, at []uint32, size uint32, lines []u
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:658*/ if i < len(at) {
+		/*line sort_kernels.go:678*/ if i < len(at) {
 			plane := at[i] / size
 			lines[i] = plane*inner + (at[i]-plane*n*inner)%inner
 		}
-	} /*line quern_gen.go:4463:1*/
+	} /*line quern_gen.go:4510:1*/
 }
 
-func quernPlainPlaceLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4)
-	host.Plain(r, func(t kernel.Thread) { placeLines[T](t, v0, v1, v2, v3, v4) })
+func quernPlainPlaceLines(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_placeLines(t, v0, v1, v2, v3) })
 }
 
-func quernHostPlaceLines_uint8(r *host.Run) {
+func quernHostPlaceLines(r *host.Run) {
 	n := host.Value[uint32](r, 0)
 	inner := host.Value[uint32](r, 1)
-	at := host.Slice[uint32](r, 2)
-	in := host.Slice[uint8](r, 3)
-	out := host.Slice[uint8](r, 4)
+	in := host.Slice[uint32](r, 2)
+	out := host.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4483,27 +4529,27 @@ func quernHostPlaceLines_uint8(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceLines_uint8(r, base, out, at, n, inner, in, width)
+				quernRow1PlaceLines(r, base, out, in, n, inner, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1PlaceLines_uint8(r *host.Run, base int, out []uint8, at []uint32, n uint32, inner uint32, in []uint8, width int) {
+func quernRow1PlaceLines(r *host.Run, base int, out []uint32, in []uint32, n uint32, inner uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(at)-base, len(out)-base, width)
+		count := min(len(in)-base, len(out)-base, width)
 		if count <= 0 {
 			return
 		}
-		if base >= 0 && count <= len(at)-base {
-			row := at[base:][:count]
+		if base >= 0 && count <= len(in)-base {
+			row := in[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:669*/ line := uint32(i) / n
+				/*line sort_kernels.go:689*/ line := uint32(i) / n
 				plane := line / inner
-				out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[row[threadX]]
+				out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = row[threadX]
 			}
 			return
 		}
@@ -4511,165 +4557,12 @@ func quernRow1PlaceLines_uint8(r *host.Run, base int, out []uint8, at []uint32, 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:668*/ if i < len(out) && i < len(at) {
+		/*line sort_kernels.go:688*/ if i < len(out) && i < len(in) {
 			line := uint32(i) / n
 			plane := line / inner
-			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
+			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[i]
 		}
-	} /*line quern_gen.go:4519:1*/
-}
-
-func quernHostPlaceLines_uint16(r *host.Run) {
-	n := host.Value[uint32](r, 0)
-	inner := host.Value[uint32](r, 1)
-	at := host.Slice[uint32](r, 2)
-	in := host.Slice[uint16](r, 3)
-	out := host.Slice[uint16](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceLines_uint16(r, base, out, at, n, inner, in, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1PlaceLines_uint16(r *host.Run, base int, out []uint16, at []uint32, n uint32, inner uint32, in []uint16, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(at)-base, len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(at)-base {
-			row := at[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:669*/ line := uint32(i) / n
-				plane := line / inner
-				out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[row[threadX]]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:668*/ if i < len(out) && i < len(at) {
-			line := uint32(i) / n
-			plane := line / inner
-			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
-		}
-	} /*line quern_gen.go:4570:1*/
-}
-
-func quernHostPlaceLines_uint32(r *host.Run) {
-	n := host.Value[uint32](r, 0)
-	inner := host.Value[uint32](r, 1)
-	at := host.Slice[uint32](r, 2)
-	in := host.Slice[uint32](r, 3)
-	out := host.Slice[uint32](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceLines_uint32(r, base, out, at, n, inner, in, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1PlaceLines_uint32(r *host.Run, base int, out []uint32, at []uint32, n uint32, inner uint32, in []uint32, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(at)-base, len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(at)-base {
-			row := at[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:669*/ line := uint32(i) / n
-				plane := line / inner
-				out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[row[threadX]]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:668*/ if i < len(out) && i < len(at) {
-			line := uint32(i) / n
-			plane := line / inner
-			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
-		}
-	} /*line quern_gen.go:4621:1*/
-}
-
-func quernHostPlaceLines_uint64(r *host.Run) {
-	n := host.Value[uint32](r, 0)
-	inner := host.Value[uint32](r, 1)
-	at := host.Slice[uint32](r, 2)
-	in := host.Slice[uint64](r, 3)
-	out := host.Slice[uint64](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceLines_uint64(r, base, out, at, n, inner, in, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1PlaceLines_uint64(r *host.Run, base int, out []uint64, at []uint32, n uint32, inner uint32, in []uint64, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(at)-base, len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(at)-base {
-			row := at[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:669*/ line := uint32(i) / n
-				plane := line / inner
-				out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[row[threadX]]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:668*/ if i < len(out) && i < len(at) {
-			line := uint32(i) / n
-			plane := line / inner
-			out[plane*n*inner+(uint32(i)-line*n)*inner+line-plane*inner] = in[at[i]]
-		}
-	} /*line quern_gen.go:4672:1*/
+	} /*line quern_gen.go:4565:1*/
 }
 
 func quernPlainNumbers(r *host.Run) {
@@ -4705,7 +4598,7 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 			row := out[base:][:count]
 			for threadX := range count {
 				i := base + threadX
-				/*line sort_kernels.go:680*/ row[threadX] = uint32(i)
+				/*line sort_kernels.go:700*/ row[threadX] = uint32(i)
 			}
 			return
 		}
@@ -4713,10 +4606,10 @@ func quernRow1Numbers(r *host.Run, base int, out []uint32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:679*/ if i < len(out) {
+		/*line sort_kernels.go:699*/ if i < len(out) {
 			out[i] = uint32(i)
 		}
-	} /*line quern_gen.go:4719:1*/
+	} /*line quern_gen.go:4612:1*/
 }
 
 func quernPlainWiden[T uint8 | uint16](r *host.Run) {
@@ -4753,7 +4646,7 @@ func quernRow1Widen[T uint8 | uint16](r *host.Run, base int, keys []T, words []u
 			row := words[base:][:count]
 			row2 := keys[base:][:count]
 			for threadX := range count {
-				/*line sort_kernels.go:689*/ row[threadX] = uint32(row2[threadX])
+				/*line sort_kernels.go:709*/ row[threadX] = uint32(row2[threadX])
 			}
 			return
 		}
@@ -4761,10 +4654,10 @@ func quernRow1Widen[T uint8 | uint16](r *host.Run, base int, keys []T, words []u
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:688*/ if i < len(keys) {
+		/*line sort_kernels.go:708*/ if i < len(keys) {
 			words[i] = uint32(keys[i])
 		}
-	} /*line quern_gen.go:4767:1*/
+	} /*line quern_gen.go:4660:1*/
 }
 
 func quernPlainNarrow[T uint8 | uint16](r *host.Run) {
@@ -4801,7 +4694,7 @@ func quernRow1Narrow[T uint8 | uint16](r *host.Run, base int, keys []T, words []
 			row := keys[base:][:count]
 			row2 := words[base:][:count]
 			for threadX := range count {
-				/*line sort_kernels.go:698*/ row[threadX] = T(row2[threadX])
+				/*line sort_kernels.go:718*/ row[threadX] = T(row2[threadX])
 			}
 			return
 		}
@@ -4809,22 +4702,24 @@ func quernRow1Narrow[T uint8 | uint16](r *host.Run, base int, keys []T, words []
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:697*/ if i < len(keys) {
+		/*line sort_kernels.go:717*/ if i < len(keys) {
 			keys[i] = T(words[i])
 		}
-	} /*line quern_gen.go:4815:1*/
+	} /*line quern_gen.go:4708:1*/
 }
 
-func quernPlainGather[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint32](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
-	host.Plain(r, func(t kernel.Thread) { gather[T](t, v0, v1, v2, v3) })
+func quernPlainGatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2), host.Slice[T](r, 3), host.Slice[T](r, 4), host.Slice[T](r, 5)
+	host.Plain(r, func(t kernel.Thread) { gatherFrom[T](t, v0, v1, v2, v3, v4, v5) })
 }
 
-func quernHostGather_uint8(r *host.Run) {
+func quernHostGatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint8](r, 2)
-	out := host.Slice[uint8](r, 3)
+	split := host.Value[int](r, 1)
+	at := host.Slice[uint32](r, 2)
+	in := host.Slice[T](r, 3)
+	more := host.Slice[T](r, 4)
+	out := host.Slice[T](r, 5)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4834,14 +4729,14 @@ func quernHostGather_uint8(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather_uint8(r, base, out, in, at, words, width)
+				quernRow1GatherFrom[T](r, base, out, at, words, split, more, in, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []uint32, words int, width int) {
+func quernRow1GatherFrom[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, out []T, at []uint32, words int, split int, more []T, in []T, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
 		count := min(len(out)-base, width)
 		if count <= 0 {
@@ -4852,7 +4747,12 @@ func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
+				/*line sort_kernels.go:736*/ from := int(at[host.Div(i, words)])*words + host.Rem(i, words)
+				if from >= split {
+					row[threadX] = more[from-split]
+				} else {
+					row[threadX] = in[from]
+				}
 			}
 			return
 		}
@@ -4860,148 +4760,16 @@ func quernRow1Gather_uint8(r *host.Run, base int, out []uint8, in []uint8, at []
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
+		/*line sort_kernels.go:733*/ if i >= len(out) {
+			continue
 		}
-	} /*line quern_gen.go:4866:1*/
-}
-
-func quernHostGather_uint16(r *host.Run) {
-	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint16](r, 2)
-	out := host.Slice[uint16](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather_uint16(r, base, out, in, at, words, width)
-			}
+		from := int(at[host.Div(i, words)])*words + host.Rem(i, words)
+		if from >= split {
+			out[i] = more[from-split]
+		} else {
+			out[i] = in[from]
 		}
-	}
-}
-
-//go:noinline
-func quernRow1Gather_uint16(r *host.Run, base int, out []uint16, in []uint16, at []uint32, words int, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-		}
-	} /*line quern_gen.go:4912:1*/
-}
-
-func quernHostGather_uint32(r *host.Run) {
-	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint32](r, 2)
-	out := host.Slice[uint32](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather_uint32(r, base, out, in, at, words, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Gather_uint32(r *host.Run, base int, out []uint32, in []uint32, at []uint32, words int, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-		}
-	} /*line quern_gen.go:4958:1*/
-}
-
-func quernHostGather_uint64(r *host.Run) {
-	words := host.Value[int](r, 0)
-	at := host.Slice[uint32](r, 1)
-	in := host.Slice[uint64](r, 2)
-	out := host.Slice[uint64](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Gather_uint64(r, base, out, in, at, words, width)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Gather_uint64(r *host.Run, base int, out []uint64, in []uint64, at []uint32, words int, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(out)-base, width)
-		if count <= 0 {
-			return
-		}
-		if base >= 0 && count <= len(out)-base {
-			row := out[base:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				i := base + threadX
-				/*line sort_kernels.go:712*/ row[threadX] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-			}
-			return
-		}
-	}
-	for threadX := range width {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line sort_kernels.go:711*/ if i < len(out) {
-			out[i] = in[int(at[host.Div(i, words)])*words+host.Rem(i, words)]
-		}
-	} /*line quern_gen.go:5004:1*/
+	} /*line quern_gen.go:4772:1*/
 }
 
 func quernPlainScatter[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -5041,7 +4809,7 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in []uint8, out []uint8, at [
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
+				/*line sort_kernels.go:749*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -5049,10 +4817,10 @@ func quernRow1Scatter_uint8(r *host.Run, base int, in []uint8, out []uint8, at [
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:720*/ if i < len(in) {
+		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5055:1*/
+	} /*line quern_gen.go:4823:1*/
 }
 
 func quernHostScatter_uint16(r *host.Run) {
@@ -5087,7 +4855,7 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in []uint16, out []uint16, a
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
+				/*line sort_kernels.go:749*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -5095,10 +4863,10 @@ func quernRow1Scatter_uint16(r *host.Run, base int, in []uint16, out []uint16, a
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:720*/ if i < len(in) {
+		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5101:1*/
+	} /*line quern_gen.go:4869:1*/
 }
 
 func quernHostScatter_uint32(r *host.Run) {
@@ -5133,7 +4901,7 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in []uint32, out []uint32, a
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
+				/*line sort_kernels.go:749*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -5141,10 +4909,10 @@ func quernRow1Scatter_uint32(r *host.Run, base int, in []uint32, out []uint32, a
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:720*/ if i < len(in) {
+		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5147:1*/
+	} /*line quern_gen.go:4915:1*/
 }
 
 func quernHostScatter_uint64(r *host.Run) {
@@ -5179,7 +4947,7 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in []uint64, out []uint64, a
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_kernels.go:721*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
+				/*line sort_kernels.go:749*/ out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = row[threadX]
 			}
 			return
 		}
@@ -5187,10 +4955,10 @@ func quernRow1Scatter_uint64(r *host.Run, base int, in []uint64, out []uint64, a
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort_kernels.go:720*/ if i < len(in) {
+		/*line sort_kernels.go:748*/ if i < len(in) {
 			out[int(at[host.Div(i, words)])*words+host.Rem(i, words)] = in[i]
 		}
-	} /*line quern_gen.go:5193:1*/
+	} /*line quern_gen.go:4961:1*/
 }
 
 func quernPlainSegmentsOf(r *host.Run) {
@@ -5271,19 +5039,17 @@ func quernRow1SegmentsOf(r *host.Run, base int, at []uint32, segments []uint32, 
 			}
 		}
 		/*line :22:60000*/ segments[i] = uint32(low)
-	} /*line quern_gen.go:5274:1*/
+	} /*line quern_gen.go:5042:1*/
 }
 
-func quernPlainPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[uint32](r, 1), host.Slice[T](r, 2), host.Slice[T](r, 3)
-	host.Plain(r, func(t kernel.Thread) { placeSegments[T](t, v0, v1, v2, v3) })
+func quernPlainKeepOutside(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_keepOutside(t, v0, v1) })
 }
 
-func quernHostPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+func quernHostKeepOutside(r *host.Run) {
 	ends := host.Slice[int32](r, 0)
 	at := host.Slice[uint32](r, 1)
-	in := host.Slice[T](r, 2)
-	out := host.Slice[T](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -5293,27 +5059,25 @@ func quernHostPlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1PlaceSegments[T](r, base, out, at, ends, in, width)
+				quernRow1KeepOutside(r, base, at, ends, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1PlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, out []T, at []uint32, ends []int32, in []T, width int) {
+func quernRow1KeepOutside(r *host.Run, base int, at []uint32, ends []int32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(at)-base, len(out)-base, width)
+		count := min(len(at)-base, width)
 		if count <= 0 {
 			return
 		}
-		if 0 < len(ends) && len(ends)-1 >= 0 && len(ends)-1 < len(ends) && base >= 0 && count <= len(out)-base && count <= len(at)-base {
-			row := out[base:][:count]
-			row2 := at[base:][:count]
+		if 0 < len(ends) && len(ends)-1 >= 0 && len(ends)-1 < len(ends) && base >= 0 && count <= len(at)-base {
+			row := at[base:][:count]
 			for threadX := range count {
-				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line sort_segments_kernels.go:30:60000*/ if i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
-					row[threadX] = in[row2[threadX]]
+				/*line sort_segments_kernels.go:30:60000*/ if i < int(ends[0]) || i >= int(ends[len(ends)-1]) {
+					row[threadX] = uint32(i)
 				}
 			}
 			/*line :34:60000*/ return
@@ -5322,72 +5086,422 @@ func quernRow1PlaceSegments[T uint8 | uint16 | uint32 | uint64](r *host.Run, bas
 	/*line :37:60000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :30:60000*/ if i < len(out) && i < len(at) && i >= int(ends[0]) && i < int(ends[len(ends)-1]) {
-			out[i] = in[at[i]]
+		/*line :30:60000*/ if i < len(at) && (i < int(ends[0]) || i >= int(ends[len(ends)-1])) {
+			at[i] = uint32(i)
 		}
-	} /*line quern_gen.go:5328:1*/
+	} /*line quern_gen.go:5092:1*/
 }
 
-func quernPlainCopyFirst(r *host.Run) {
-	v0, v1 := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1)
-	host.Plain(r, func(t kernel.Thread) { quern_copyFirst(t, v0, v1) })
+func quernPlainFirstOfParts[T uint32 | uint64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[digitOrder[T]](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Slice[T](r, 5), host.Slice[uint32](r, 6), host.Slice[T](r, 7), host.Slice[uint32](r, 8), host.Slice[T](r, 9), host.Slice[uint32](r, 10)
+	host.Plain(r, func(t kernel.Thread) { firstOfParts[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
 }
 
-func quernHostCopyFirst(r *host.Run) {
-	in := host.Slice[uint32](r, 0)
-	out := host.Slice[uint32](r, 1)
+func quernHostFirstOfParts_uint32(r *host.Run) {
+	o := host.Value[digitOrder[uint32]](r, 0)
+	bits := host.Value[int](r, 1)
+	k := host.Value[int](r, 2)
+	part := host.Value[int](r, 3)
+	inner := host.Value[int](r, 4)
+	keys := host.Slice[uint32](r, 5)
+	at := host.Slice[uint32](r, 6)
+	kept := host.Slice[uint32](r, 7)
+	keptAt := host.Slice[uint32](r, 8)
+	out := host.Slice[uint32](r, 9)
+	outAt := host.Slice[uint32](r, 10)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+	size := part * inner
+	c := uint32(0)
+	c2 := int(8)
+	size2 := c2*4 - bits
+	c3 := uint8(1)
+	for width3 := r.NextRow(1024); width3 > 0; width3 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1CopyFirst(r, base, out, in, width)
+				quernRow1FirstOfParts_uint32(r, o, k, base, out, kept, inner, part, size, keys, keptAt, c, size2, bits, c3, at, outAt, width3)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1CopyFirst(r *host.Run, base int, out []uint32, in []uint32, width int) {
-	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(in)-base, len(out)-base, width)
-		if count <= 0 {
-			return
+func quernRow1FirstOfParts_uint32(r *host.Run, o digitOrder[uint32], k int, base int, out []uint32, kept []uint32, inner int, part int, size int, keys []uint32, keptAt []uint32, c uint32, size2 int, bits int, c3 uint8, at []uint32, outAt []uint32, width3 int) {
+	for threadX := range width3 {
+		r.ThreadIdx.X = threadX
+		line := base + threadX
+		t1 := 2 * line * k
+		t2 := 2 * (line + 1) * k
+		t4 := 2 * line * k
+		t5 := 2 * (line + 1) * k
+		/*line topk_kernels.go:107*/ o2 := o
+		/*line topk_kernels.go:109*/ if k <= 0 || (line+1)*k > len(out) || 2*(line+1)*k > len(kept) {
+			continue
 		}
-		if base >= 0 && count <= len(out)-base && count <= len(in)-base {
-			row := out[base:][:count]
-			row2 := in[base:][:count]
-			/*line topk_kernels.go:102*/ copy(row, row2)
-			return
+		plane := host.Div(line, inner)
+		column := line - plane*inner
+		first := plane*part*inner + column
+		end := first + size
+		if (line+1)*k == len(out) {
+			end = len(keys)
+		}
+		mine := kept[t1:t2]
+		/*line topk_kernels.go:119*/ mineAt := keptAt[t4:t5]
+		mask := ^c >> size2
+		n := 0
+		var limit uint32
+		limited := false
+		/*line topk_kernels.go:122:70000*/ for i := first; i < end; i += inner {
+			/*line topk_kernels.go:123:70000*/ if r.Halted() {
+				/*line topk_kernels.go:122*/ r.Halt()
+			}
+			/*line topk_kernels.go:123:70000*/ t7 := keys[i]
+			/*line topk_kernels.go:123*/ result0 := o2.ordered(t7)
+			v := result0 >> o2.Shift & mask
+			/*line topk_kernels.go:124*/ if limited && v >= limit {
+				continue
+			}
+			/*line topk_kernels.go:127:70000*/ if n == len(mine) {
+				t9 := &o2
+				/*line topk_kernels.go:151*/ rank := uint32(k)
+				var limit2 uint32
+				/*line topk_kernels.go:152*/ for shift := bits; shift > 0; {
+					if r.Halted() {
+						/*line topk_kernels.go:152*/ r.Halt()
+					}
+					/*line topk_kernels.go:153*/ width := min(shift, 8)
+					shift -= width
+					count := [256]uint32{}
+					for i2 := 0; i2 < len(mine); i2++ {
+						/*line topk_kernels.go:156*/ key := mine[i2]
+						result02 := t9.ordered(key)
+						/*line topk_kernels.go:157*/ v2 := result02 >> t9.Shift & mask >> shift
+						/*line topk_kernels.go:157*/ if v2>>width == limit2 {
+							count[uint8(v2)&(c3<<width-1)]++
+						}
+					}
+					/*line topk_kernels.go:161:70000*/ digit := 0
+					/*line topk_kernels.go:162*/ for digit < 255 && rank > count[digit] {
+						if r.Halted() {
+							/*line topk_kernels.go:162*/ r.Halt()
+						}
+						/*line topk_kernels.go:163*/ rank -= count[digit]
+						digit++
+					}
+					/*line topk_kernels.go:166:70000*/ limit2 = limit2<<width | uint32(digit)
+				}
+				/*line topk_kernels.go:168*/ n2 := 0
+				for i3 := 0; i3 < len(mine); i3++ {
+					/*line topk_kernels.go:169*/ key2 := mine[i3]
+					result03 := t9.ordered(key2)
+					v3 := result03 >> t9.Shift & mask
+					/*line topk_kernels.go:171*/ if v3 > limit2 || v3 == limit2 && rank == 0 {
+						continue
+					}
+					if v3 == limit2 {
+						rank--
+					}
+					_ = mine[n2]
+					/*line topk_kernels.go:177*/ _ = mineAt[n2]
+					/*line topk_kernels.go:177*/ t11 := mineAt[i3]
+					/*line topk_kernels.go:177*/ mine[n2] = key2
+					/*line topk_kernels.go:177*/ mineAt[n2] = t11
+					n2++
+				}
+				/*line topk_kernels.go:128:70000*/ limit = limit2
+				n = k
+				limited = true
+				/*line topk_kernels.go:130*/ if v >= limit {
+					continue
+				}
+			}
+			_ = mine[n]
+			/*line topk_kernels.go:134*/ _ = mineAt[n]
+			/*line topk_kernels.go:134*/ t21 := keys[i]
+			t22 := uint32(i)
+			/*line topk_kernels.go:134*/ mine[n] = t21
+			/*line topk_kernels.go:134*/ mineAt[n] = t22
+			if i < len(at) {
+				mineAt[n] = at[i]
+			}
+			n++
+		}
+		if n > k {
+			t23 := &o2
+			/*line topk_kernels.go:141*/ t28 := mine[:n]
+			/*line topk_kernels.go:141*/ t30 := mineAt[:n]
+			/*line topk_kernels.go:151*/ rank2 := uint32(k)
+			var limit3 uint32
+			/*line topk_kernels.go:152*/ for shift2 := bits; shift2 > 0; {
+				if r.Halted() {
+					/*line topk_kernels.go:152*/ r.Halt()
+				}
+				/*line topk_kernels.go:153*/ width2 := min(shift2, 8)
+				shift2 -= width2
+				count2 := [256]uint32{}
+				for i4 := 0; i4 < len(t28); i4++ {
+					/*line topk_kernels.go:156*/ key3 := t28[i4]
+					result04 := t23.ordered(key3)
+					/*line topk_kernels.go:157*/ v4 := result04 >> t23.Shift & mask >> shift2
+					/*line topk_kernels.go:157*/ if v4>>width2 == limit3 {
+						count2[uint8(v4)&(c3<<width2-1)]++
+					}
+				}
+				/*line topk_kernels.go:161:70000*/ digit2 := 0
+				/*line topk_kernels.go:162*/ for digit2 < 255 && rank2 > count2[digit2] {
+					if r.Halted() {
+						/*line topk_kernels.go:162*/ r.Halt()
+					}
+					/*line topk_kernels.go:163*/ rank2 -= count2[digit2]
+					digit2++
+				}
+				/*line topk_kernels.go:166:70000*/ limit3 = limit3<<width2 | uint32(digit2)
+			}
+			/*line topk_kernels.go:168*/ n3 := 0
+			for i5 := 0; i5 < len(t28); i5++ {
+				/*line topk_kernels.go:169*/ key4 := t28[i5]
+				result05 := t23.ordered(key4)
+				v5 := result05 >> t23.Shift & mask
+				/*line topk_kernels.go:171*/ if v5 > limit3 || v5 == limit3 && rank2 == 0 {
+					continue
+				}
+				if v5 == limit3 {
+					rank2--
+				}
+				_ = t28[n3]
+				/*line topk_kernels.go:177*/ _ = t30[n3]
+				/*line topk_kernels.go:177*/ t112 := t30[i5]
+				/*line topk_kernels.go:177*/ t28[n3] = key4
+				/*line topk_kernels.go:177*/ t30[n3] = t112
+				n3++
+			}
+		}
+		/*line topk_kernels.go:143*/ t32 := min(n, k)
+		for i6 := 0; i6 < t32; i6++ {
+			/*line topk_kernels.go:144*/ t34 := (plane*k+i6)*inner + column
+			/*line topk_kernels.go:144*/ _ = out[t34]
+			t36 := (plane*k+i6)*inner + column
+			/*line topk_kernels.go:144*/ _ = outAt[t36]
+			/*line topk_kernels.go:144*/ t37 := mine[i6]
+			/*line topk_kernels.go:144*/ t38 := mineAt[i6]
+			/*line topk_kernels.go:144*/ out[t34] = t37
+			/*line topk_kernels.go:144*/ outAt[t36] = t38
+		}
+	} /*line quern_gen.go:5294:1*/
+}
+
+func quernHostFirstOfParts_uint64(r *host.Run) {
+	o := host.Value[digitOrder[uint64]](r, 0)
+	bits := host.Value[int](r, 1)
+	k := host.Value[int](r, 2)
+	part := host.Value[int](r, 3)
+	inner := host.Value[int](r, 4)
+	keys := host.Slice[uint64](r, 5)
+	at := host.Slice[uint32](r, 6)
+	kept := host.Slice[uint64](r, 7)
+	keptAt := host.Slice[uint32](r, 8)
+	out := host.Slice[uint64](r, 9)
+	outAt := host.Slice[uint32](r, 10)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := part * inner
+	c := uint64(0)
+	c2 := int(8)
+	size2 := c2*8 - bits
+	c3 := uint8(1)
+	for width3 := r.NextRow(1024); width3 > 0; width3 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FirstOfParts_uint64(r, o, k, base, out, kept, inner, part, size, keys, keptAt, c, size2, bits, c3, at, outAt, width3)
+			}
 		}
 	}
-	for threadX := range width {
+}
+
+//go:noinline
+func quernRow1FirstOfParts_uint64(r *host.Run, o digitOrder[uint64], k int, base int, out []uint64, kept []uint64, inner int, part int, size int, keys []uint64, keptAt []uint32, c uint64, size2 int, bits int, c3 uint8, at []uint32, outAt []uint32, width3 int) {
+	for threadX := range width3 {
 		r.ThreadIdx.X = threadX
-		i := base + threadX
-		/*line topk_kernels.go:101*/ if i < len(out) && i < len(in) {
-			out[i] = in[i]
+		line := base + threadX
+		t1 := 2 * line * k
+		t2 := 2 * (line + 1) * k
+		t4 := 2 * line * k
+		t5 := 2 * (line + 1) * k
+		/*line topk_kernels.go:107*/ o2 := o
+		/*line topk_kernels.go:109*/ if k <= 0 || (line+1)*k > len(out) || 2*(line+1)*k > len(kept) {
+			continue
 		}
-	} /*line quern_gen.go:5374:1*/
+		plane := host.Div(line, inner)
+		column := line - plane*inner
+		first := plane*part*inner + column
+		end := first + size
+		if (line+1)*k == len(out) {
+			end = len(keys)
+		}
+		mine := kept[t1:t2]
+		/*line topk_kernels.go:119*/ mineAt := keptAt[t4:t5]
+		mask := ^c >> size2
+		n := 0
+		var limit uint64
+		limited := false
+		/*line topk_kernels.go:122:70000*/ for i := first; i < end; i += inner {
+			/*line topk_kernels.go:123:70000*/ if r.Halted() {
+				/*line topk_kernels.go:122*/ r.Halt()
+			}
+			/*line topk_kernels.go:123:70000*/ t7 := keys[i]
+			/*line topk_kernels.go:123*/ result0 := o2.ordered(t7)
+			v := result0 >> o2.Shift & mask
+			/*line topk_kernels.go:124*/ if limited && v >= limit {
+				continue
+			}
+			/*line topk_kernels.go:127:70000*/ if n == len(mine) {
+				t9 := &o2
+				/*line topk_kernels.go:151*/ rank := uint32(k)
+				var limit2 uint64
+				/*line topk_kernels.go:152*/ for shift := bits; shift > 0; {
+					if r.Halted() {
+						/*line topk_kernels.go:152*/ r.Halt()
+					}
+					/*line topk_kernels.go:153*/ width := min(shift, 8)
+					shift -= width
+					count := [256]uint32{}
+					for i2 := 0; i2 < len(mine); i2++ {
+						/*line topk_kernels.go:156*/ key := mine[i2]
+						result02 := t9.ordered(key)
+						/*line topk_kernels.go:157*/ v2 := result02 >> t9.Shift & mask >> shift
+						/*line topk_kernels.go:157*/ if v2>>width == limit2 {
+							count[uint8(v2)&(c3<<width-1)]++
+						}
+					}
+					/*line topk_kernels.go:161:70000*/ digit := 0
+					/*line topk_kernels.go:162*/ for digit < 255 && rank > count[digit] {
+						if r.Halted() {
+							/*line topk_kernels.go:162*/ r.Halt()
+						}
+						/*line topk_kernels.go:163*/ rank -= count[digit]
+						digit++
+					}
+					/*line topk_kernels.go:166:70000*/ limit2 = limit2<<width | uint64(digit)
+				}
+				/*line topk_kernels.go:168*/ n2 := 0
+				for i3 := 0; i3 < len(mine); i3++ {
+					/*line topk_kernels.go:169*/ key2 := mine[i3]
+					result03 := t9.ordered(key2)
+					v3 := result03 >> t9.Shift & mask
+					/*line topk_kernels.go:171*/ if v3 > limit2 || v3 == limit2 && rank == 0 {
+						continue
+					}
+					if v3 == limit2 {
+						rank--
+					}
+					_ = mine[n2]
+					/*line topk_kernels.go:177*/ _ = mineAt[n2]
+					/*line topk_kernels.go:177*/ t11 := mineAt[i3]
+					/*line topk_kernels.go:177*/ mine[n2] = key2
+					/*line topk_kernels.go:177*/ mineAt[n2] = t11
+					n2++
+				}
+				/*line topk_kernels.go:128:70000*/ limit = limit2
+				n = k
+				limited = true
+				/*line topk_kernels.go:130*/ if v >= limit {
+					continue
+				}
+			}
+			_ = mine[n]
+			/*line topk_kernels.go:134*/ _ = mineAt[n]
+			/*line topk_kernels.go:134*/ t21 := keys[i]
+			t22 := uint32(i)
+			/*line topk_kernels.go:134*/ mine[n] = t21
+			/*line topk_kernels.go:134*/ mineAt[n] = t22
+			if i < len(at) {
+				mineAt[n] = at[i]
+			}
+			n++
+		}
+		if n > k {
+			t23 := &o2
+			/*line topk_kernels.go:141*/ t28 := mine[:n]
+			/*line topk_kernels.go:141*/ t30 := mineAt[:n]
+			/*line topk_kernels.go:151*/ rank2 := uint32(k)
+			var limit3 uint64
+			/*line topk_kernels.go:152*/ for shift2 := bits; shift2 > 0; {
+				if r.Halted() {
+					/*line topk_kernels.go:152*/ r.Halt()
+				}
+				/*line topk_kernels.go:153*/ width2 := min(shift2, 8)
+				shift2 -= width2
+				count2 := [256]uint32{}
+				for i4 := 0; i4 < len(t28); i4++ {
+					/*line topk_kernels.go:156*/ key3 := t28[i4]
+					result04 := t23.ordered(key3)
+					/*line topk_kernels.go:157*/ v4 := result04 >> t23.Shift & mask >> shift2
+					/*line topk_kernels.go:157*/ if v4>>width2 == limit3 {
+						count2[uint8(v4)&(c3<<width2-1)]++
+					}
+				}
+				/*line topk_kernels.go:161:70000*/ digit2 := 0
+				/*line topk_kernels.go:162*/ for digit2 < 255 && rank2 > count2[digit2] {
+					if r.Halted() {
+						/*line topk_kernels.go:162*/ r.Halt()
+					}
+					/*line topk_kernels.go:163*/ rank2 -= count2[digit2]
+					digit2++
+				}
+				/*line topk_kernels.go:166:70000*/ limit3 = limit3<<width2 | uint64(digit2)
+			}
+			/*line topk_kernels.go:168*/ n3 := 0
+			for i5 := 0; i5 < len(t28); i5++ {
+				/*line topk_kernels.go:169*/ key4 := t28[i5]
+				result05 := t23.ordered(key4)
+				v5 := result05 >> t23.Shift & mask
+				/*line topk_kernels.go:171*/ if v5 > limit3 || v5 == limit3 && rank2 == 0 {
+					continue
+				}
+				if v5 == limit3 {
+					rank2--
+				}
+				_ = t28[n3]
+				/*line topk_kernels.go:177*/ _ = t30[n3]
+				/*line topk_kernels.go:177*/ t112 := t30[i5]
+				/*line topk_kernels.go:177*/ t28[n3] = key4
+				/*line topk_kernels.go:177*/ t30[n3] = t112
+				n3++
+			}
+		}
+		/*line topk_kernels.go:143*/ t32 := min(n, k)
+		for i6 := 0; i6 < t32; i6++ {
+			/*line topk_kernels.go:144*/ t34 := (plane*k+i6)*inner + column
+			/*line topk_kernels.go:144*/ _ = out[t34]
+			t36 := (plane*k+i6)*inner + column
+			/*line topk_kernels.go:144*/ _ = outAt[t36]
+			/*line topk_kernels.go:144*/ t37 := mine[i6]
+			/*line topk_kernels.go:144*/ t38 := mineAt[i6]
+			/*line topk_kernels.go:144*/ out[t34] = t37
+			/*line topk_kernels.go:144*/ outAt[t36] = t38
+		}
+	} /*line quern_gen.go:5491:1*/
 }
 
-func quernPlainFirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Value[uint32](r, 2), host.Value[bool](r, 3), host.Slice[uint32](r, 4), host.Slice[T](r, 5), host.Slice[T](r, 6), host.Slice[uint32](r, 7)
-	host.Plain(r, func(t kernel.Thread) { firstOfLines[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
+func quernPlainFirstOfLines(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Value[uint32](r, 2), host.Slice[uint32](r, 3), host.Slice[uint32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_firstOfLines(t, v0, v1, v2, v3, v4) })
 }
 
-func quernHostFirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
+func quernHostFirstOfLines(r *host.Run) {
 	n := host.Value[uint32](r, 0)
 	k := host.Value[uint32](r, 1)
 	inner := host.Value[uint32](r, 2)
-	inPlace := host.Value[bool](r, 3)
-	positions := host.Slice[uint32](r, 4)
-	in := host.Slice[T](r, 5)
-	out := host.Slice[T](r, 6)
-	index := host.Slice[uint32](r, 7)
+	positions := host.Slice[uint32](r, 3)
+	first := host.Slice[uint32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -5397,60 +5511,92 @@ func quernHostFirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FirstOfLines[T](r, base, out, inner, k, n, inPlace, positions, in, index, width)
+				quernRow1FirstOfLines(r, base, first, inner, k, positions, n, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FirstOfLines[T uint8 | uint16 | uint32 | uint64](r *host.Run, base int, out []T, inner uint32, k uint32, n uint32, inPlace bool, positions []uint32, in []T, index []uint32, width int) {
+func quernRow1FirstOfLines(r *host.Run, base int, first []uint32, inner uint32, k uint32, positions []uint32, n uint32, width int) {
 	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(out)-base, width)
+		count := min(len(first)-base, width)
 		if count <= 0 {
 			return
 		}
-		if base >= 0 && count <= len(out)-base && count <= len(index)-base {
-			row2 := out[base:][:count]
-			row3 := index[base:][:count]
+		if base >= 0 && count <= len(first)-base {
+			row2 := first[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
-				/*line topk_kernels.go:116*/ row := uint32(i) / inner
-				column := uint32(i) - row*inner
+				/*line topk_kernels.go:191*/ row := uint32(i) / inner
 				plane := row / k
-				at := (plane*inner+column)*n + row - plane*k
-				/*line topk_kernels.go:120:70000*/ if inPlace {
-					at = (plane*n+row-plane*k)*inner + column
-				}
-				/*line topk_kernels.go:123:70000*/ from := positions[at]
-				row2[threadX] = in[from]
-				/*line topk_kernels.go:125:70000*/ if i < len(index) {
-					row3[threadX] = from / inner % n
-				}
+				row2[threadX] = positions[(plane*n+row-plane*k)*inner+uint32(i)-row*inner]
 			}
-			/*line topk_kernels.go:129*/ return
+			return
 		}
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line topk_kernels.go:113*/ if i >= len(out) {
+		/*line topk_kernels.go:188*/ if i >= len(first) {
 			continue
 		}
 		row := uint32(i) / inner
-		column := uint32(i) - row*inner
 		plane := row / k
-		at := (plane*inner+column)*n + row - plane*k
-		/*line topk_kernels.go:120:70000*/ if inPlace {
-			at = (plane*n+row-plane*k)*inner + column
+		first[i] = positions[(plane*n+row-plane*k)*inner+uint32(i)-row*inner]
+	} /*line quern_gen.go:5548:1*/
+}
+
+func quernPlainIndicesInLines(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_indicesInLines(t, v0, v1, v2, v3) })
+}
+
+func quernHostIndicesInLines(r *host.Run) {
+	n := host.Value[uint32](r, 0)
+	inner := host.Value[uint32](r, 1)
+	at := host.Slice[uint32](r, 2)
+	index := host.Slice[uint32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1IndicesInLines(r, base, index, at, inner, n, width)
+			}
 		}
-		/*line topk_kernels.go:123:70000*/ from := positions[at]
-		out[i] = in[from]
-		/*line topk_kernels.go:125:70000*/ if i < len(index) {
-			index[i] = from / inner % n
+	}
+}
+
+//go:noinline
+func quernRow1IndicesInLines(r *host.Run, base int, index []uint32, at []uint32, inner uint32, n uint32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(at)-base, len(index)-base, width)
+		if count <= 0 {
+			return
 		}
-	} /*line quern_gen.go:5453:1*/
+		if base >= 0 && count <= len(index)-base && count <= len(at)-base {
+			row := index[base:][:count]
+			row2 := at[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				/*line topk_kernels.go:201*/ row[threadX] = row2[threadX] / inner % n
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line topk_kernels.go:200*/ if i < len(index) && i < len(at) {
+			index[i] = at[i] / inner % n
+		}
+	} /*line quern_gen.go:5599:1*/
 }
 
 func quernHostAddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run) {
@@ -5642,7 +5788,7 @@ func quernRow1AddCompensatedReducePartsInTurn[T float32 | float64](r *host.Run, 
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:5645:1*/
+	} /*line quern_gen.go:5791:1*/
 }
 
 func quernHostMergeMomentsReducePartsInTurn(r *host.Run) {
@@ -5834,7 +5980,7 @@ func quernRow1MergeMomentsReducePartsInTurn(r *host.Run, in []Moments, base int,
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:5837:1*/
+	} /*line quern_gen.go:5983:1*/
 }
 
 func quernHostExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run) {
@@ -5869,6 +6015,7 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 			first := (base + threadX) * 4 * part
 			/*line operator.go:141*/ in2 := in
 			switch {
+//line operator.go:143:90000
 			default:
 				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 					break
@@ -5921,13 +6068,12 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 						quernv06 := sums[i3]
 						/*line operator.go:141*/ result8 := extremeInteger[T](quernv06, v3, quernbound0)
 						/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
-//line :106:10000
 					} else {
-						/*line :107:10000*/ sums[i3] = v3
+						sums[i3] = v3
 					}
 				}
-				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				active = max(active, len(in2)-4*vectors)
+				for d := 1; d < active; d *= 2 {
 					/*line :112:10000*/ if r.Halted() {
 						/*line :111:10000*/ r.Halt()
 					}
@@ -5951,6 +6097,7 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 		first := (base + threadX) * 4 * part
 		/*line operator.go:141*/ in2 := in
 		switch {
+//line operator.go:143:90000
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
@@ -6003,13 +6150,12 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 					quernv06 := sums[i3]
 					/*line operator.go:141*/ result8 := extremeInteger[T](quernv06, v3, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
-//line :106:10000
 				} else {
-					/*line :107:10000*/ sums[i3] = v3
+					sums[i3] = v3
 				}
 			}
-			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+			active = max(active, len(in2)-4*vectors)
+			for d := 1; d < active; d *= 2 {
 				/*line :112:10000*/ if r.Halted() {
 					/*line :111:10000*/ r.Halt()
 				}
@@ -6025,7 +6171,7 @@ func quernRow1ExtremeIntegerReducePartsInTurn[T int32 | int64](r *host.Run, in [
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:6028:1*/
+	} /*line quern_gen.go:6174:1*/
 }
 
 func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
@@ -6107,7 +6253,7 @@ func quernHostExtremeIntegerReduceRows[T int32 | int64](r *host.Run) {
 				quernRow6ExtremeIntegerReduceRows[T](r, tos, first7, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:6110:1*/
+	} /*line quern_gen.go:6256:1*/
 }
 
 //go:noinline
@@ -6117,7 +6263,7 @@ func quernRow1ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:6120:1*/
+	} /*line quern_gen.go:6266:1*/
 }
 
 //go:noinline
@@ -6170,12 +6316,12 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 					/*line operator.go:141*/ sum = extremeInteger[T](sum, result5, quernbound0)
 				}
 			}
-//line quern.dev/algo/internal/template/reduce.go:152
+//line quern.dev/algo/internal/template/reduce.go:152:10000
 		} else if lane < count {
-			at2 := row*n + first3
+			/*line :153:10000*/ at2 := row*n + first3
 			sum = in[at2+lane]
-			for j2 := lane + width; j2 < count; j2 += width {
-				if r.Halted() {
+			/*line :155:10000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :156:10000*/ if r.Halted() {
 					/*line :155:10000*/ r.Halt()
 				}
 				/*line :156:10000*/ quernv1 := in[at2+j2]
@@ -6185,14 +6331,14 @@ func quernRow2ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		/*line quern.dev/algo/internal/template/reduce.go:159*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:6188:1*/
+	} /*line quern_gen.go:6334:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6195:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6341:1*/
 }
 
 //go:noinline
@@ -6212,15 +6358,15 @@ func quernRow4ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, actives []i
 		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
 			/*line operator.go:141*/ v = extremeInteger[T](v, other, quernbound0)
 		}
-		vRow[threadX] = v
-	} /*line quern_gen.go:6216:1*/
+		/*line operator.go:143:90000*/ vRow[threadX] = v
+	} /*line quern_gen.go:6362:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6223:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6369:1*/
 }
 
 //go:noinline
@@ -6235,7 +6381,7 @@ func quernRow6ExtremeIntegerReduceRows[T int32 | int64](r *host.Run, tos []int, 
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result6
 		}
-	} /*line quern_gen.go:6238:1*/
+	} /*line quern_gen.go:6384:1*/
 }
 
 func quernHostExtremeIntegerReduceColumns[T int32 | int64](r *host.Run) {
@@ -6273,7 +6419,7 @@ func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, base int
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if x >= width {
 				break
 			}
 			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
@@ -6293,7 +6439,7 @@ func quernRow1ExtremeIntegerReduceColumns[T int32 | int64](r *host.Run, base int
 				/*line quern.dev/algo/internal/template/reduce.go:186*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:6296:1*/
+	} /*line quern_gen.go:6442:1*/
 }
 
 func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
@@ -6361,7 +6507,7 @@ func quernHostExtremeIntegerReduceSegments[T int32 | int64](r *host.Run) {
 				quernRow5ExtremeIntegerReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:6364:1*/
+	} /*line quern_gen.go:6510:1*/
 }
 
 //go:noinline
@@ -6400,14 +6546,14 @@ func quernRow1ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:6403:1*/
+	} /*line quern_gen.go:6549:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6410:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6556:1*/
 }
 
 //go:noinline
@@ -6427,15 +6573,15 @@ func quernRow3ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, counts 
 		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < count && lane2&start == 0 {
 			/*line operator.go:141*/ v = extremeInteger[T](v, other, quernbound0)
 		}
-		vRow[threadX] = v
-	} /*line quern_gen.go:6431:1*/
+		/*line operator.go:143:90000*/ vRow[threadX] = v
+	} /*line quern_gen.go:6577:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, vs []T, first5 int, results []T) {
 	vRow := (*[256]T)(vs[first5:])
 	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6438:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:6584:1*/
 }
 
 //go:noinline
@@ -6458,7 +6604,7 @@ func quernRow5ExtremeIntegerReduceSegments[T int32 | int64](r *host.Run, segment
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:6461:1*/
+	} /*line quern_gen.go:6607:1*/
 }
 
 func quernHostExtremeIntegerRunScanParts[T int32 | int64](r *host.Run) {
@@ -6517,77 +6663,77 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 							V T
 						}{N: counts[i], V: sums[i]}
 						_ = counts[i]
-						/*line :377:90000*/ _ = sums[i]
+						/*line :377:100000*/ _ = sums[i]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:90000*/ counts[i] = t5
-						/*line :377:90000*/ sums[i] = t6
-						/*line :295:90000*/ if b.N == 0 {
+						/*line :377:100000*/ counts[i] = t5
+						/*line :377:100000*/ sums[i] = t6
+						/*line :295:100000*/ if b.N == 0 {
 							quernv0 := all.V
 							quernv1 := b.V
 							/*line operator.go:141*/ result := extremeInteger[T](quernv0, quernv1, quernbound0)
 							/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 						}
 						b.N += all.N
-						/*line :378:90000*/ all = b
+						/*line :378:100000*/ all = b
 					}
-					/*line :380:90000*/ break
+					/*line :380:100000*/ break
 				}
-				/*line :382:90000*/ at := p * part
-				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:100000*/ at := p * part
+				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:90000
+//line :386:100000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:90000*/ if launch == 2 {
-					/*line :391:90000*/ so = struct {
+				/*line :390:100000*/ if launch == 2 {
+					/*line :391:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:90000
+//line :395:100000
 				} else {
-					/*line :396:90000*/ so = struct {
+					/*line :396:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:90000*/ at++
+					/*line :400:100000*/ at++
 				}
-				/*line :394:90000*/ for ; at < last; at += 4096 {
-					/*line :395:90000*/ if r.Halted() {
-						/*line :394:90000*/ r.Halt()
+				/*line :394:100000*/ for ; at < last; at += 4096 {
+					/*line :395:100000*/ if r.Halted() {
+						/*line :394:100000*/ r.Halt()
 					}
-					/*line :395:90000*/ t7 := min(last-at, 4096)
-					/*line :396:90000*/ for k := 0; k < t7; k++ {
-						/*line :396:90000*/ i2 := at + k
+					/*line :395:100000*/ t7 := min(last-at, 4096)
+					/*line :396:100000*/ for k := 0; k < t7; k++ {
+						/*line :396:100000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
-						/*line :399:90000*/ b2 := struct {
+						/*line :399:100000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:90000*/ if b2.N == 0 {
+						/*line :295:100000*/ if b2.N == 0 {
 							quernv02 := so.V
 							quernv12 := b2.V
 							/*line operator.go:141*/ result2 := extremeInteger[T](quernv02, quernv12, quernbound0)
 							/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result2
 						}
 						b2.N += so.N
-						/*line :399:90000*/ so = b2
-						/*line :401:90000*/ if value {
-							/*line :402:90000*/ if reduce {
-								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:100000*/ so = b2
+						/*line :401:100000*/ if value {
+							/*line :402:100000*/ if reduce {
+								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:90000
+//line :406:100000
 							} else if !exclusive {
-								/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+								/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 							} else if h != 0 {
-								/*line :409:90000*/ out[i2] = first
-//line :410:90000
+								/*line :409:100000*/ out[i2] = first
+//line :410:100000
 							} else {
 								/*line operator.go:141*/ result3 := extremeInteger[T](first, prior, quernbound0)
 								/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result3
@@ -6595,9 +6741,9 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 						}
 					}
 				}
-				/*line :415:90000*/ if launch == 0 {
+				/*line :415:100000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:90000*/ _ = row2[threadX]
+					/*line :416:100000*/ _ = row2[threadX]
 					t12 := so.N
 					t13 := so.V
 					row[threadX] = t12
@@ -6605,101 +6751,101 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 				}
 			}
 		}
-		/*line :424:90000*/ return
+		/*line :424:100000*/ return
 	}
-	/*line :426:90000*/ for threadX := range width {
+	/*line :426:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:90000*/ switch {
-//line :431:90000
+		/*line :430:100000*/ switch {
+//line :431:100000
 		default:
-			/*line :369:90000*/ if launch == 1 {
-				/*line :370:90000*/ if same || p > 0 {
+			/*line :369:100000*/ if launch == 1 {
+				/*line :370:100000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:90000*/ all := struct {
+				/*line :373:100000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:90000*/ counts[0] = 0
-				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:90000*/ b := struct {
+				/*line :377:100000*/ counts[0] = 0
+				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:100000*/ b := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:90000*/ _ = counts[i]
-					/*line :377:90000*/ _ = sums[i]
+					/*line :383:100000*/ _ = counts[i]
+					/*line :377:100000*/ _ = sums[i]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:90000*/ counts[i] = t5
-					/*line :377:90000*/ sums[i] = t6
-					/*line :295:90000*/ if b.N == 0 {
+					/*line :377:100000*/ counts[i] = t5
+					/*line :377:100000*/ sums[i] = t6
+					/*line :295:100000*/ if b.N == 0 {
 						quernv0 := all.V
 						quernv1 := b.V
 						/*line operator.go:141*/ result := extremeInteger[T](quernv0, quernv1, quernbound0)
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 					}
 					b.N += all.N
-					/*line :378:90000*/ all = b
+					/*line :378:100000*/ all = b
 				}
-				/*line :380:90000*/ break
+				/*line :380:100000*/ break
 			}
-			/*line :382:90000*/ at := p * part
-			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:100000*/ at := p * part
+			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:90000
+//line :386:100000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:90000*/ if launch == 2 {
-				/*line :391:90000*/ so = struct {
+			/*line :390:100000*/ if launch == 2 {
+				/*line :391:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:90000
+//line :395:100000
 			} else {
-				/*line :396:90000*/ so = struct {
+				/*line :396:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:90000*/ at++
+				/*line :400:100000*/ at++
 			}
-			/*line :394:90000*/ for ; at < last; at += 4096 {
-				/*line :395:90000*/ if r.Halted() {
-					/*line :394:90000*/ r.Halt()
+			/*line :394:100000*/ for ; at < last; at += 4096 {
+				/*line :395:100000*/ if r.Halted() {
+					/*line :394:100000*/ r.Halt()
 				}
-				/*line :395:90000*/ t7 := min(last-at, 4096)
-				/*line :396:90000*/ for k := 0; k < t7; k++ {
-					/*line :396:90000*/ i2 := at + k
+				/*line :395:100000*/ t7 := min(last-at, 4096)
+				/*line :396:100000*/ for k := 0; k < t7; k++ {
+					/*line :396:100000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
-					/*line :399:90000*/ b2 := struct {
+					/*line :399:100000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:90000*/ if b2.N == 0 {
+					/*line :295:100000*/ if b2.N == 0 {
 						quernv02 := so.V
 						quernv12 := b2.V
 						/*line operator.go:141*/ result2 := extremeInteger[T](quernv02, quernv12, quernbound0)
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result2
 					}
 					b2.N += so.N
-					/*line :399:90000*/ so = b2
-					/*line :401:90000*/ if value {
-						/*line :402:90000*/ if reduce {
-							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:100000*/ so = b2
+					/*line :401:100000*/ if value {
+						/*line :402:100000*/ if reduce {
+							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:90000
+//line :406:100000
 						} else if !exclusive {
-							/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+							/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 						} else if h != 0 {
-							/*line :409:90000*/ out[i2] = first
-//line :410:90000
+							/*line :409:100000*/ out[i2] = first
+//line :410:100000
 						} else {
 							/*line operator.go:141*/ result3 := extremeInteger[T](first, prior, quernbound0)
 							/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result3
@@ -6707,16 +6853,16 @@ func quernRow1ExtremeIntegerRunScanParts[T int32 | int64](r *host.Run, launch in
 					}
 				}
 			}
-			/*line :415:90000*/ if launch == 0 {
+			/*line :415:100000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:90000*/ _ = sums[p]
+				/*line :416:100000*/ _ = sums[p]
 				t12 := so.N
 				t13 := so.V
-				/*line :416:90000*/ counts[p] = t12
-				/*line :416:90000*/ sums[p] = t13
+				/*line :416:100000*/ counts[p] = t12
+				/*line :416:100000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:6719:1*/
+	} /*line quern_gen.go:6865:1*/
 }
 
 func quernHostExtremeIntegerTotalParts[T int32 | int64](r *host.Run) {
@@ -6757,21 +6903,21 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :270:100000*/ b := in[t4:t5]
+				/*line :270:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:100000*/ c := in[t7:t8]
+				/*line :270:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:100000*/ d := in[t10:t11]
+				/*line :270:110000*/ d := in[t10:t11]
 				sa := a[0]
-				/*line :271:100000*/ sb := b[0]
-				/*line :271:100000*/ sc := c[0]
-				/*line :271:100000*/ sd := d[0]
-				/*line :272:100000*/ for i := 1; i < part; i++ {
+				/*line :271:110000*/ sb := b[0]
+				/*line :271:110000*/ sc := c[0]
+				/*line :271:110000*/ sd := d[0]
+				/*line :272:110000*/ for i := 1; i < part; i++ {
 					quernv1 := a[i]
 					/*line operator.go:141*/ sa = extremeInteger[T](sa, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv12 := b[i]
@@ -6781,34 +6927,34 @@ func quernRow1ExtremeIntegerTotalParts[T int32 | int64](r *host.Run, base int, p
 					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv14 := d[i]
 					/*line operator.go:141*/ sd = extremeInteger[T](sd, quernv14, quernbound0)
 				}
-				/*line quern.dev/algo/internal/template/scan.go:275:100000*/ _ = before[t22]
-				/*line :275:100000*/ _ = before[t24]
-				/*line :275:100000*/ _ = before[t26]
-				/*line :275:100000*/ _ = before[t28]
-				/*line :275:100000*/ before[t22] = sa
-				/*line :275:100000*/ before[t24] = sb
-				/*line :275:100000*/ before[t26] = sc
-				/*line :275:100000*/ before[t28] = sd
+				/*line quern.dev/algo/internal/template/scan.go:275:110000*/ _ = before[t22]
+				/*line :275:110000*/ _ = before[t24]
+				/*line :275:110000*/ _ = before[t26]
+				/*line :275:110000*/ _ = before[t28]
+				/*line :275:110000*/ before[t22] = sa
+				/*line :275:110000*/ before[t24] = sb
+				/*line :275:110000*/ before[t26] = sc
+				/*line :275:110000*/ before[t28] = sd
 				break
 			}
-			/*line :278:100000*/ for k := 0; k < 4; k++ {
-				/*line :279:100000*/ if r.Halted() {
-					/*line :278:100000*/ r.Halt()
+			/*line :278:110000*/ for k := 0; k < 4; k++ {
+				/*line :279:110000*/ if r.Halted() {
+					/*line :278:110000*/ r.Halt()
 				}
-				/*line :279:100000*/ at2 := (p + k) * part
-				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:110000*/ at2 := (p + k) * part
+				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:100000*/ last := min(at2+part, len(in))
+				/*line :283:110000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv15 := in[i2]
 					/*line operator.go:141*/ sum = extremeInteger[T](sum, quernv15, quernbound0)
 				}
 				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:6811:1*/
+	} /*line quern_gen.go:6957:1*/
 }
 
 func quernHostExtremeIntegerPrefixParts[T int32 | int64](r *host.Run) {
@@ -6852,7 +6998,7 @@ func quernRow1ExtremeIntegerPrefixParts[T int32 | int64](r *host.Run, base int, 
 				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:6855:1*/
+	} /*line quern_gen.go:7001:1*/
 }
 
 func quernHostExtremeIntegerScanParts[T int32 | int64](r *host.Run) {
@@ -6897,46 +7043,46 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :318:100000*/ b := in[t4:t5]
+				/*line :318:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:100000*/ c := in[t7:t8]
+				/*line :318:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:100000*/ d := in[t10:t11]
+				/*line :318:110000*/ d := in[t10:t11]
 				u := out[at:t14]
 				t17 := at + size2
-				/*line :319:100000*/ v := out[t16:t17]
+				/*line :319:110000*/ v := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:100000*/ w := out[t19:t20]
+				/*line :319:110000*/ w := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:100000*/ x := out[t22:t23]
+				/*line :319:110000*/ x := out[t22:t23]
 				sa := before[p]
-				/*line :320:100000*/ sb := before[p+1]
-				/*line :320:100000*/ sc := before[p+2]
-				/*line :320:100000*/ sd := before[p+3]
-				/*line :321:100000*/ if exclusive {
-					/*line :322:100000*/ for i := 0; i < part; i++ {
+				/*line :320:110000*/ sb := before[p+1]
+				/*line :320:110000*/ sc := before[p+2]
+				/*line :320:110000*/ sd := before[p+3]
+				/*line :321:110000*/ if exclusive {
+					/*line :322:110000*/ for i := 0; i < part; i++ {
 						ea := a[i]
-						/*line :323:100000*/ eb := b[i]
-						/*line :323:100000*/ ec := c[i]
-						/*line :323:100000*/ ed := d[i]
+						/*line :323:110000*/ eb := b[i]
+						/*line :323:110000*/ ec := c[i]
+						/*line :323:110000*/ ed := d[i]
 						_ = u[i]
-						/*line :324:100000*/ _ = v[i]
-						/*line :324:100000*/ _ = w[i]
-						/*line :324:100000*/ _ = x[i]
-						/*line :324:100000*/ u[i] = sa
-						/*line :324:100000*/ v[i] = sb
-						/*line :324:100000*/ w[i] = sc
-						/*line :324:100000*/ x[i] = sd
+						/*line :324:110000*/ _ = v[i]
+						/*line :324:110000*/ _ = w[i]
+						/*line :324:110000*/ _ = x[i]
+						/*line :324:110000*/ u[i] = sa
+						/*line :324:110000*/ v[i] = sb
+						/*line :324:110000*/ w[i] = sc
+						/*line :324:110000*/ x[i] = sd
 						/*line operator.go:141*/ sa = extremeInteger[T](sa, ea, quernbound0)
 						/*line operator.go:141*/ sb = extremeInteger[T](sb, eb, quernbound0)
 						/*line operator.go:141*/ sc = extremeInteger[T](sc, ec, quernbound0)
 						/*line operator.go:141*/ sd = extremeInteger[T](sd, ed, quernbound0)
 					}
-					break
+					/*line operator.go:143:90000*/ break
 				}
 				/*line quern.dev/algo/internal/template/scan.go:329*/ for i2 := 0; i2 < part; i2++ {
 					quernv1 := a[i2]
@@ -6948,34 +7094,34 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 					/*line quern.dev/algo/internal/template/scan.go:330*/ quernv14 := d[i2]
 					/*line operator.go:141*/ sd = extremeInteger[T](sd, quernv14, quernbound0)
 					/*line quern.dev/algo/internal/template/scan.go:331*/ _ = u[i2]
-					/*line :331:100000*/ _ = v[i2]
-					/*line :331:100000*/ _ = w[i2]
-					/*line :331:100000*/ _ = x[i2]
-					/*line :331:100000*/ u[i2] = sa
-					/*line :331:100000*/ v[i2] = sb
-					/*line :331:100000*/ w[i2] = sc
-					/*line :331:100000*/ x[i2] = sd
+					/*line :331:110000*/ _ = v[i2]
+					/*line :331:110000*/ _ = w[i2]
+					/*line :331:110000*/ _ = x[i2]
+					/*line :331:110000*/ u[i2] = sa
+					/*line :331:110000*/ v[i2] = sb
+					/*line :331:110000*/ w[i2] = sc
+					/*line :331:110000*/ x[i2] = sd
 				}
-				/*line :333:100000*/ break
+				/*line :333:110000*/ break
 			}
-			/*line :335:100000*/ for k := 0; k < 4; k++ {
-				/*line :336:100000*/ if r.Halted() {
-					/*line :335:100000*/ r.Halt()
+			/*line :335:110000*/ for k := 0; k < 4; k++ {
+				/*line :336:110000*/ if r.Halted() {
+					/*line :335:110000*/ r.Halt()
 				}
-				/*line :336:100000*/ i3 := (p + k) * part
-				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:110000*/ i3 := (p + k) * part
+				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:100000*/ last := min(i3+part, len(in))
+				/*line :340:110000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:100000*/ if p+k == 0 && !start {
+				/*line :342:110000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:100000*/ for ; i3 < last; i3++ {
+				/*line :347:110000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:100000*/ if exclusive {
+					/*line :349:110000*/ if exclusive {
 						out[i3] = sum
 					}
 					/*line operator.go:141*/ sum = extremeInteger[T](sum, v2, quernbound0)
@@ -6985,7 +7131,7 @@ func quernRow1ExtremeIntegerScanParts[T int32 | int64](r *host.Run, base int, pa
 				}
 			}
 		}
-	} /*line quern_gen.go:6988:1*/
+	} /*line quern_gen.go:7134:1*/
 }
 
 func quernHostExtremeIntegerScanLines[T int32 | int64](r *host.Run) {
@@ -7021,23 +7167,23 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:100000*/ sum := first
+			/*line :402:110000*/ sum := first
 			i := 0
-			/*line :404:100000*/ if !start {
+			/*line :404:110000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:100000*/ for ; i < n; i++ {
-				/*line :411:100000*/ if r.Halted() {
-					/*line :410:100000*/ r.Halt()
+			/*line :410:110000*/ for ; i < n; i++ {
+				/*line :411:110000*/ if r.Halted() {
+					/*line :410:110000*/ r.Halt()
 				}
-				/*line :411:100000*/ v := in[at]
-				/*line :412:100000*/ if exclusive {
+				/*line :411:110000*/ v := in[at]
+				/*line :412:110000*/ if exclusive {
 					out[at] = sum
 				}
 				/*line operator.go:141*/ sum = extremeInteger[T](sum, v, quernbound0)
@@ -7047,7 +7193,7 @@ func quernRow1ExtremeIntegerScanLines[T int32 | int64](r *host.Run, base int, in
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:7050:1*/
+	} /*line quern_gen.go:7196:1*/
 }
 
 func quernHostExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run) {
@@ -7081,8 +7227,8 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 			r.ThreadIdx.X = threadX
 			first := (base + threadX) * 4 * part
 			/*line operator.go:146*/ in2 := in
-			/*line operator.go:147:110000*/ switch {
-//line operator.go:148:110000
+			/*line operator.go:147:90000*/ switch {
+//line operator.go:148:90000
 			default:
 				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 					break
@@ -7135,13 +7281,12 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 						quernv06 := sums[i3]
 						/*line operator.go:146*/ result8 := extremeFloat[T](quernv06, v3, quernbound0)
 						/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
-//line :106:10000
 					} else {
-						/*line :107:10000*/ sums[i3] = v3
+						sums[i3] = v3
 					}
 				}
-				/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-				/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+				active = max(active, len(in2)-4*vectors)
+				for d := 1; d < active; d *= 2 {
 					/*line :112:10000*/ if r.Halted() {
 						/*line :111:10000*/ r.Halt()
 					}
@@ -7164,8 +7309,8 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line operator.go:146*/ in2 := in
-		/*line operator.go:147:110000*/ switch {
-//line operator.go:148:110000
+		/*line operator.go:147:90000*/ switch {
+//line operator.go:148:90000
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
@@ -7218,13 +7363,12 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 					quernv06 := sums[i3]
 					/*line operator.go:146*/ result8 := extremeFloat[T](quernv06, v3, quernbound0)
 					/*line quern.dev/algo/internal/template/reduce.go:105*/ sums[i3] = result8
-//line :106:10000
 				} else {
-					/*line :107:10000*/ sums[i3] = v3
+					sums[i3] = v3
 				}
 			}
-			/*line :110:10000*/ active = max(active, len(in2)-4*vectors)
-			/*line :111:10000*/ for d := 1; d < active; d *= 2 {
+			active = max(active, len(in2)-4*vectors)
+			for d := 1; d < active; d *= 2 {
 				/*line :112:10000*/ if r.Halted() {
 					/*line :111:10000*/ r.Halt()
 				}
@@ -7240,7 +7384,7 @@ func quernRow1ExtremeFloatReducePartsInTurn[T float32 | float64](r *host.Run, in
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:7243:1*/
+	} /*line quern_gen.go:7387:1*/
 }
 
 func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
@@ -7322,7 +7466,7 @@ func quernHostExtremeFloatReduceRows[T float32 | float64](r *host.Run) {
 				quernRow6ExtremeFloatReduceRows[T](r, tos, first7, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:7325:1*/
+	} /*line quern_gen.go:7469:1*/
 }
 
 //go:noinline
@@ -7332,7 +7476,7 @@ func quernRow1ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:7335:1*/
+	} /*line quern_gen.go:7479:1*/
 }
 
 //go:noinline
@@ -7385,12 +7529,12 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 					/*line operator.go:146*/ sum = extremeFloat[T](sum, result5, quernbound0)
 				}
 			}
-//line quern.dev/algo/internal/template/reduce.go:152
+//line quern.dev/algo/internal/template/reduce.go:152:10000
 		} else if lane < count {
-			at2 := row*n + first3
+			/*line :153:10000*/ at2 := row*n + first3
 			sum = in[at2+lane]
-			for j2 := lane + width; j2 < count; j2 += width {
-				if r.Halted() {
+			/*line :155:10000*/ for j2 := lane + width; j2 < count; j2 += width {
+				/*line :156:10000*/ if r.Halted() {
 					/*line :155:10000*/ r.Halt()
 				}
 				/*line :156:10000*/ quernv1 := in[at2+j2]
@@ -7400,14 +7544,14 @@ func quernRow2ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		/*line quern.dev/algo/internal/template/reduce.go:159*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:7403:1*/
+	} /*line quern_gen.go:7547:1*/
 }
 
 //go:noinline
 func quernRow3ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7410:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7554:1*/
 }
 
 //go:noinline
@@ -7427,15 +7571,15 @@ func quernRow4ExtremeFloatReduceRows[T float32 | float64](r *host.Run, actives [
 		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < active && lane2&start == 0 {
 			/*line operator.go:146*/ v = extremeFloat[T](v, other, quernbound0)
 		}
-		/*line operator.go:148:110000*/ vRow[threadX] = v
-	} /*line quern_gen.go:7431:1*/
+		/*line operator.go:148:90000*/ vRow[threadX] = v
+	} /*line quern_gen.go:7575:1*/
 }
 
 //go:noinline
 func quernRow5ExtremeFloatReduceRows[T float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7438:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7582:1*/
 }
 
 //go:noinline
@@ -7450,7 +7594,7 @@ func quernRow6ExtremeFloatReduceRows[T float32 | float64](r *host.Run, tos []int
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result6
 		}
-	} /*line quern_gen.go:7453:1*/
+	} /*line quern_gen.go:7597:1*/
 }
 
 func quernHostExtremeFloatReduceColumns[T float32 | float64](r *host.Run) {
@@ -7488,7 +7632,7 @@ func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, base i
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if x >= width {
 				break
 			}
 			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
@@ -7508,7 +7652,7 @@ func quernRow1ExtremeFloatReduceColumns[T float32 | float64](r *host.Run, base i
 				/*line quern.dev/algo/internal/template/reduce.go:186*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:7511:1*/
+	} /*line quern_gen.go:7655:1*/
 }
 
 func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
@@ -7576,7 +7720,7 @@ func quernHostExtremeFloatReduceSegments[T float32 | float64](r *host.Run) {
 				quernRow5ExtremeFloatReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:7579:1*/
+	} /*line quern_gen.go:7723:1*/
 }
 
 //go:noinline
@@ -7615,14 +7759,14 @@ func quernRow1ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:7618:1*/
+	} /*line quern_gen.go:7762:1*/
 }
 
 //go:noinline
 func quernRow2ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7625:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7769:1*/
 }
 
 //go:noinline
@@ -7642,15 +7786,15 @@ func quernRow3ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, count
 		/*line quern.dev/algo/internal/template/reduce.go:245*/ if lane2+d < count && lane2&start == 0 {
 			/*line operator.go:146*/ v = extremeFloat[T](v, other, quernbound0)
 		}
-		/*line operator.go:148:110000*/ vRow[threadX] = v
-	} /*line quern_gen.go:7646:1*/
+		/*line operator.go:148:90000*/ vRow[threadX] = v
+	} /*line quern_gen.go:7790:1*/
 }
 
 //go:noinline
 func quernRow4ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
 	vRow := (*[256]T)(vs[first5:])
 	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7653:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:7797:1*/
 }
 
 //go:noinline
@@ -7673,7 +7817,7 @@ func quernRow5ExtremeFloatReduceSegments[T float32 | float64](r *host.Run, segme
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:7676:1*/
+	} /*line quern_gen.go:7820:1*/
 }
 
 func quernHostExtremeFloatRunScanParts[T float32 | float64](r *host.Run) {
@@ -7732,77 +7876,77 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 							V T
 						}{N: counts[i], V: sums[i]}
 						_ = counts[i]
-						/*line :377:90000*/ _ = sums[i]
+						/*line :377:100000*/ _ = sums[i]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:90000*/ counts[i] = t5
-						/*line :377:90000*/ sums[i] = t6
-						/*line :295:90000*/ if b.N == 0 {
+						/*line :377:100000*/ counts[i] = t5
+						/*line :377:100000*/ sums[i] = t6
+						/*line :295:100000*/ if b.N == 0 {
 							quernv0 := all.V
 							quernv1 := b.V
 							/*line operator.go:146*/ result := extremeFloat[T](quernv0, quernv1, quernbound0)
 							/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 						}
 						b.N += all.N
-						/*line :378:90000*/ all = b
+						/*line :378:100000*/ all = b
 					}
-					/*line :380:90000*/ break
+					/*line :380:100000*/ break
 				}
-				/*line :382:90000*/ at := p * part
-				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:100000*/ at := p * part
+				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:90000
+//line :386:100000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:90000*/ if launch == 2 {
-					/*line :391:90000*/ so = struct {
+				/*line :390:100000*/ if launch == 2 {
+					/*line :391:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:90000
+//line :395:100000
 				} else {
-					/*line :396:90000*/ so = struct {
+					/*line :396:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:90000*/ at++
+					/*line :400:100000*/ at++
 				}
-				/*line :394:90000*/ for ; at < last; at += 4096 {
-					/*line :395:90000*/ if r.Halted() {
-						/*line :394:90000*/ r.Halt()
+				/*line :394:100000*/ for ; at < last; at += 4096 {
+					/*line :395:100000*/ if r.Halted() {
+						/*line :394:100000*/ r.Halt()
 					}
-					/*line :395:90000*/ t7 := min(last-at, 4096)
-					/*line :396:90000*/ for k := 0; k < t7; k++ {
-						/*line :396:90000*/ i2 := at + k
+					/*line :395:100000*/ t7 := min(last-at, 4096)
+					/*line :396:100000*/ for k := 0; k < t7; k++ {
+						/*line :396:100000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
-						/*line :399:90000*/ b2 := struct {
+						/*line :399:100000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:90000*/ if b2.N == 0 {
+						/*line :295:100000*/ if b2.N == 0 {
 							quernv02 := so.V
 							quernv12 := b2.V
 							/*line operator.go:146*/ result2 := extremeFloat[T](quernv02, quernv12, quernbound0)
 							/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result2
 						}
 						b2.N += so.N
-						/*line :399:90000*/ so = b2
-						/*line :401:90000*/ if value {
-							/*line :402:90000*/ if reduce {
-								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :399:100000*/ so = b2
+						/*line :401:100000*/ if value {
+							/*line :402:100000*/ if reduce {
+								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:90000
+//line :406:100000
 							} else if !exclusive {
-								/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+								/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 							} else if h != 0 {
-								/*line :409:90000*/ out[i2] = first
-//line :410:90000
+								/*line :409:100000*/ out[i2] = first
+//line :410:100000
 							} else {
 								/*line operator.go:146*/ result3 := extremeFloat[T](first, prior, quernbound0)
 								/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result3
@@ -7810,9 +7954,9 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 						}
 					}
 				}
-				/*line :415:90000*/ if launch == 0 {
+				/*line :415:100000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:90000*/ _ = row2[threadX]
+					/*line :416:100000*/ _ = row2[threadX]
 					t12 := so.N
 					t13 := so.V
 					row[threadX] = t12
@@ -7820,101 +7964,101 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 				}
 			}
 		}
-		/*line :424:90000*/ return
+		/*line :424:100000*/ return
 	}
-	/*line :426:90000*/ for threadX := range width {
+	/*line :426:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:90000*/ switch {
-//line :431:90000
+		/*line :430:100000*/ switch {
+//line :431:100000
 		default:
-			/*line :369:90000*/ if launch == 1 {
-				/*line :370:90000*/ if same || p > 0 {
+			/*line :369:100000*/ if launch == 1 {
+				/*line :370:100000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:90000*/ all := struct {
+				/*line :373:100000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:90000*/ counts[0] = 0
-				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:90000*/ b := struct {
+				/*line :377:100000*/ counts[0] = 0
+				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:100000*/ b := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:90000*/ _ = counts[i]
-					/*line :377:90000*/ _ = sums[i]
+					/*line :383:100000*/ _ = counts[i]
+					/*line :377:100000*/ _ = sums[i]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:90000*/ counts[i] = t5
-					/*line :377:90000*/ sums[i] = t6
-					/*line :295:90000*/ if b.N == 0 {
+					/*line :377:100000*/ counts[i] = t5
+					/*line :377:100000*/ sums[i] = t6
+					/*line :295:100000*/ if b.N == 0 {
 						quernv0 := all.V
 						quernv1 := b.V
 						/*line operator.go:146*/ result := extremeFloat[T](quernv0, quernv1, quernbound0)
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b.V = result
 					}
 					b.N += all.N
-					/*line :378:90000*/ all = b
+					/*line :378:100000*/ all = b
 				}
-				/*line :380:90000*/ break
+				/*line :380:100000*/ break
 			}
-			/*line :382:90000*/ at := p * part
-			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:100000*/ at := p * part
+			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:90000
+//line :386:100000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:90000*/ if launch == 2 {
-				/*line :391:90000*/ so = struct {
+			/*line :390:100000*/ if launch == 2 {
+				/*line :391:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:90000
+//line :395:100000
 			} else {
-				/*line :396:90000*/ so = struct {
+				/*line :396:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:90000*/ at++
+				/*line :400:100000*/ at++
 			}
-			/*line :394:90000*/ for ; at < last; at += 4096 {
-				/*line :395:90000*/ if r.Halted() {
-					/*line :394:90000*/ r.Halt()
+			/*line :394:100000*/ for ; at < last; at += 4096 {
+				/*line :395:100000*/ if r.Halted() {
+					/*line :394:100000*/ r.Halt()
 				}
-				/*line :395:90000*/ t7 := min(last-at, 4096)
-				/*line :396:90000*/ for k := 0; k < t7; k++ {
-					/*line :396:90000*/ i2 := at + k
+				/*line :395:100000*/ t7 := min(last-at, 4096)
+				/*line :396:100000*/ for k := 0; k < t7; k++ {
+					/*line :396:100000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
-					/*line :399:90000*/ b2 := struct {
+					/*line :399:100000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:90000*/ if b2.N == 0 {
+					/*line :295:100000*/ if b2.N == 0 {
 						quernv02 := so.V
 						quernv12 := b2.V
 						/*line operator.go:146*/ result2 := extremeFloat[T](quernv02, quernv12, quernbound0)
 						/*line quern.dev/algo/internal/template/runs.go:296*/ b2.V = result2
 					}
 					b2.N += so.N
-					/*line :399:90000*/ so = b2
-					/*line :401:90000*/ if value {
-						/*line :402:90000*/ if reduce {
-							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :399:100000*/ so = b2
+					/*line :401:100000*/ if value {
+						/*line :402:100000*/ if reduce {
+							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:90000
+//line :406:100000
 						} else if !exclusive {
-							/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+							/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 						} else if h != 0 {
-							/*line :409:90000*/ out[i2] = first
-//line :410:90000
+							/*line :409:100000*/ out[i2] = first
+//line :410:100000
 						} else {
 							/*line operator.go:146*/ result3 := extremeFloat[T](first, prior, quernbound0)
 							/*line quern.dev/algo/internal/template/runs.go:411*/ out[i2] = result3
@@ -7922,16 +8066,16 @@ func quernRow1ExtremeFloatRunScanParts[T float32 | float64](r *host.Run, launch 
 					}
 				}
 			}
-			/*line :415:90000*/ if launch == 0 {
+			/*line :415:100000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:90000*/ _ = sums[p]
+				/*line :416:100000*/ _ = sums[p]
 				t12 := so.N
 				t13 := so.V
-				/*line :416:90000*/ counts[p] = t12
-				/*line :416:90000*/ sums[p] = t13
+				/*line :416:100000*/ counts[p] = t12
+				/*line :416:100000*/ sums[p] = t13
 			}
 		}
-	} /*line quern_gen.go:7934:1*/
+	} /*line quern_gen.go:8078:1*/
 }
 
 func quernHostExtremeFloatTotalParts[T float32 | float64](r *host.Run) {
@@ -7972,21 +8116,21 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :270:100000*/ b := in[t4:t5]
+				/*line :270:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:100000*/ c := in[t7:t8]
+				/*line :270:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:100000*/ d := in[t10:t11]
+				/*line :270:110000*/ d := in[t10:t11]
 				sa := a[0]
-				/*line :271:100000*/ sb := b[0]
-				/*line :271:100000*/ sc := c[0]
-				/*line :271:100000*/ sd := d[0]
-				/*line :272:100000*/ for i := 1; i < part; i++ {
+				/*line :271:110000*/ sb := b[0]
+				/*line :271:110000*/ sc := c[0]
+				/*line :271:110000*/ sd := d[0]
+				/*line :272:110000*/ for i := 1; i < part; i++ {
 					quernv1 := a[i]
 					/*line operator.go:146*/ sa = extremeFloat[T](sa, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv12 := b[i]
@@ -7996,34 +8140,34 @@ func quernRow1ExtremeFloatTotalParts[T float32 | float64](r *host.Run, base int,
 					/*line quern.dev/algo/internal/template/scan.go:273*/ quernv14 := d[i]
 					/*line operator.go:146*/ sd = extremeFloat[T](sd, quernv14, quernbound0)
 				}
-				/*line quern.dev/algo/internal/template/scan.go:275:100000*/ _ = before[t22]
-				/*line :275:100000*/ _ = before[t24]
-				/*line :275:100000*/ _ = before[t26]
-				/*line :275:100000*/ _ = before[t28]
-				/*line :275:100000*/ before[t22] = sa
-				/*line :275:100000*/ before[t24] = sb
-				/*line :275:100000*/ before[t26] = sc
-				/*line :275:100000*/ before[t28] = sd
+				/*line quern.dev/algo/internal/template/scan.go:275:110000*/ _ = before[t22]
+				/*line :275:110000*/ _ = before[t24]
+				/*line :275:110000*/ _ = before[t26]
+				/*line :275:110000*/ _ = before[t28]
+				/*line :275:110000*/ before[t22] = sa
+				/*line :275:110000*/ before[t24] = sb
+				/*line :275:110000*/ before[t26] = sc
+				/*line :275:110000*/ before[t28] = sd
 				break
 			}
-			/*line :278:100000*/ for k := 0; k < 4; k++ {
-				/*line :279:100000*/ if r.Halted() {
-					/*line :278:100000*/ r.Halt()
+			/*line :278:110000*/ for k := 0; k < 4; k++ {
+				/*line :279:110000*/ if r.Halted() {
+					/*line :278:110000*/ r.Halt()
 				}
-				/*line :279:100000*/ at2 := (p + k) * part
-				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:110000*/ at2 := (p + k) * part
+				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:100000*/ last := min(at2+part, len(in))
+				/*line :283:110000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					quernv15 := in[i2]
 					/*line operator.go:146*/ sum = extremeFloat[T](sum, quernv15, quernbound0)
 				}
 				/*line quern.dev/algo/internal/template/scan.go:288*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:8026:1*/
+	} /*line quern_gen.go:8170:1*/
 }
 
 func quernHostExtremeFloatPrefixParts[T float32 | float64](r *host.Run) {
@@ -8067,7 +8211,7 @@ func quernRow1ExtremeFloatPrefixParts[T float32 | float64](r *host.Run, base int
 				/*line quern.dev/algo/internal/template/scan.go:308*/ before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:8070:1*/
+	} /*line quern_gen.go:8214:1*/
 }
 
 func quernHostExtremeFloatScanParts[T float32 | float64](r *host.Run) {
@@ -8112,46 +8256,46 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :318:100000*/ b := in[t4:t5]
+				/*line :318:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:100000*/ c := in[t7:t8]
+				/*line :318:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:100000*/ d := in[t10:t11]
+				/*line :318:110000*/ d := in[t10:t11]
 				u := out[at:t14]
 				t17 := at + size2
-				/*line :319:100000*/ v := out[t16:t17]
+				/*line :319:110000*/ v := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:100000*/ w := out[t19:t20]
+				/*line :319:110000*/ w := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:100000*/ x := out[t22:t23]
+				/*line :319:110000*/ x := out[t22:t23]
 				sa := before[p]
-				/*line :320:100000*/ sb := before[p+1]
-				/*line :320:100000*/ sc := before[p+2]
-				/*line :320:100000*/ sd := before[p+3]
-				/*line :321:100000*/ if exclusive {
-					/*line :322:100000*/ for i := 0; i < part; i++ {
+				/*line :320:110000*/ sb := before[p+1]
+				/*line :320:110000*/ sc := before[p+2]
+				/*line :320:110000*/ sd := before[p+3]
+				/*line :321:110000*/ if exclusive {
+					/*line :322:110000*/ for i := 0; i < part; i++ {
 						ea := a[i]
-						/*line :323:100000*/ eb := b[i]
-						/*line :323:100000*/ ec := c[i]
-						/*line :323:100000*/ ed := d[i]
+						/*line :323:110000*/ eb := b[i]
+						/*line :323:110000*/ ec := c[i]
+						/*line :323:110000*/ ed := d[i]
 						_ = u[i]
-						/*line :324:100000*/ _ = v[i]
-						/*line :324:100000*/ _ = w[i]
-						/*line :324:100000*/ _ = x[i]
-						/*line :324:100000*/ u[i] = sa
-						/*line :324:100000*/ v[i] = sb
-						/*line :324:100000*/ w[i] = sc
-						/*line :324:100000*/ x[i] = sd
+						/*line :324:110000*/ _ = v[i]
+						/*line :324:110000*/ _ = w[i]
+						/*line :324:110000*/ _ = x[i]
+						/*line :324:110000*/ u[i] = sa
+						/*line :324:110000*/ v[i] = sb
+						/*line :324:110000*/ w[i] = sc
+						/*line :324:110000*/ x[i] = sd
 						/*line operator.go:146*/ sa = extremeFloat[T](sa, ea, quernbound0)
 						/*line operator.go:146*/ sb = extremeFloat[T](sb, eb, quernbound0)
 						/*line operator.go:146*/ sc = extremeFloat[T](sc, ec, quernbound0)
 						/*line operator.go:146*/ sd = extremeFloat[T](sd, ed, quernbound0)
 					}
-					/*line operator.go:148:110000*/ break
+					/*line operator.go:148:90000*/ break
 				}
 				/*line quern.dev/algo/internal/template/scan.go:329*/ for i2 := 0; i2 < part; i2++ {
 					quernv1 := a[i2]
@@ -8163,34 +8307,34 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 					/*line quern.dev/algo/internal/template/scan.go:330*/ quernv14 := d[i2]
 					/*line operator.go:146*/ sd = extremeFloat[T](sd, quernv14, quernbound0)
 					/*line quern.dev/algo/internal/template/scan.go:331*/ _ = u[i2]
-					/*line :331:100000*/ _ = v[i2]
-					/*line :331:100000*/ _ = w[i2]
-					/*line :331:100000*/ _ = x[i2]
-					/*line :331:100000*/ u[i2] = sa
-					/*line :331:100000*/ v[i2] = sb
-					/*line :331:100000*/ w[i2] = sc
-					/*line :331:100000*/ x[i2] = sd
+					/*line :331:110000*/ _ = v[i2]
+					/*line :331:110000*/ _ = w[i2]
+					/*line :331:110000*/ _ = x[i2]
+					/*line :331:110000*/ u[i2] = sa
+					/*line :331:110000*/ v[i2] = sb
+					/*line :331:110000*/ w[i2] = sc
+					/*line :331:110000*/ x[i2] = sd
 				}
-				/*line :333:100000*/ break
+				/*line :333:110000*/ break
 			}
-			/*line :335:100000*/ for k := 0; k < 4; k++ {
-				/*line :336:100000*/ if r.Halted() {
-					/*line :335:100000*/ r.Halt()
+			/*line :335:110000*/ for k := 0; k < 4; k++ {
+				/*line :336:110000*/ if r.Halted() {
+					/*line :335:110000*/ r.Halt()
 				}
-				/*line :336:100000*/ i3 := (p + k) * part
-				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:110000*/ i3 := (p + k) * part
+				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:100000*/ last := min(i3+part, len(in))
+				/*line :340:110000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:100000*/ if p+k == 0 && !start {
+				/*line :342:110000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:100000*/ for ; i3 < last; i3++ {
+				/*line :347:110000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:100000*/ if exclusive {
+					/*line :349:110000*/ if exclusive {
 						out[i3] = sum
 					}
 					/*line operator.go:146*/ sum = extremeFloat[T](sum, v2, quernbound0)
@@ -8200,7 +8344,7 @@ func quernRow1ExtremeFloatScanParts[T float32 | float64](r *host.Run, base int, 
 				}
 			}
 		}
-	} /*line quern_gen.go:8203:1*/
+	} /*line quern_gen.go:8347:1*/
 }
 
 func quernHostExtremeFloatScanLines[T float32 | float64](r *host.Run) {
@@ -8236,23 +8380,23 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:100000*/ sum := first
+			/*line :402:110000*/ sum := first
 			i := 0
-			/*line :404:100000*/ if !start {
+			/*line :404:110000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:100000*/ for ; i < n; i++ {
-				/*line :411:100000*/ if r.Halted() {
-					/*line :410:100000*/ r.Halt()
+			/*line :410:110000*/ for ; i < n; i++ {
+				/*line :411:110000*/ if r.Halted() {
+					/*line :410:110000*/ r.Halt()
 				}
-				/*line :411:100000*/ v := in[at]
-				/*line :412:100000*/ if exclusive {
+				/*line :411:110000*/ v := in[at]
+				/*line :412:110000*/ if exclusive {
 					out[at] = sum
 				}
 				/*line operator.go:146*/ sum = extremeFloat[T](sum, v, quernbound0)
@@ -8262,7 +8406,7 @@ func quernRow1ExtremeFloatScanLines[T float32 | float64](r *host.Run, base int, 
 				at += inner
 			}
 		}
-	} /*line quern_gen.go:8265:1*/
+	} /*line quern_gen.go:8409:1*/
 }
 
 func quernHostAddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8295,8 +8439,8 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 			r.ThreadIdx.X = threadX
 			first := (base + threadX) * 4 * part
 			/*line operator.go:151*/ in2 := in
-			/*line operator.go:152:110000*/ switch {
-//line operator.go:153:110000
+			/*line operator.go:152:90000*/ switch {
+//line operator.go:153:90000
 			default:
 				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 					break
@@ -8378,8 +8522,8 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line operator.go:151*/ in2 := in
-		/*line operator.go:152:110000*/ switch {
-//line operator.go:153:110000
+		/*line operator.go:152:90000*/ switch {
+//line operator.go:153:90000
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
@@ -8454,7 +8598,7 @@ func quernRow1AddReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:8457:1*/
+	} /*line quern_gen.go:8601:1*/
 }
 
 func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8535,7 +8679,7 @@ func quernHostAddReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
 				quernRow6AddReduceRows[T](r, tos, first7, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:8538:1*/
+	} /*line quern_gen.go:8682:1*/
 }
 
 //go:noinline
@@ -8545,7 +8689,7 @@ func quernRow1AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:8548:1*/
+	} /*line quern_gen.go:8692:1*/
 }
 
 //go:noinline
@@ -8613,14 +8757,14 @@ func quernRow2AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		/*line :159:10000*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:8616:1*/
+	} /*line quern_gen.go:8760:1*/
 }
 
 //go:noinline
 func quernRow3AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8623:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8767:1*/
 }
 
 //go:noinline
@@ -8641,14 +8785,14 @@ func quernRow4AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, ac
 			v = add[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:8644:1*/
+	} /*line quern_gen.go:8788:1*/
 }
 
 //go:noinline
 func quernRow5AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8651:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8795:1*/
 }
 
 //go:noinline
@@ -8663,7 +8807,7 @@ func quernRow6AddReduceRows[T int32 | int64 | float32 | float64](r *host.Run, to
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result
 		}
-	} /*line quern_gen.go:8666:1*/
+	} /*line quern_gen.go:8810:1*/
 }
 
 func quernHostAddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8700,7 +8844,7 @@ func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run,
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if x >= width {
 				break
 			}
 			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
@@ -8720,7 +8864,7 @@ func quernRow1AddReduceColumns[T int32 | int64 | float32 | float64](r *host.Run,
 				/*line :186:10000*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:8723:1*/
+	} /*line quern_gen.go:8867:1*/
 }
 
 func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8787,7 +8931,7 @@ func quernHostAddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 				quernRow5AddReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:8790:1*/
+	} /*line quern_gen.go:8934:1*/
 }
 
 //go:noinline
@@ -8826,14 +8970,14 @@ func quernRow1AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:8829:1*/
+	} /*line quern_gen.go:8973:1*/
 }
 
 //go:noinline
 func quernRow2AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8836:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8980:1*/
 }
 
 //go:noinline
@@ -8854,14 +8998,14 @@ func quernRow3AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 			v = add[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:8857:1*/
+	} /*line quern_gen.go:9001:1*/
 }
 
 //go:noinline
 func quernRow4AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
 	vRow := (*[256]T)(vs[first5:])
 	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:8864:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9008:1*/
 }
 
 //go:noinline
@@ -8884,7 +9028,7 @@ func quernRow5AddReduceSegments[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:8887:1*/
+	} /*line quern_gen.go:9031:1*/
 }
 
 func quernHostAddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -8942,87 +9086,87 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 							V T
 						}{N: counts[i], V: sums[i]}
 						_ = counts[i]
-						/*line :377:90000*/ _ = sums[i]
+						/*line :377:100000*/ _ = sums[i]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:90000*/ counts[i] = t5
-						/*line :377:90000*/ sums[i] = t6
-						/*line :295:90000*/ if b.N == 0 {
+						/*line :377:100000*/ counts[i] = t5
+						/*line :377:100000*/ sums[i] = t6
+						/*line :295:100000*/ if b.N == 0 {
 							t1 := all.V
 							t2 := b.V
-							/*line :296:90000*/ result0 := add[T](t1, t2)
+							/*line :296:100000*/ result0 := add[T](t1, t2)
 							b.V = result0
 						}
-						/*line :298:90000*/ b.N += all.N
-						/*line :378:90000*/ all = b
+						/*line :298:100000*/ b.N += all.N
+						/*line :378:100000*/ all = b
 					}
-					/*line :380:90000*/ break
+					/*line :380:100000*/ break
 				}
-				/*line :382:90000*/ at := p * part
-				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:100000*/ at := p * part
+				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:90000
+//line :386:100000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:90000*/ if launch == 2 {
-					/*line :391:90000*/ so = struct {
+				/*line :390:100000*/ if launch == 2 {
+					/*line :391:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:90000
+//line :395:100000
 				} else {
-					/*line :396:90000*/ so = struct {
+					/*line :396:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:90000*/ at++
+					/*line :400:100000*/ at++
 				}
-				/*line :394:90000*/ for ; at < last; at += 4096 {
-					/*line :395:90000*/ if r.Halted() {
-						/*line :394:90000*/ r.Halt()
+				/*line :394:100000*/ for ; at < last; at += 4096 {
+					/*line :395:100000*/ if r.Halted() {
+						/*line :394:100000*/ r.Halt()
 					}
-					/*line :395:90000*/ t7 := min(last-at, 4096)
-					/*line :396:90000*/ for k := 0; k < t7; k++ {
-						/*line :396:90000*/ i2 := at + k
+					/*line :395:100000*/ t7 := min(last-at, 4096)
+					/*line :396:100000*/ for k := 0; k < t7; k++ {
+						/*line :396:100000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
-						/*line :399:90000*/ b2 := struct {
+						/*line :399:100000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:90000*/ if b2.N == 0 {
+						/*line :295:100000*/ if b2.N == 0 {
 							t12 := so.V
 							t22 := b2.V
-							/*line :296:90000*/ result02 := add[T](t12, t22)
+							/*line :296:100000*/ result02 := add[T](t12, t22)
 							b2.V = result02
 						}
-						/*line :298:90000*/ b2.N += so.N
-						/*line :399:90000*/ so = b2
-						/*line :401:90000*/ if value {
-							/*line :402:90000*/ if reduce {
-								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :298:100000*/ b2.N += so.N
+						/*line :399:100000*/ so = b2
+						/*line :401:100000*/ if value {
+							/*line :402:100000*/ if reduce {
+								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:90000
+//line :406:100000
 							} else if !exclusive {
-								/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+								/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 							} else if h != 0 {
-								/*line :409:90000*/ out[i2] = first
-//line :410:90000
+								/*line :409:100000*/ out[i2] = first
+//line :410:100000
 							} else {
-								/*line :411:90000*/ result03 := add[T](first, prior)
-								/*line :411:90000*/ out[i2] = result03
+								/*line :411:100000*/ result03 := add[T](first, prior)
+								/*line :411:100000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line :415:90000*/ if launch == 0 {
+				/*line :415:100000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:90000*/ _ = row2[threadX]
+					/*line :416:100000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -9030,118 +9174,118 @@ func quernRow1AddRunScanParts[T int32 | int64 | float32 | float64](r *host.Run, 
 				}
 			}
 		}
-		/*line :424:90000*/ return
+		/*line :424:100000*/ return
 	}
-	/*line :426:90000*/ for threadX := range width {
+	/*line :426:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:90000*/ switch {
-//line :431:90000
+		/*line :430:100000*/ switch {
+//line :431:100000
 		default:
-			/*line :369:90000*/ if launch == 1 {
-				/*line :370:90000*/ if same || p > 0 {
+			/*line :369:100000*/ if launch == 1 {
+				/*line :370:100000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:90000*/ all := struct {
+				/*line :373:100000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:90000*/ counts[0] = 0
-				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:90000*/ b := struct {
+				/*line :377:100000*/ counts[0] = 0
+				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:100000*/ b := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:90000*/ _ = counts[i]
-					/*line :377:90000*/ _ = sums[i]
+					/*line :383:100000*/ _ = counts[i]
+					/*line :377:100000*/ _ = sums[i]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:90000*/ counts[i] = t5
-					/*line :377:90000*/ sums[i] = t6
-					/*line :295:90000*/ if b.N == 0 {
+					/*line :377:100000*/ counts[i] = t5
+					/*line :377:100000*/ sums[i] = t6
+					/*line :295:100000*/ if b.N == 0 {
 						t1 := all.V
 						t2 := b.V
-						/*line :296:90000*/ result0 := add[T](t1, t2)
+						/*line :296:100000*/ result0 := add[T](t1, t2)
 						b.V = result0
 					}
-					/*line :298:90000*/ b.N += all.N
-					/*line :378:90000*/ all = b
+					/*line :298:100000*/ b.N += all.N
+					/*line :378:100000*/ all = b
 				}
-				/*line :380:90000*/ break
+				/*line :380:100000*/ break
 			}
-			/*line :382:90000*/ at := p * part
-			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:100000*/ at := p * part
+			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:90000
+//line :386:100000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:90000*/ if launch == 2 {
-				/*line :391:90000*/ so = struct {
+			/*line :390:100000*/ if launch == 2 {
+				/*line :391:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:90000
+//line :395:100000
 			} else {
-				/*line :396:90000*/ so = struct {
+				/*line :396:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:90000*/ at++
+				/*line :400:100000*/ at++
 			}
-			/*line :394:90000*/ for ; at < last; at += 4096 {
-				/*line :395:90000*/ if r.Halted() {
-					/*line :394:90000*/ r.Halt()
+			/*line :394:100000*/ for ; at < last; at += 4096 {
+				/*line :395:100000*/ if r.Halted() {
+					/*line :394:100000*/ r.Halt()
 				}
-				/*line :395:90000*/ t7 := min(last-at, 4096)
-				/*line :396:90000*/ for k := 0; k < t7; k++ {
-					/*line :396:90000*/ i2 := at + k
+				/*line :395:100000*/ t7 := min(last-at, 4096)
+				/*line :396:100000*/ for k := 0; k < t7; k++ {
+					/*line :396:100000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
-					/*line :399:90000*/ b2 := struct {
+					/*line :399:100000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:90000*/ if b2.N == 0 {
+					/*line :295:100000*/ if b2.N == 0 {
 						t12 := so.V
 						t22 := b2.V
-						/*line :296:90000*/ result02 := add[T](t12, t22)
+						/*line :296:100000*/ result02 := add[T](t12, t22)
 						b2.V = result02
 					}
-					/*line :298:90000*/ b2.N += so.N
-					/*line :399:90000*/ so = b2
-					/*line :401:90000*/ if value {
-						/*line :402:90000*/ if reduce {
-							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :298:100000*/ b2.N += so.N
+					/*line :399:100000*/ so = b2
+					/*line :401:100000*/ if value {
+						/*line :402:100000*/ if reduce {
+							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:90000
+//line :406:100000
 						} else if !exclusive {
-							/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+							/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 						} else if h != 0 {
-							/*line :409:90000*/ out[i2] = first
-//line :410:90000
+							/*line :409:100000*/ out[i2] = first
+//line :410:100000
 						} else {
-							/*line :411:90000*/ result03 := add[T](first, prior)
-							/*line :411:90000*/ out[i2] = result03
+							/*line :411:100000*/ result03 := add[T](first, prior)
+							/*line :411:100000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:90000*/ if launch == 0 {
+			/*line :415:100000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:90000*/ _ = sums[p]
+				/*line :416:100000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:90000*/ counts[p] = t15
-				/*line :416:90000*/ sums[p] = t16
+				/*line :416:100000*/ counts[p] = t15
+				/*line :416:100000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:9144:1*/
+	} /*line quern_gen.go:9288:1*/
 }
 
 func quernHostAddTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9181,58 +9325,58 @@ func quernRow1AddTotalParts[T int32 | int64 | float32 | float64](r *host.Run, ba
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :270:100000*/ b := in[t4:t5]
+				/*line :270:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:100000*/ c := in[t7:t8]
+				/*line :270:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:100000*/ d := in[t10:t11]
+				/*line :270:110000*/ d := in[t10:t11]
 				sa := a[0]
-				/*line :271:100000*/ sb := b[0]
-				/*line :271:100000*/ sc := c[0]
-				/*line :271:100000*/ sd := d[0]
-				/*line :272:100000*/ for i := 1; i < part; i++ {
+				/*line :271:110000*/ sb := b[0]
+				/*line :271:110000*/ sc := c[0]
+				/*line :271:110000*/ sd := d[0]
+				/*line :272:110000*/ for i := 1; i < part; i++ {
 					t18 := a[i]
-					/*line :273:100000*/ sa = add[T](sa, t18)
-					/*line :273:100000*/ t22 := b[i]
-					/*line :273:100000*/ sb = add[T](sb, t22)
-					/*line :273:100000*/ t26 := c[i]
-					/*line :273:100000*/ sc = add[T](sc, t26)
-					/*line :273:100000*/ t30 := d[i]
-					/*line :273:100000*/ sd = add[T](sd, t30)
+					/*line :273:110000*/ sa = add[T](sa, t18)
+					/*line :273:110000*/ t22 := b[i]
+					/*line :273:110000*/ sb = add[T](sb, t22)
+					/*line :273:110000*/ t26 := c[i]
+					/*line :273:110000*/ sc = add[T](sc, t26)
+					/*line :273:110000*/ t30 := d[i]
+					/*line :273:110000*/ sd = add[T](sd, t30)
 				}
-				/*line :275:100000*/ _ = before[t34]
-				/*line :275:100000*/ _ = before[t36]
-				/*line :275:100000*/ _ = before[t38]
-				/*line :275:100000*/ _ = before[t40]
-				/*line :275:100000*/ before[t34] = sa
-				/*line :275:100000*/ before[t36] = sb
-				/*line :275:100000*/ before[t38] = sc
-				/*line :275:100000*/ before[t40] = sd
+				/*line :275:110000*/ _ = before[t34]
+				/*line :275:110000*/ _ = before[t36]
+				/*line :275:110000*/ _ = before[t38]
+				/*line :275:110000*/ _ = before[t40]
+				/*line :275:110000*/ before[t34] = sa
+				/*line :275:110000*/ before[t36] = sb
+				/*line :275:110000*/ before[t38] = sc
+				/*line :275:110000*/ before[t40] = sd
 				break
 			}
-			/*line :278:100000*/ for k := 0; k < 4; k++ {
-				/*line :279:100000*/ if r.Halted() {
-					/*line :278:100000*/ r.Halt()
+			/*line :278:110000*/ for k := 0; k < 4; k++ {
+				/*line :279:110000*/ if r.Halted() {
+					/*line :278:110000*/ r.Halt()
 				}
-				/*line :279:100000*/ at2 := (p + k) * part
-				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:110000*/ at2 := (p + k) * part
+				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:100000*/ last := min(at2+part, len(in))
+				/*line :283:110000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t46 := in[i2]
-					/*line :286:100000*/ sum = add[T](sum, t46)
+					/*line :286:110000*/ sum = add[T](sum, t46)
 				}
-				/*line :288:100000*/ before[p+k+1] = sum
+				/*line :288:110000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:9235:1*/
+	} /*line quern_gen.go:9379:1*/
 }
 
 func quernHostAddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9271,11 +9415,11 @@ func quernRow1AddPrefixParts[T int32 | int64 | float32 | float64](r *host.Run, b
 			}
 			for i := 2; i < len(before); i++ {
 				t5 := before[i]
-				/*line :307:100000*/ sum = add[T](sum, t5)
+				/*line :307:110000*/ sum = add[T](sum, t5)
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:9278:1*/
+	} /*line quern_gen.go:9422:1*/
 }
 
 func quernHostAddScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9319,95 +9463,95 @@ func quernRow1AddScanParts[T int32 | int64 | float32 | float64](r *host.Run, bas
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :318:100000*/ b := in[t4:t5]
+				/*line :318:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:100000*/ c := in[t7:t8]
+				/*line :318:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:100000*/ d := in[t10:t11]
+				/*line :318:110000*/ d := in[t10:t11]
 				u := out[at:t14]
 				t17 := at + size2
-				/*line :319:100000*/ v := out[t16:t17]
+				/*line :319:110000*/ v := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:100000*/ w := out[t19:t20]
+				/*line :319:110000*/ w := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:100000*/ x := out[t22:t23]
+				/*line :319:110000*/ x := out[t22:t23]
 				sa := before[p]
-				/*line :320:100000*/ sb := before[p+1]
-				/*line :320:100000*/ sc := before[p+2]
-				/*line :320:100000*/ sd := before[p+3]
-				/*line :321:100000*/ if exclusive {
-					/*line :322:100000*/ for i := 0; i < part; i++ {
+				/*line :320:110000*/ sb := before[p+1]
+				/*line :320:110000*/ sc := before[p+2]
+				/*line :320:110000*/ sd := before[p+3]
+				/*line :321:110000*/ if exclusive {
+					/*line :322:110000*/ for i := 0; i < part; i++ {
 						ea := a[i]
-						/*line :323:100000*/ eb := b[i]
-						/*line :323:100000*/ ec := c[i]
-						/*line :323:100000*/ ed := d[i]
+						/*line :323:110000*/ eb := b[i]
+						/*line :323:110000*/ ec := c[i]
+						/*line :323:110000*/ ed := d[i]
 						_ = u[i]
-						/*line :324:100000*/ _ = v[i]
-						/*line :324:100000*/ _ = w[i]
-						/*line :324:100000*/ _ = x[i]
-						/*line :324:100000*/ u[i] = sa
-						/*line :324:100000*/ v[i] = sb
-						/*line :324:100000*/ w[i] = sc
-						/*line :324:100000*/ x[i] = sd
+						/*line :324:110000*/ _ = v[i]
+						/*line :324:110000*/ _ = w[i]
+						/*line :324:110000*/ _ = x[i]
+						/*line :324:110000*/ u[i] = sa
+						/*line :324:110000*/ v[i] = sb
+						/*line :324:110000*/ w[i] = sc
+						/*line :324:110000*/ x[i] = sd
 						sa = add[T](sa, ea)
-						/*line :325:100000*/ sb = add[T](sb, eb)
-						/*line :325:100000*/ sc = add[T](sc, ec)
-						/*line :325:100000*/ sd = add[T](sd, ed)
+						/*line :325:110000*/ sb = add[T](sb, eb)
+						/*line :325:110000*/ sc = add[T](sc, ec)
+						/*line :325:110000*/ sd = add[T](sd, ed)
 					}
-					/*line :327:100000*/ break
+					/*line :327:110000*/ break
 				}
-				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:110000*/ for i2 := 0; i2 < part; i2++ {
 					t64 := a[i2]
-					/*line :330:100000*/ sa = add[T](sa, t64)
-					/*line :330:100000*/ t68 := b[i2]
-					/*line :330:100000*/ sb = add[T](sb, t68)
-					/*line :330:100000*/ t72 := c[i2]
-					/*line :330:100000*/ sc = add[T](sc, t72)
-					/*line :330:100000*/ t76 := d[i2]
-					/*line :330:100000*/ sd = add[T](sd, t76)
+					/*line :330:110000*/ sa = add[T](sa, t64)
+					/*line :330:110000*/ t68 := b[i2]
+					/*line :330:110000*/ sb = add[T](sb, t68)
+					/*line :330:110000*/ t72 := c[i2]
+					/*line :330:110000*/ sc = add[T](sc, t72)
+					/*line :330:110000*/ t76 := d[i2]
+					/*line :330:110000*/ sd = add[T](sd, t76)
 					_ = u[i2]
-					/*line :331:100000*/ _ = v[i2]
-					/*line :331:100000*/ _ = w[i2]
-					/*line :331:100000*/ _ = x[i2]
-					/*line :331:100000*/ u[i2] = sa
-					/*line :331:100000*/ v[i2] = sb
-					/*line :331:100000*/ w[i2] = sc
-					/*line :331:100000*/ x[i2] = sd
+					/*line :331:110000*/ _ = v[i2]
+					/*line :331:110000*/ _ = w[i2]
+					/*line :331:110000*/ _ = x[i2]
+					/*line :331:110000*/ u[i2] = sa
+					/*line :331:110000*/ v[i2] = sb
+					/*line :331:110000*/ w[i2] = sc
+					/*line :331:110000*/ x[i2] = sd
 				}
-				/*line :333:100000*/ break
+				/*line :333:110000*/ break
 			}
-			/*line :335:100000*/ for k := 0; k < 4; k++ {
-				/*line :336:100000*/ if r.Halted() {
-					/*line :335:100000*/ r.Halt()
+			/*line :335:110000*/ for k := 0; k < 4; k++ {
+				/*line :336:110000*/ if r.Halted() {
+					/*line :335:110000*/ r.Halt()
 				}
-				/*line :336:100000*/ i3 := (p + k) * part
-				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:110000*/ i3 := (p + k) * part
+				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:100000*/ last := min(i3+part, len(in))
+				/*line :340:110000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:100000*/ if p+k == 0 && !start {
+				/*line :342:110000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:100000*/ for ; i3 < last; i3++ {
+				/*line :347:110000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:100000*/ if exclusive {
+					/*line :349:110000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:100000*/ sum = add[T](sum, v2)
-					/*line :353:100000*/ if !exclusive {
+					/*line :352:110000*/ sum = add[T](sum, v2)
+					/*line :353:110000*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:9410:1*/
+	} /*line quern_gen.go:9554:1*/
 }
 
 func quernHostAddScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9442,33 +9586,33 @@ func quernRow1AddScanLines[T int32 | int64 | float32 | float64](r *host.Run, bas
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:100000*/ sum := first
+			/*line :402:110000*/ sum := first
 			i := 0
-			/*line :404:100000*/ if !start {
+			/*line :404:110000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:100000*/ for ; i < n; i++ {
-				/*line :411:100000*/ if r.Halted() {
-					/*line :410:100000*/ r.Halt()
+			/*line :410:110000*/ for ; i < n; i++ {
+				/*line :411:110000*/ if r.Halted() {
+					/*line :410:110000*/ r.Halt()
 				}
-				/*line :411:100000*/ v := in[at]
-				/*line :412:100000*/ if exclusive {
+				/*line :411:110000*/ v := in[at]
+				/*line :412:110000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:100000*/ sum = add[T](sum, v)
-				/*line :416:100000*/ if !exclusive {
+				/*line :415:110000*/ sum = add[T](sum, v)
+				/*line :416:110000*/ if !exclusive {
 					out[at] = sum
 				}
-				/*line :419:100000*/ at += inner
+				/*line :419:110000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:9471:1*/
+	} /*line quern_gen.go:9615:1*/
 }
 
 func quernHostMultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9501,7 +9645,8 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 			r.ThreadIdx.X = threadX
 			first := (base + threadX) * 4 * part
 			/*line operator.go:156*/ in2 := in
-			switch {
+			/*line operator.go:157:90000*/ switch {
+//line operator.go:158
 			default:
 				/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 					break
@@ -9583,7 +9728,8 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 		r.ThreadIdx.X = threadX
 		first := (base + threadX) * 4 * part
 		/*line operator.go:156*/ in2 := in
-		switch {
+		/*line operator.go:157:90000*/ switch {
+//line operator.go:158
 		default:
 			/*line quern.dev/algo/internal/template/reduce.go:85*/ if base+threadX >= len(out) || first >= len(in2) {
 				break
@@ -9658,7 +9804,7 @@ func quernRow1MultiplyReducePartsInTurn[T int32 | int64 | float32 | float64](r *
 			}
 			/*line :116:10000*/ out[base+threadX] = sums[0]
 		}
-	} /*line quern_gen.go:9661:1*/
+	} /*line quern_gen.go:9807:1*/
 }
 
 func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9739,7 +9885,7 @@ func quernHostMultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 				quernRow6MultiplyReduceRows[T](r, tos, first7, results, out, width)
 			}
 		}
-	} /*line quern_gen.go:9742:1*/
+	} /*line quern_gen.go:9888:1*/
 }
 
 //go:noinline
@@ -9749,7 +9895,7 @@ func quernRow1MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		r.ThreadIdx.X = threadX
 		/*line quern.dev/algo/internal/template/reduce.go:126*/ to := (base + threadX) >> group
 		toRow[threadX] = to
-	} /*line quern_gen.go:9752:1*/
+	} /*line quern_gen.go:9898:1*/
 }
 
 //go:noinline
@@ -9817,14 +9963,14 @@ func quernRow2MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		/*line :159:10000*/ v := sum
 		activeRow[threadX] = active
 		vRow[threadX] = v
-	} /*line quern_gen.go:9820:1*/
+	} /*line quern_gen.go:9966:1*/
 }
 
 //go:noinline
 func quernRow3MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first4 int, results []T) {
 	vRow := (*[256]T)(vs[first4:])
 	resultRow := (*[256]T)(results[first4:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9827:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9973:1*/
 }
 
 //go:noinline
@@ -9845,14 +9991,14 @@ func quernRow4MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 			v = multiply[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:9848:1*/
+	} /*line quern_gen.go:9994:1*/
 }
 
 //go:noinline
 func quernRow5MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first6 int, results []T) {
 	vRow := (*[256]T)(vs[first6:])
 	resultRow := (*[256]T)(results[first6:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:9855:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10001:1*/
 }
 
 //go:noinline
@@ -9867,7 +10013,7 @@ func quernRow6MultiplyReduceRows[T int32 | int64 | float32 | float64](r *host.Ru
 		/*line quern.dev/algo/internal/template/reduce.go:160*/ if to < len(out) && lane == 0 {
 			out[to] = result
 		}
-	} /*line quern_gen.go:9870:1*/
+	} /*line quern_gen.go:10016:1*/
 }
 
 func quernHostMultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9904,7 +10050,7 @@ func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 		x := base + threadX
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/reduce.go:174*/ if x >= width {
+			/*line quern.dev/algo/internal/template/reduce.go:174:10000*/ if x >= width {
 				break
 			}
 			/*line :179:10000*/ for z := blockZ; z*n*width < len(in); z += gridZ {
@@ -9924,7 +10070,7 @@ func quernRow1MultiplyReduceColumns[T int32 | int64 | float32 | float64](r *host
 				/*line :186:10000*/ out[(z*gridY+blockY)*width+x] = sum
 			}
 		}
-	} /*line quern_gen.go:9927:1*/
+	} /*line quern_gen.go:10073:1*/
 }
 
 func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -9991,7 +10137,7 @@ func quernHostMultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 				quernRow5MultiplyReduceSegments[T](r, segments, first6, firsts, lasts, results, out, group, empty)
 			}
 		}
-	} /*line quern_gen.go:9994:1*/
+	} /*line quern_gen.go:10140:1*/
 }
 
 //go:noinline
@@ -10030,14 +10176,14 @@ func quernRow1MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 		lastRow[threadX] = last
 		countRow[threadX] = count
 		vRow[threadX] = v
-	} /*line quern_gen.go:10033:1*/
+	} /*line quern_gen.go:10179:1*/
 }
 
 //go:noinline
 func quernRow2MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first3 int, results []T) {
 	vRow := (*[256]T)(vs[first3:])
 	resultRow := (*[256]T)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10040:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10186:1*/
 }
 
 //go:noinline
@@ -10058,14 +10204,14 @@ func quernRow3MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 			v = multiply[T](v, other)
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:10061:1*/
+	} /*line quern_gen.go:10207:1*/
 }
 
 //go:noinline
 func quernRow4MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *host.Run, vs []T, first5 int, results []T) {
 	vRow := (*[256]T)(vs[first5:])
 	resultRow := (*[256]T)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10068:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:10214:1*/
 }
 
 //go:noinline
@@ -10088,7 +10234,7 @@ func quernRow5MultiplyReduceSegments[T int32 | int64 | float32 | float64](r *hos
 			}
 			out[segment] = sum2
 		}
-	} /*line quern_gen.go:10091:1*/
+	} /*line quern_gen.go:10237:1*/
 }
 
 func quernHostMultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10146,87 +10292,87 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 							V T
 						}{N: counts[i], V: sums[i]}
 						_ = counts[i]
-						/*line :377:90000*/ _ = sums[i]
+						/*line :377:100000*/ _ = sums[i]
 						t5 := all.N
 						t6 := all.V
-						/*line :377:90000*/ counts[i] = t5
-						/*line :377:90000*/ sums[i] = t6
-						/*line :295:90000*/ if b.N == 0 {
+						/*line :377:100000*/ counts[i] = t5
+						/*line :377:100000*/ sums[i] = t6
+						/*line :295:100000*/ if b.N == 0 {
 							t1 := all.V
 							t2 := b.V
-							/*line :296:90000*/ result0 := multiply[T](t1, t2)
+							/*line :296:100000*/ result0 := multiply[T](t1, t2)
 							b.V = result0
 						}
-						/*line :298:90000*/ b.N += all.N
-						/*line :378:90000*/ all = b
+						/*line :298:100000*/ b.N += all.N
+						/*line :378:100000*/ all = b
 					}
-					/*line :380:90000*/ break
+					/*line :380:100000*/ break
 				}
-				/*line :382:90000*/ at := p * part
-				/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+				/*line :382:100000*/ at := p * part
+				/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 					break
 				}
-//line :386:90000
+//line :386:100000
 				var so struct {
 					N uint32
 					V T
 				}
-				/*line :390:90000*/ if launch == 2 {
-					/*line :391:90000*/ so = struct {
+				/*line :390:100000*/ if launch == 2 {
+					/*line :391:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: row[threadX], V: row2[threadX]}
-//line :395:90000
+//line :395:100000
 				} else {
-					/*line :396:90000*/ so = struct {
+					/*line :396:100000*/ so = struct {
 						N uint32
 						V T
 					}{N: uint32(heads[at]), V: in[at]}
-					/*line :400:90000*/ at++
+					/*line :400:100000*/ at++
 				}
-				/*line :394:90000*/ for ; at < last; at += 4096 {
-					/*line :395:90000*/ if r.Halted() {
-						/*line :394:90000*/ r.Halt()
+				/*line :394:100000*/ for ; at < last; at += 4096 {
+					/*line :395:100000*/ if r.Halted() {
+						/*line :394:100000*/ r.Halt()
 					}
-					/*line :395:90000*/ t7 := min(last-at, 4096)
-					/*line :396:90000*/ for k := 0; k < t7; k++ {
-						/*line :396:90000*/ i2 := at + k
+					/*line :395:100000*/ t7 := min(last-at, 4096)
+					/*line :396:100000*/ for k := 0; k < t7; k++ {
+						/*line :396:100000*/ i2 := at + k
 						h := uint32(heads[i2])
 						prior := so.V
-						/*line :399:90000*/ b2 := struct {
+						/*line :399:100000*/ b2 := struct {
 							N uint32
 							V T
 						}{N: h, V: in[i2]}
-						/*line :295:90000*/ if b2.N == 0 {
+						/*line :295:100000*/ if b2.N == 0 {
 							t12 := so.V
 							t22 := b2.V
-							/*line :296:90000*/ result02 := multiply[T](t12, t22)
+							/*line :296:100000*/ result02 := multiply[T](t12, t22)
 							b2.V = result02
 						}
-						/*line :298:90000*/ b2.N += so.N
-						/*line :399:90000*/ so = b2
-						/*line :401:90000*/ if value {
-							/*line :402:90000*/ if reduce {
-								/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+						/*line :298:100000*/ b2.N += so.N
+						/*line :399:100000*/ so = b2
+						/*line :401:100000*/ if value {
+							/*line :402:100000*/ if reduce {
+								/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 									out[so.N-1] = so.V
 								}
-//line :406:90000
+//line :406:100000
 							} else if !exclusive {
-								/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+								/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 							} else if h != 0 {
-								/*line :409:90000*/ out[i2] = first
-//line :410:90000
+								/*line :409:100000*/ out[i2] = first
+//line :410:100000
 							} else {
-								/*line :411:90000*/ result03 := multiply[T](first, prior)
-								/*line :411:90000*/ out[i2] = result03
+								/*line :411:100000*/ result03 := multiply[T](first, prior)
+								/*line :411:100000*/ out[i2] = result03
 							}
 						}
 					}
 				}
-				/*line :415:90000*/ if launch == 0 {
+				/*line :415:100000*/ if launch == 0 {
 					_ = row[threadX]
-					/*line :416:90000*/ _ = row2[threadX]
+					/*line :416:100000*/ _ = row2[threadX]
 					t15 := so.N
 					t16 := so.V
 					row[threadX] = t15
@@ -10234,118 +10380,118 @@ func quernRow1MultiplyRunScanParts[T int32 | int64 | float32 | float64](r *host.
 				}
 			}
 		}
-		/*line :424:90000*/ return
+		/*line :424:100000*/ return
 	}
-	/*line :426:90000*/ for threadX := range width {
+	/*line :426:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		last := min((p+1)*part, len(in))
-		/*line :430:90000*/ switch {
-//line :431:90000
+		/*line :430:100000*/ switch {
+//line :431:100000
 		default:
-			/*line :369:90000*/ if launch == 1 {
-				/*line :370:90000*/ if same || p > 0 {
+			/*line :369:100000*/ if launch == 1 {
+				/*line :370:100000*/ if same || p > 0 {
 					break
 				}
-				/*line :373:90000*/ all := struct {
+				/*line :373:100000*/ all := struct {
 					N uint32
 					V T
 				}{N: counts[0], V: sums[0]}
-				/*line :377:90000*/ counts[0] = 0
-				/*line :378:90000*/ for i := 1; i < len(sums); i++ {
-					/*line :379:90000*/ b := struct {
+				/*line :377:100000*/ counts[0] = 0
+				/*line :378:100000*/ for i := 1; i < len(sums); i++ {
+					/*line :379:100000*/ b := struct {
 						N uint32
 						V T
 					}{N: counts[i], V: sums[i]}
-					/*line :383:90000*/ _ = counts[i]
-					/*line :377:90000*/ _ = sums[i]
+					/*line :383:100000*/ _ = counts[i]
+					/*line :377:100000*/ _ = sums[i]
 					t5 := all.N
 					t6 := all.V
-					/*line :377:90000*/ counts[i] = t5
-					/*line :377:90000*/ sums[i] = t6
-					/*line :295:90000*/ if b.N == 0 {
+					/*line :377:100000*/ counts[i] = t5
+					/*line :377:100000*/ sums[i] = t6
+					/*line :295:100000*/ if b.N == 0 {
 						t1 := all.V
 						t2 := b.V
-						/*line :296:90000*/ result0 := multiply[T](t1, t2)
+						/*line :296:100000*/ result0 := multiply[T](t1, t2)
 						b.V = result0
 					}
-					/*line :298:90000*/ b.N += all.N
-					/*line :378:90000*/ all = b
+					/*line :298:100000*/ b.N += all.N
+					/*line :378:100000*/ all = b
 				}
-				/*line :380:90000*/ break
+				/*line :380:100000*/ break
 			}
-			/*line :382:90000*/ at := p * part
-			/*line :383:90000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
+			/*line :382:100000*/ at := p * part
+			/*line :383:100000*/ if p >= len(sums) || at >= len(in) || len(heads) != len(in) {
 				break
 			}
-//line :386:90000
+//line :386:100000
 			var so struct {
 				N uint32
 				V T
 			}
-			/*line :390:90000*/ if launch == 2 {
-				/*line :391:90000*/ so = struct {
+			/*line :390:100000*/ if launch == 2 {
+				/*line :391:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: counts[p], V: sums[p]}
-//line :395:90000
+//line :395:100000
 			} else {
-				/*line :396:90000*/ so = struct {
+				/*line :396:100000*/ so = struct {
 					N uint32
 					V T
 				}{N: uint32(heads[at]), V: in[at]}
-				/*line :400:90000*/ at++
+				/*line :400:100000*/ at++
 			}
-			/*line :394:90000*/ for ; at < last; at += 4096 {
-				/*line :395:90000*/ if r.Halted() {
-					/*line :394:90000*/ r.Halt()
+			/*line :394:100000*/ for ; at < last; at += 4096 {
+				/*line :395:100000*/ if r.Halted() {
+					/*line :394:100000*/ r.Halt()
 				}
-				/*line :395:90000*/ t7 := min(last-at, 4096)
-				/*line :396:90000*/ for k := 0; k < t7; k++ {
-					/*line :396:90000*/ i2 := at + k
+				/*line :395:100000*/ t7 := min(last-at, 4096)
+				/*line :396:100000*/ for k := 0; k < t7; k++ {
+					/*line :396:100000*/ i2 := at + k
 					h := uint32(heads[i2])
 					prior := so.V
-					/*line :399:90000*/ b2 := struct {
+					/*line :399:100000*/ b2 := struct {
 						N uint32
 						V T
 					}{N: h, V: in[i2]}
-					/*line :295:90000*/ if b2.N == 0 {
+					/*line :295:100000*/ if b2.N == 0 {
 						t12 := so.V
 						t22 := b2.V
-						/*line :296:90000*/ result02 := multiply[T](t12, t22)
+						/*line :296:100000*/ result02 := multiply[T](t12, t22)
 						b2.V = result02
 					}
-					/*line :298:90000*/ b2.N += so.N
-					/*line :399:90000*/ so = b2
-					/*line :401:90000*/ if value {
-						/*line :402:90000*/ if reduce {
-							/*line :403:90000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
+					/*line :298:100000*/ b2.N += so.N
+					/*line :399:100000*/ so = b2
+					/*line :401:100000*/ if value {
+						/*line :402:100000*/ if reduce {
+							/*line :403:100000*/ if i2+1 == len(in) || heads[i2+1] != 0 {
 								out[so.N-1] = so.V
 							}
-//line :406:90000
+//line :406:100000
 						} else if !exclusive {
-							/*line :407:90000*/ out[i2] = so.V
-//line :408:90000
+							/*line :407:100000*/ out[i2] = so.V
+//line :408:100000
 						} else if h != 0 {
-							/*line :409:90000*/ out[i2] = first
-//line :410:90000
+							/*line :409:100000*/ out[i2] = first
+//line :410:100000
 						} else {
-							/*line :411:90000*/ result03 := multiply[T](first, prior)
-							/*line :411:90000*/ out[i2] = result03
+							/*line :411:100000*/ result03 := multiply[T](first, prior)
+							/*line :411:100000*/ out[i2] = result03
 						}
 					}
 				}
 			}
-			/*line :415:90000*/ if launch == 0 {
+			/*line :415:100000*/ if launch == 0 {
 				_ = counts[p]
-				/*line :416:90000*/ _ = sums[p]
+				/*line :416:100000*/ _ = sums[p]
 				t15 := so.N
 				t16 := so.V
-				/*line :416:90000*/ counts[p] = t15
-				/*line :416:90000*/ sums[p] = t16
+				/*line :416:100000*/ counts[p] = t15
+				/*line :416:100000*/ sums[p] = t16
 			}
 		}
-	} /*line quern_gen.go:10348:1*/
+	} /*line quern_gen.go:10494:1*/
 }
 
 func quernHostMultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10385,58 +10531,58 @@ func quernRow1MultiplyTotalParts[T int32 | int64 | float32 | float64](r *host.Ru
 	block:
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/scan.go:269:100000*/ if at+size <= len(in) && p+4 < len(before) {
+			/*line quern.dev/algo/internal/template/scan.go:269:110000*/ if at+size <= len(in) && p+4 < len(before) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :270:100000*/ b := in[t4:t5]
+				/*line :270:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :270:100000*/ c := in[t7:t8]
+				/*line :270:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :270:100000*/ d := in[t10:t11]
+				/*line :270:110000*/ d := in[t10:t11]
 				sa := a[0]
-				/*line :271:100000*/ sb := b[0]
-				/*line :271:100000*/ sc := c[0]
-				/*line :271:100000*/ sd := d[0]
-				/*line :272:100000*/ for i := 1; i < part; i++ {
+				/*line :271:110000*/ sb := b[0]
+				/*line :271:110000*/ sc := c[0]
+				/*line :271:110000*/ sd := d[0]
+				/*line :272:110000*/ for i := 1; i < part; i++ {
 					t18 := a[i]
-					/*line :273:100000*/ sa = multiply[T](sa, t18)
-					/*line :273:100000*/ t22 := b[i]
-					/*line :273:100000*/ sb = multiply[T](sb, t22)
-					/*line :273:100000*/ t26 := c[i]
-					/*line :273:100000*/ sc = multiply[T](sc, t26)
-					/*line :273:100000*/ t30 := d[i]
-					/*line :273:100000*/ sd = multiply[T](sd, t30)
+					/*line :273:110000*/ sa = multiply[T](sa, t18)
+					/*line :273:110000*/ t22 := b[i]
+					/*line :273:110000*/ sb = multiply[T](sb, t22)
+					/*line :273:110000*/ t26 := c[i]
+					/*line :273:110000*/ sc = multiply[T](sc, t26)
+					/*line :273:110000*/ t30 := d[i]
+					/*line :273:110000*/ sd = multiply[T](sd, t30)
 				}
-				/*line :275:100000*/ _ = before[t34]
-				/*line :275:100000*/ _ = before[t36]
-				/*line :275:100000*/ _ = before[t38]
-				/*line :275:100000*/ _ = before[t40]
-				/*line :275:100000*/ before[t34] = sa
-				/*line :275:100000*/ before[t36] = sb
-				/*line :275:100000*/ before[t38] = sc
-				/*line :275:100000*/ before[t40] = sd
+				/*line :275:110000*/ _ = before[t34]
+				/*line :275:110000*/ _ = before[t36]
+				/*line :275:110000*/ _ = before[t38]
+				/*line :275:110000*/ _ = before[t40]
+				/*line :275:110000*/ before[t34] = sa
+				/*line :275:110000*/ before[t36] = sb
+				/*line :275:110000*/ before[t38] = sc
+				/*line :275:110000*/ before[t40] = sd
 				break
 			}
-			/*line :278:100000*/ for k := 0; k < 4; k++ {
-				/*line :279:100000*/ if r.Halted() {
-					/*line :278:100000*/ r.Halt()
+			/*line :278:110000*/ for k := 0; k < 4; k++ {
+				/*line :279:110000*/ if r.Halted() {
+					/*line :278:110000*/ r.Halt()
 				}
-				/*line :279:100000*/ at2 := (p + k) * part
-				/*line :280:100000*/ if at2 >= len(in) || p+k+1 >= len(before) {
+				/*line :279:110000*/ at2 := (p + k) * part
+				/*line :280:110000*/ if at2 >= len(in) || p+k+1 >= len(before) {
 					break block
 				}
-				/*line :283:100000*/ last := min(at2+part, len(in))
+				/*line :283:110000*/ last := min(at2+part, len(in))
 				sum := in[at2]
-				/*line :285:100000*/ for i2 := at2 + 1; i2 < last; i2++ {
+				/*line :285:110000*/ for i2 := at2 + 1; i2 < last; i2++ {
 					t46 := in[i2]
-					/*line :286:100000*/ sum = multiply[T](sum, t46)
+					/*line :286:110000*/ sum = multiply[T](sum, t46)
 				}
-				/*line :288:100000*/ before[p+k+1] = sum
+				/*line :288:110000*/ before[p+k+1] = sum
 			}
 		}
-	} /*line quern_gen.go:10439:1*/
+	} /*line quern_gen.go:10585:1*/
 }
 
 func quernHostMultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10475,11 +10621,11 @@ func quernRow1MultiplyPrefixParts[T int32 | int64 | float32 | float64](r *host.R
 			}
 			for i := 2; i < len(before); i++ {
 				t5 := before[i]
-				/*line :307:100000*/ sum = multiply[T](sum, t5)
+				/*line :307:110000*/ sum = multiply[T](sum, t5)
 				before[i] = sum
 			}
 		}
-	} /*line quern_gen.go:10482:1*/
+	} /*line quern_gen.go:10628:1*/
 }
 
 func quernHostMultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10523,95 +10669,95 @@ func quernRow1MultiplyScanParts[T int32 | int64 | float32 | float64](r *host.Run
 			/*line quern.dev/algo/internal/template/scan.go:317*/ if at+size <= len(in) && p+4 <= len(before) && len(out) == len(in) && (p > 0 || start) {
 				a := in[at:t2]
 				t5 := at + size2
-				/*line :318:100000*/ b := in[t4:t5]
+				/*line :318:110000*/ b := in[t4:t5]
 				t7 := at + size2
 				t8 := at + size3
-				/*line :318:100000*/ c := in[t7:t8]
+				/*line :318:110000*/ c := in[t7:t8]
 				t10 := at + size3
 				t11 := at + size
-				/*line :318:100000*/ d := in[t10:t11]
+				/*line :318:110000*/ d := in[t10:t11]
 				u := out[at:t14]
 				t17 := at + size2
-				/*line :319:100000*/ v := out[t16:t17]
+				/*line :319:110000*/ v := out[t16:t17]
 				t19 := at + size2
 				t20 := at + size3
-				/*line :319:100000*/ w := out[t19:t20]
+				/*line :319:110000*/ w := out[t19:t20]
 				t22 := at + size3
 				t23 := at + size
-				/*line :319:100000*/ x := out[t22:t23]
+				/*line :319:110000*/ x := out[t22:t23]
 				sa := before[p]
-				/*line :320:100000*/ sb := before[p+1]
-				/*line :320:100000*/ sc := before[p+2]
-				/*line :320:100000*/ sd := before[p+3]
-				/*line :321:100000*/ if exclusive {
-					/*line :322:100000*/ for i := 0; i < part; i++ {
+				/*line :320:110000*/ sb := before[p+1]
+				/*line :320:110000*/ sc := before[p+2]
+				/*line :320:110000*/ sd := before[p+3]
+				/*line :321:110000*/ if exclusive {
+					/*line :322:110000*/ for i := 0; i < part; i++ {
 						ea := a[i]
-						/*line :323:100000*/ eb := b[i]
-						/*line :323:100000*/ ec := c[i]
-						/*line :323:100000*/ ed := d[i]
+						/*line :323:110000*/ eb := b[i]
+						/*line :323:110000*/ ec := c[i]
+						/*line :323:110000*/ ed := d[i]
 						_ = u[i]
-						/*line :324:100000*/ _ = v[i]
-						/*line :324:100000*/ _ = w[i]
-						/*line :324:100000*/ _ = x[i]
-						/*line :324:100000*/ u[i] = sa
-						/*line :324:100000*/ v[i] = sb
-						/*line :324:100000*/ w[i] = sc
-						/*line :324:100000*/ x[i] = sd
+						/*line :324:110000*/ _ = v[i]
+						/*line :324:110000*/ _ = w[i]
+						/*line :324:110000*/ _ = x[i]
+						/*line :324:110000*/ u[i] = sa
+						/*line :324:110000*/ v[i] = sb
+						/*line :324:110000*/ w[i] = sc
+						/*line :324:110000*/ x[i] = sd
 						sa = multiply[T](sa, ea)
-						/*line :325:100000*/ sb = multiply[T](sb, eb)
-						/*line :325:100000*/ sc = multiply[T](sc, ec)
-						/*line :325:100000*/ sd = multiply[T](sd, ed)
+						/*line :325:110000*/ sb = multiply[T](sb, eb)
+						/*line :325:110000*/ sc = multiply[T](sc, ec)
+						/*line :325:110000*/ sd = multiply[T](sd, ed)
 					}
-					/*line :327:100000*/ break
+					/*line :327:110000*/ break
 				}
-				/*line :329:100000*/ for i2 := 0; i2 < part; i2++ {
+				/*line :329:110000*/ for i2 := 0; i2 < part; i2++ {
 					t64 := a[i2]
-					/*line :330:100000*/ sa = multiply[T](sa, t64)
-					/*line :330:100000*/ t68 := b[i2]
-					/*line :330:100000*/ sb = multiply[T](sb, t68)
-					/*line :330:100000*/ t72 := c[i2]
-					/*line :330:100000*/ sc = multiply[T](sc, t72)
-					/*line :330:100000*/ t76 := d[i2]
-					/*line :330:100000*/ sd = multiply[T](sd, t76)
+					/*line :330:110000*/ sa = multiply[T](sa, t64)
+					/*line :330:110000*/ t68 := b[i2]
+					/*line :330:110000*/ sb = multiply[T](sb, t68)
+					/*line :330:110000*/ t72 := c[i2]
+					/*line :330:110000*/ sc = multiply[T](sc, t72)
+					/*line :330:110000*/ t76 := d[i2]
+					/*line :330:110000*/ sd = multiply[T](sd, t76)
 					_ = u[i2]
-					/*line :331:100000*/ _ = v[i2]
-					/*line :331:100000*/ _ = w[i2]
-					/*line :331:100000*/ _ = x[i2]
-					/*line :331:100000*/ u[i2] = sa
-					/*line :331:100000*/ v[i2] = sb
-					/*line :331:100000*/ w[i2] = sc
-					/*line :331:100000*/ x[i2] = sd
+					/*line :331:110000*/ _ = v[i2]
+					/*line :331:110000*/ _ = w[i2]
+					/*line :331:110000*/ _ = x[i2]
+					/*line :331:110000*/ u[i2] = sa
+					/*line :331:110000*/ v[i2] = sb
+					/*line :331:110000*/ w[i2] = sc
+					/*line :331:110000*/ x[i2] = sd
 				}
-				/*line :333:100000*/ break
+				/*line :333:110000*/ break
 			}
-			/*line :335:100000*/ for k := 0; k < 4; k++ {
-				/*line :336:100000*/ if r.Halted() {
-					/*line :335:100000*/ r.Halt()
+			/*line :335:110000*/ for k := 0; k < 4; k++ {
+				/*line :336:110000*/ if r.Halted() {
+					/*line :335:110000*/ r.Halt()
 				}
-				/*line :336:100000*/ i3 := (p + k) * part
-				/*line :337:100000*/ if i3 >= len(in) || p+k >= len(before) {
+				/*line :336:110000*/ i3 := (p + k) * part
+				/*line :337:110000*/ if i3 >= len(in) || p+k >= len(before) {
 					break block
 				}
-				/*line :340:100000*/ last := min(i3+part, len(in))
+				/*line :340:110000*/ last := min(i3+part, len(in))
 				sum := before[p+k]
-				/*line :342:100000*/ if p+k == 0 && !start {
+				/*line :342:110000*/ if p+k == 0 && !start {
 					sum = in[i3]
 					out[i3] = sum
 					i3++
 				}
-				/*line :347:100000*/ for ; i3 < last; i3++ {
+				/*line :347:110000*/ for ; i3 < last; i3++ {
 					v2 := in[i3]
-					/*line :349:100000*/ if exclusive {
+					/*line :349:110000*/ if exclusive {
 						out[i3] = sum
 					}
-					/*line :352:100000*/ sum = multiply[T](sum, v2)
-					/*line :353:100000*/ if !exclusive {
+					/*line :352:110000*/ sum = multiply[T](sum, v2)
+					/*line :353:110000*/ if !exclusive {
 						out[i3] = sum
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:10614:1*/
+	} /*line quern_gen.go:10760:1*/
 }
 
 func quernHostMultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -10646,33 +10792,33 @@ func quernRow1MultiplyScanLines[T int32 | int64 | float32 | float64](r *host.Run
 		default:
 			/*line quern.dev/algo/internal/template/scan.go:397*/ plane := host.Div(line, inner)
 			at := plane*n*inner + line - plane*inner
-			/*line :399:100000*/ if at >= len(in) || plane*n*inner >= len(in) {
+			/*line :399:110000*/ if at >= len(in) || plane*n*inner >= len(in) {
 				break
 			}
-			/*line :402:100000*/ sum := first
+			/*line :402:110000*/ sum := first
 			i := 0
-			/*line :404:100000*/ if !start {
+			/*line :404:110000*/ if !start {
 				sum = in[at]
 				out[at] = sum
 				at += inner
 				i = 1
 			}
-			/*line :410:100000*/ for ; i < n; i++ {
-				/*line :411:100000*/ if r.Halted() {
-					/*line :410:100000*/ r.Halt()
+			/*line :410:110000*/ for ; i < n; i++ {
+				/*line :411:110000*/ if r.Halted() {
+					/*line :410:110000*/ r.Halt()
 				}
-				/*line :411:100000*/ v := in[at]
-				/*line :412:100000*/ if exclusive {
+				/*line :411:110000*/ v := in[at]
+				/*line :412:110000*/ if exclusive {
 					out[at] = sum
 				}
-				/*line :415:100000*/ sum = multiply[T](sum, v)
-				/*line :416:100000*/ if !exclusive {
+				/*line :415:110000*/ sum = multiply[T](sum, v)
+				/*line :416:110000*/ if !exclusive {
 					out[at] = sum
 				}
-				/*line :419:100000*/ at += inner
+				/*line :419:110000*/ at += inner
 			}
 		}
-	} /*line quern_gen.go:10675:1*/
+	} /*line quern_gen.go:10821:1*/
 }
 
 func quernHostOrderedIntegersExtremeParts[T int32 | int64](r *host.Run) {
@@ -10858,7 +11004,7 @@ func quernRow1OrderedIntegersExtremeParts[T int32 | int64](r *host.Run, base int
 				}
 			}
 		}
-	} /*line quern_gen.go:10861:1*/
+	} /*line quern_gen.go:11007:1*/
 }
 
 func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
@@ -10991,7 +11137,7 @@ func quernHostOrderedIntegersExtremeLines[T int32 | int64](r *host.Run) {
 				quernRow8OrderedIntegersExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:10994:1*/
+	} /*line quern_gen.go:11140:1*/
 }
 
 //go:noinline
@@ -11088,7 +11234,7 @@ func quernRow1OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 			}
 		}
 		/*line :81:30000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:11091:1*/
+	} /*line quern_gen.go:11237:1*/
 }
 
 //go:noinline
@@ -11137,7 +11283,7 @@ func quernRow2OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 		v2 := best
 		countRow[threadX] = count2
 		vRow[threadX] = v2
-	} /*line quern_gen.go:11140:1*/
+	} /*line quern_gen.go:11286:1*/
 }
 
 //go:noinline
@@ -11156,7 +11302,7 @@ func quernRow3OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 		V  T
 		At int
 	})(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11159:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11305:1*/
 }
 
 //go:noinline
@@ -11218,7 +11364,7 @@ func quernRow4OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:11221:1*/
+	} /*line quern_gen.go:11367:1*/
 }
 
 //go:noinline
@@ -11277,7 +11423,7 @@ func quernRow5OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:11280:1*/
+	} /*line quern_gen.go:11426:1*/
 }
 
 //go:noinline
@@ -11377,7 +11523,7 @@ func quernRow6OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, counts [
 		}
 		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:11380:1*/
+	} /*line quern_gen.go:11526:1*/
 }
 
 //go:noinline
@@ -11396,7 +11542,7 @@ func quernRow7OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, vs []str
 		V  T
 		At int
 	})(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11399:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:11545:1*/
 }
 
 //go:noinline
@@ -11437,7 +11583,7 @@ func quernRow8OrderedIntegersExtremeLines[T int32 | int64](r *host.Run, ps []str
 		/*line :84:30000*/ if result0 {
 			out[p2.Line*l.Parts+p2.Part] = result6.At
 		}
-	} /*line quern_gen.go:11440:1*/
+	} /*line quern_gen.go:11586:1*/
 }
 
 func quernHostOrderedIntegersSortParts[T int32 | int64](r *host.Run) {
@@ -11468,179 +11614,179 @@ func quernRow1OrderedIntegersSortParts[T int32 | int64](r *host.Run, swapped boo
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:337*/ swapped2 := swapped
+		/*line quern.dev/algo/internal/template/merge.go:343*/ swapped2 := swapped
 		switch {
 		default:
-			/*line :356:130000*/ if base >= len(a_) {
+			/*line :362:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:130000*/ if r.Halted() {
-					/*line :360:130000*/ r.Halt()
+			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :367:130000*/ if r.Halted() {
+					/*line :366:130000*/ r.Halt()
 				}
-				/*line :361:130000*/ swapped2 = !swapped2
+				/*line :367:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:130000*/ for first := base; first < last; first += 16 {
-				/*line :364:130000*/ if r.Halted() {
-					/*line :363:130000*/ r.Halt()
+			/*line :369:130000*/ for first := base; first < last; first += 16 {
+				/*line :370:130000*/ if r.Halted() {
+					/*line :369:130000*/ r.Halt()
 				}
-				/*line :364:130000*/ end := min(first+16, last)
-				/*line :365:130000*/ if swapped2 {
-					/*line :389:130000*/ from := [16]int32{}
+				/*line :370:130000*/ end := min(first+16, last)
+				/*line :371:130000*/ if swapped2 {
+					/*line :395:130000*/ from := [16]int32{}
 					x := a_[first:end]
-					/*line :390:130000*/ y := b_[first:end]
-					/*line :391:130000*/ for i := 0; i < 16; i++ {
-						/*line :392:130000*/ if i >= len(x) {
+					/*line :396:130000*/ y := b_[first:end]
+					/*line :397:130000*/ for i := 0; i < 16; i++ {
+						/*line :398:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:130000*/ v := x[i]
+						/*line :401:130000*/ v := x[i]
 						j := i
-						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:130000*/ if !t7 {
-								/*line :398:130000*/ quernv1 := y[j-1]
+							/*line :405:130000*/ if !t7 {
+								/*line :404:130000*/ quernv1 := y[j-1]
 								/*line order.go:111*/ result := orderedIntegers[T](v, quernv1, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :400:130000*/ if t7 {
+							/*line :406:130000*/ if t7 {
 								break
 							}
-							/*line :401:130000*/ y[j] = y[j-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y[j] = y[j-1]
+							/*line :408:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:130000*/ j--
+							/*line :411:130000*/ j--
 						}
-						/*line :407:130000*/ y[j] = v
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y[j] = v
+						/*line :414:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							_ = first + int(from[j2])
 						}
 					}
-//line :417:130000
+//line :423:130000
 				} else {
-					/*line :389:130000*/ from2 := [16]int32{}
+					/*line :395:130000*/ from2 := [16]int32{}
 					x2 := a_[first:end]
-					/*line :390:130000*/ y2 := a_[first:end]
-					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:130000*/ if i3 >= len(x2) {
+					/*line :396:130000*/ y2 := a_[first:end]
+					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:130000*/ v2 := x2[i3]
+						/*line :401:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:130000*/ if !t72 {
-								/*line :398:130000*/ quernv12 := y2[j3-1]
+							/*line :405:130000*/ if !t72 {
+								/*line :404:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:111*/ result2 := orderedIntegers[T](v2, quernv12, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :400:130000*/ if t72 {
+							/*line :406:130000*/ if t72 {
 								break
 							}
-							/*line :401:130000*/ y2[j3] = y2[j3-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y2[j3] = y2[j3-1]
+							/*line :408:130000*/ if pairs {
 								from2[j3] = from2[j3-1]
 							}
-							/*line :405:130000*/ j3--
+							/*line :411:130000*/ j3--
 						}
-						/*line :407:130000*/ y2[j3] = v2
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y2[j3] = v2
+						/*line :414:130000*/ if pairs {
 							from2[j3] = int32(i3)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							_ = first + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:130000*/ if r.Halted() {
-					/*line :371:130000*/ r.Halt()
+			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :378:130000*/ if r.Halted() {
+					/*line :377:130000*/ r.Halt()
 				}
-				/*line :372:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
-					/*line :373:130000*/ if r.Halted() {
-						/*line :372:130000*/ r.Halt()
+				/*line :378:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
+					/*line :379:130000*/ if r.Halted() {
+						/*line :378:130000*/ r.Halt()
 					}
-					/*line :373:130000*/ second := min(first2+width2, last)
+					/*line :379:130000*/ second := min(first2+width2, last)
 					end2 := min(first2+2*width2, last)
-					/*line :374:130000*/ if swapped2 {
+					/*line :380:130000*/ if swapped2 {
 						i5 := first2
 						j5 := second
 						at := first2
-						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t1 := min(steps, 4096)
-							/*line :425:130000*/ for i6 := 0; i6 < t1; i6++ {
-								/*line :425:130000*/ x3 := b_[i5]
-								/*line :425:130000*/ y3 := b_[j5]
+							/*line :430:130000*/ t1 := min(steps, 4096)
+							/*line :431:130000*/ for i6 := 0; i6 < t1; i6++ {
+								/*line :431:130000*/ x3 := b_[i5]
+								/*line :431:130000*/ y3 := b_[j5]
 								/*line order.go:111*/ result3 := orderedIntegers[T](y3, x3, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 									a_[at] = y3
-									/*line :428:130000*/ j5++
-//line :429:130000
+									/*line :434:130000*/ j5++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ a_[at] = x3
-									/*line :432:130000*/ i5++
+									/*line :436:130000*/ a_[at] = x3
+									/*line :438:130000*/ i5++
 								}
-								/*line :434:130000*/ at++
+								/*line :440:130000*/ at++
 							}
 						}
-						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :440:130000*/ at++
+							/*line :446:130000*/ at++
 						}
-						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :445:130000*/ at++
+							/*line :451:130000*/ at++
 						}
-//line :447:130000
+//line :453:130000
 					} else {
-						/*line :377:130000*/ i7 := first2
+						/*line :383:130000*/ i7 := first2
 						j6 := second
 						at2 := first2
-						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t12 := min(steps2, 4096)
-							/*line :425:130000*/ for i8 := 0; i8 < t12; i8++ {
-								/*line :425:130000*/ x4 := a_[i7]
-								/*line :425:130000*/ y4 := a_[j6]
+							/*line :430:130000*/ t12 := min(steps2, 4096)
+							/*line :431:130000*/ for i8 := 0; i8 < t12; i8++ {
+								/*line :431:130000*/ x4 := a_[i7]
+								/*line :431:130000*/ y4 := a_[j6]
 								/*line order.go:111*/ result4 := orderedIntegers[T](y4, x4, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 									b_[at2] = y4
-									/*line :428:130000*/ j6++
-//line :429:130000
+									/*line :434:130000*/ j6++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ b_[at2] = x4
-									/*line :432:130000*/ i7++
+									/*line :436:130000*/ b_[at2] = x4
+									/*line :438:130000*/ i7++
 								}
-								/*line :434:130000*/ at2++
+								/*line :440:130000*/ at2++
 							}
 						}
-						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :440:130000*/ at2++
+							/*line :446:130000*/ at2++
 						}
-						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :445:130000*/ at2++
+							/*line :451:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:130000*/ swapped2 = !swapped2
+				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:11643:1*/
+	} /*line quern_gen.go:11789:1*/
 }
 
 func quernHostOrderedIntegersSortPairParts[T int32 | int64](r *host.Run) {
@@ -11673,192 +11819,192 @@ func quernRow1OrderedIntegersSortPairParts[T int32 | int64](r *host.Run, swapped
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:345*/ swapped2 := swapped
-		switch {
-//line :347:130000
+		/*line quern.dev/algo/internal/template/merge.go:351*/ swapped2 := swapped
+		/*line :352:130000*/ switch {
+//line :353:130000
 		default:
-			/*line :356:130000*/ if base >= len(a_) {
+			/*line :362:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:130000*/ if r.Halted() {
-					/*line :360:130000*/ r.Halt()
+			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :367:130000*/ if r.Halted() {
+					/*line :366:130000*/ r.Halt()
 				}
-				/*line :361:130000*/ swapped2 = !swapped2
+				/*line :367:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:130000*/ for first := base; first < last; first += 16 {
-				/*line :364:130000*/ if r.Halted() {
-					/*line :363:130000*/ r.Halt()
+			/*line :369:130000*/ for first := base; first < last; first += 16 {
+				/*line :370:130000*/ if r.Halted() {
+					/*line :369:130000*/ r.Halt()
 				}
-				/*line :364:130000*/ end := min(first+16, last)
-				/*line :365:130000*/ if swapped2 {
-					/*line :389:130000*/ from := [16]int32{}
+				/*line :370:130000*/ end := min(first+16, last)
+				/*line :371:130000*/ if swapped2 {
+					/*line :395:130000*/ from := [16]int32{}
 					x := a_[first:end]
-					/*line :390:130000*/ y := b_[first:end]
-					/*line :391:130000*/ for i := 0; i < 16; i++ {
-						/*line :392:130000*/ if i >= len(x) {
+					/*line :396:130000*/ y := b_[first:end]
+					/*line :397:130000*/ for i := 0; i < 16; i++ {
+						/*line :398:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:130000*/ v := x[i]
+						/*line :401:130000*/ v := x[i]
 						j := i
-						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:130000*/ if !t7 {
-								/*line :398:130000*/ quernv1 := y[j-1]
+							/*line :405:130000*/ if !t7 {
+								/*line :404:130000*/ quernv1 := y[j-1]
 								/*line order.go:111*/ result := orderedIntegers[T](v, quernv1, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :400:130000*/ if t7 {
+							/*line :406:130000*/ if t7 {
 								break
 							}
-							/*line :401:130000*/ y[j] = y[j-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y[j] = y[j-1]
+							/*line :408:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:130000*/ j--
+							/*line :411:130000*/ j--
 						}
-						/*line :407:130000*/ y[j] = v
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y[j] = v
+						/*line :414:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							to := first + j2
-							/*line :414:130000*/ from2 := first + int(from[j2])
-							/*line :347:130000*/ other[to] = uint32(from2)
+							/*line :420:130000*/ from2 := first + int(from[j2])
+							/*line :353:130000*/ other[to] = uint32(from2)
 						}
 					}
-//line :350:130000
+//line :356:130000
 				} else {
-					/*line :389:130000*/ from3 := [16]int32{}
+					/*line :395:130000*/ from3 := [16]int32{}
 					x2 := a_[first:end]
-					/*line :390:130000*/ y2 := a_[first:end]
-					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:130000*/ if i3 >= len(x2) {
+					/*line :396:130000*/ y2 := a_[first:end]
+					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:130000*/ v2 := x2[i3]
+						/*line :401:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:130000*/ if !t72 {
-								/*line :398:130000*/ quernv12 := y2[j3-1]
+							/*line :405:130000*/ if !t72 {
+								/*line :404:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:111*/ result2 := orderedIntegers[T](v2, quernv12, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :400:130000*/ if t72 {
+							/*line :406:130000*/ if t72 {
 								break
 							}
-							/*line :401:130000*/ y2[j3] = y2[j3-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y2[j3] = y2[j3-1]
+							/*line :408:130000*/ if pairs {
 								from3[j3] = from3[j3-1]
 							}
-							/*line :405:130000*/ j3--
+							/*line :411:130000*/ j3--
 						}
-						/*line :407:130000*/ y2[j3] = v2
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y2[j3] = v2
+						/*line :414:130000*/ if pairs {
 							from3[j3] = int32(i3)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							to2 := first + j4
-							/*line :414:130000*/ from4 := first + int(from3[j4])
-							/*line :346:130000*/ index[to2] = uint32(from4)
+							/*line :420:130000*/ from4 := first + int(from3[j4])
+							/*line :352:130000*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:130000*/ if r.Halted() {
-					/*line :371:130000*/ r.Halt()
+			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :378:130000*/ if r.Halted() {
+					/*line :377:130000*/ r.Halt()
 				}
-				/*line :372:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
-					/*line :373:130000*/ if r.Halted() {
-						/*line :372:130000*/ r.Halt()
+				/*line :378:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
+					/*line :379:130000*/ if r.Halted() {
+						/*line :378:130000*/ r.Halt()
 					}
-					/*line :373:130000*/ second := min(first2+width2, last)
+					/*line :379:130000*/ second := min(first2+width2, last)
 					end2 := min(first2+2*width2, last)
-					/*line :374:130000*/ if swapped2 {
+					/*line :380:130000*/ if swapped2 {
 						i5 := first2
 						j5 := second
 						at := first2
-						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t1 := min(steps, 4096)
-							/*line :425:130000*/ for i6 := 0; i6 < t1; i6++ {
-								/*line :425:130000*/ x3 := b_[i5]
-								/*line :425:130000*/ y3 := b_[j5]
+							/*line :430:130000*/ t1 := min(steps, 4096)
+							/*line :431:130000*/ for i6 := 0; i6 < t1; i6++ {
+								/*line :431:130000*/ x3 := b_[i5]
+								/*line :431:130000*/ y3 := b_[j5]
 								/*line order.go:111*/ result3 := orderedIntegers[T](y3, x3, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 									a_[at] = y3
-									/*line :349:130000*/ index[at] = other[j5]
-									/*line :428:130000*/ j5++
-//line :429:130000
+									/*line :355:130000*/ index[at] = other[j5]
+									/*line :434:130000*/ j5++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ a_[at] = x3
-									/*line :349:130000*/ index[at] = other[i5]
-									/*line :432:130000*/ i5++
+									/*line :436:130000*/ a_[at] = x3
+									/*line :355:130000*/ index[at] = other[i5]
+									/*line :438:130000*/ i5++
 								}
-								/*line :434:130000*/ at++
+								/*line :440:130000*/ at++
 							}
 						}
-						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :349:130000*/ index[at] = other[i5]
-							/*line :440:130000*/ at++
+							/*line :355:130000*/ index[at] = other[i5]
+							/*line :446:130000*/ at++
 						}
-						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :349:130000*/ index[at] = other[j5]
-							/*line :445:130000*/ at++
+							/*line :355:130000*/ index[at] = other[j5]
+							/*line :451:130000*/ at++
 						}
-//line :447:130000
+//line :453:130000
 					} else {
-						/*line :377:130000*/ i7 := first2
+						/*line :383:130000*/ i7 := first2
 						j6 := second
 						at2 := first2
-						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t12 := min(steps2, 4096)
-							/*line :425:130000*/ for i8 := 0; i8 < t12; i8++ {
-								/*line :425:130000*/ x4 := a_[i7]
-								/*line :425:130000*/ y4 := a_[j6]
+							/*line :430:130000*/ t12 := min(steps2, 4096)
+							/*line :431:130000*/ for i8 := 0; i8 < t12; i8++ {
+								/*line :431:130000*/ x4 := a_[i7]
+								/*line :431:130000*/ y4 := a_[j6]
 								/*line order.go:111*/ result4 := orderedIntegers[T](y4, x4, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 									b_[at2] = y4
-									/*line :348:130000*/ other[at2] = index[j6]
-									/*line :428:130000*/ j6++
-//line :429:130000
+									/*line :354:130000*/ other[at2] = index[j6]
+									/*line :434:130000*/ j6++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ b_[at2] = x4
-									/*line :348:130000*/ other[at2] = index[i7]
-									/*line :432:130000*/ i7++
+									/*line :436:130000*/ b_[at2] = x4
+									/*line :354:130000*/ other[at2] = index[i7]
+									/*line :438:130000*/ i7++
 								}
-								/*line :434:130000*/ at2++
+								/*line :440:130000*/ at2++
 							}
 						}
-						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :348:130000*/ other[at2] = index[i7]
-							/*line :440:130000*/ at2++
+							/*line :354:130000*/ other[at2] = index[i7]
+							/*line :446:130000*/ at2++
 						}
-						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :348:130000*/ other[at2] = index[j6]
-							/*line :445:130000*/ at2++
+							/*line :354:130000*/ other[at2] = index[j6]
+							/*line :451:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:130000*/ swapped2 = !swapped2
+				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:11861:1*/
+	} /*line quern_gen.go:12007:1*/
 }
 
 func quernHostOrderedIntegersMergeParts[T int32 | int64](r *host.Run) {
@@ -11895,10 +12041,10 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 		end := min(at+part, len(out))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
+			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :470:130000*/ if width == 0 {
+			/*line :483:130000*/ if width == 0 {
 				/*line :29:130000*/ lo := max(at-len(b_), 0)
 				/*line :30:130000*/ for hi := min(at, len(a_)); lo < hi; {
 					/*line :31:130000*/ if r.Halted() {
@@ -11915,40 +12061,40 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :472:130000*/ i := lo
+				/*line :485:130000*/ i := lo
 				j := at - lo
 				at2 := at
-				/*line :423:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
-					/*line :424:130000*/ if r.Halted() {
-						/*line :423:130000*/ r.Halt()
+				/*line :429:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
+					/*line :430:130000*/ if r.Halted() {
+						/*line :429:130000*/ r.Halt()
 					}
-					/*line :424:130000*/ t1 := min(steps, 4096)
-					/*line :425:130000*/ for i2 := 0; i2 < t1; i2++ {
-						/*line :425:130000*/ x := a_[i]
-						/*line :425:130000*/ y := b_[j]
+					/*line :430:130000*/ t1 := min(steps, 4096)
+					/*line :431:130000*/ for i2 := 0; i2 < t1; i2++ {
+						/*line :431:130000*/ x := a_[i]
+						/*line :431:130000*/ y := b_[j]
 						/*line order.go:111*/ result2 := orderedIntegers[T](y, x, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:425*/ if result2 {
+						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result2 {
 							out[at2] = y
-							/*line :428:130000*/ j++
-//line :429:130000
+							/*line :434:130000*/ j++
+//line :435:130000
 						} else {
-							/*line :430:130000*/ out[at2] = x
-							/*line :432:130000*/ i++
+							/*line :436:130000*/ out[at2] = x
+							/*line :438:130000*/ i++
 						}
-						/*line :434:130000*/ at2++
+						/*line :440:130000*/ at2++
 					}
 				}
-				/*line :437:130000*/ for ; i < m2 && at2 < end; i++ {
+				/*line :443:130000*/ for ; i < m2 && at2 < end; i++ {
 					out[at2] = a_[i]
-					/*line :440:130000*/ at2++
+					/*line :446:130000*/ at2++
 				}
-				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
+				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :445:130000*/ at2++
+					/*line :451:130000*/ at2++
 				}
-				/*line :447:130000*/ break
+				/*line :453:130000*/ break
 			}
-//line :449:130000
+//line :455:130000
 			var first int
 			var second int
 			var last int
@@ -11963,8 +12109,8 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 				first = first2
 				last = min(first2+size, t3)
 			}
-			/*line :476:130000*/ a := a_[first:second]
-			/*line :476:130000*/ b := a_[second:last]
+			/*line :489:130000*/ a := a_[first:second]
+			/*line :489:130000*/ b := a_[second:last]
 			d := at - first
 			/*line :29:130000*/ lo2 := max(d-len(b), 0)
 			/*line :30:130000*/ for hi2 := min(d, len(a)); lo2 < hi2; {
@@ -11982,39 +12128,39 @@ func quernRow1OrderedIntegersMergeParts[T int32 | int64](r *host.Run, base int, 
 					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :477:130000*/ i3 := first + lo2
+			/*line :490:130000*/ i3 := first + lo2
 			j2 := second + at - first - lo2
 			at3 := at
-			/*line :423:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
-				/*line :424:130000*/ if r.Halted() {
-					/*line :423:130000*/ r.Halt()
+			/*line :429:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
+				/*line :430:130000*/ if r.Halted() {
+					/*line :429:130000*/ r.Halt()
 				}
-				/*line :424:130000*/ t12 := min(steps2, 4096)
-				/*line :425:130000*/ for i4 := 0; i4 < t12; i4++ {
-					/*line :425:130000*/ x2 := a_[i3]
-					/*line :425:130000*/ y2 := a_[j2]
+				/*line :430:130000*/ t12 := min(steps2, 4096)
+				/*line :431:130000*/ for i4 := 0; i4 < t12; i4++ {
+					/*line :431:130000*/ x2 := a_[i3]
+					/*line :431:130000*/ y2 := a_[j2]
 					/*line order.go:111*/ result4 := orderedIntegers[T](y2, x2, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 						out[at3] = y2
-						/*line :428:130000*/ j2++
-//line :429:130000
+						/*line :434:130000*/ j2++
+//line :435:130000
 					} else {
-						/*line :430:130000*/ out[at3] = x2
-						/*line :432:130000*/ i3++
+						/*line :436:130000*/ out[at3] = x2
+						/*line :438:130000*/ i3++
 					}
-					/*line :434:130000*/ at3++
+					/*line :440:130000*/ at3++
 				}
 			}
-			/*line :437:130000*/ for ; i3 < second && at3 < end; i3++ {
+			/*line :443:130000*/ for ; i3 < second && at3 < end; i3++ {
 				out[at3] = a_[i3]
-				/*line :440:130000*/ at3++
+				/*line :446:130000*/ at3++
 			}
-			/*line :442:130000*/ for ; j2 < last && at3 < end; j2++ {
+			/*line :448:130000*/ for ; j2 < last && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :445:130000*/ at3++
+				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:12017:1*/
+	} /*line quern_gen.go:12163:1*/
 }
 
 func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
@@ -12022,14 +12168,15 @@ func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
 	part := host.Value[int](r, 1)
 	width := host.Value[int](r, 2)
 	a_ := host.Slice[T](r, 3)
-	out := host.Slice[T](r, 4)
-	index := host.Slice[uint32](r, 5)
-	outIndex := host.Slice[uint32](r, 6)
+	b_ := host.Slice[T](r, 4)
+	out := host.Slice[T](r, 5)
+	index := host.Slice[uint32](r, 6)
+	outIndex := host.Slice[uint32](r, 7)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	m2 := len(a_)
-	n := len(a_)
+	n := len(b_)
 	t3 := len(a_)
 	size := 2 * width
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
@@ -12038,31 +12185,31 @@ func quernHostOrderedIntegersMergePairParts[T int32 | int64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedIntegersMergePairParts[T](r, base, part, out, width, a_, quernbound0, m2, n, outIndex, index, t3, size, width2)
+				quernRow1OrderedIntegersMergePairParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, outIndex, t3, size, index, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base int, part int, out []T, width int, a_ []T, quernbound0 uint32, m2 int, n int, outIndex []uint32, index []uint32, t3 int, size int, width2 int) {
+func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base int, part int, out []T, width int, b_ []T, a_ []T, quernbound0 uint32, m2 int, n int, outIndex []uint32, t3 int, size int, index []uint32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		at := (base + threadX) * part
 		end := min(at+part, len(out))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
+			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :470:130000*/ if width == 0 {
-				/*line :29:130000*/ lo := max(at-len(a_), 0)
+			/*line :483:130000*/ if width == 0 {
+				/*line :29:130000*/ lo := max(at-len(b_), 0)
 				/*line :30:130000*/ for hi := min(at, len(a_)); lo < hi; {
 					/*line :31:130000*/ if r.Halted() {
 						/*line :30:130000*/ r.Halt()
 					}
 					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
-					quernv0 := a_[at-1-m]
+					quernv0 := b_[at-1-m]
 					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:111*/ result := orderedIntegers[T](quernv0, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
@@ -12072,44 +12219,44 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :472:130000*/ i := lo
+				/*line :485:130000*/ i := lo
 				j := at - lo
 				at2 := at
-				/*line :423:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
-					/*line :424:130000*/ if r.Halted() {
-						/*line :423:130000*/ r.Halt()
+				/*line :429:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
+					/*line :430:130000*/ if r.Halted() {
+						/*line :429:130000*/ r.Halt()
 					}
-					/*line :424:130000*/ t1 := min(steps, 4096)
-					/*line :425:130000*/ for i2 := 0; i2 < t1; i2++ {
-						/*line :425:130000*/ x := a_[i]
-						/*line :425:130000*/ y := a_[j]
+					/*line :430:130000*/ t1 := min(steps, 4096)
+					/*line :431:130000*/ for i2 := 0; i2 < t1; i2++ {
+						/*line :431:130000*/ x := a_[i]
+						/*line :431:130000*/ y := b_[j]
 						/*line order.go:111*/ result2 := orderedIntegers[T](y, x, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:425*/ if result2 {
+						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result2 {
 							out[at2] = y
-							/*line :461:130000*/ outIndex[at2] = index[j]
-							/*line :428:130000*/ j++
-//line :429:130000
+							/*line :471:130000*/ outIndex[at2] = uint32(len(a_) + j)
+							/*line :434:130000*/ j++
+//line :435:130000
 						} else {
-							/*line :430:130000*/ out[at2] = x
-							/*line :461:130000*/ outIndex[at2] = index[i]
-							/*line :432:130000*/ i++
+							/*line :436:130000*/ out[at2] = x
+							/*line :470:130000*/ outIndex[at2] = uint32(i)
+							/*line :438:130000*/ i++
 						}
-						/*line :434:130000*/ at2++
+						/*line :440:130000*/ at2++
 					}
 				}
-				/*line :437:130000*/ for ; i < m2 && at2 < end; i++ {
+				/*line :443:130000*/ for ; i < m2 && at2 < end; i++ {
 					out[at2] = a_[i]
-					/*line :461:130000*/ outIndex[at2] = index[i]
-					/*line :440:130000*/ at2++
+					/*line :470:130000*/ outIndex[at2] = uint32(i)
+					/*line :446:130000*/ at2++
 				}
-				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
-					out[at2] = a_[j]
-					/*line :461:130000*/ outIndex[at2] = index[j]
-					/*line :445:130000*/ at2++
+				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
+					out[at2] = b_[j]
+					/*line :471:130000*/ outIndex[at2] = uint32(len(a_) + j)
+					/*line :451:130000*/ at2++
 				}
-				/*line :447:130000*/ break
+				/*line :453:130000*/ break
 			}
-//line :449:130000
+//line :455:130000
 			var first int
 			var second int
 			var last int
@@ -12124,8 +12271,8 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 				first = first2
 				last = min(first2+size, t3)
 			}
-			/*line :476:130000*/ a := a_[first:second]
-			/*line :476:130000*/ b := a_[second:last]
+			/*line :489:130000*/ a := a_[first:second]
+			/*line :489:130000*/ b := a_[second:last]
 			d := at - first
 			/*line :29:130000*/ lo2 := max(d-len(b), 0)
 			/*line :30:130000*/ for hi2 := min(d, len(a)); lo2 < hi2; {
@@ -12143,43 +12290,43 @@ func quernRow1OrderedIntegersMergePairParts[T int32 | int64](r *host.Run, base i
 					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :477:130000*/ i3 := first + lo2
+			/*line :490:130000*/ i3 := first + lo2
 			j2 := second + at - first - lo2
 			at3 := at
-			/*line :423:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
-				/*line :424:130000*/ if r.Halted() {
-					/*line :423:130000*/ r.Halt()
+			/*line :429:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
+				/*line :430:130000*/ if r.Halted() {
+					/*line :429:130000*/ r.Halt()
 				}
-				/*line :424:130000*/ t12 := min(steps2, 4096)
-				/*line :425:130000*/ for i4 := 0; i4 < t12; i4++ {
-					/*line :425:130000*/ x2 := a_[i3]
-					/*line :425:130000*/ y2 := a_[j2]
+				/*line :430:130000*/ t12 := min(steps2, 4096)
+				/*line :431:130000*/ for i4 := 0; i4 < t12; i4++ {
+					/*line :431:130000*/ x2 := a_[i3]
+					/*line :431:130000*/ y2 := a_[j2]
 					/*line order.go:111*/ result4 := orderedIntegers[T](y2, x2, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 						out[at3] = y2
-						/*line :461:130000*/ outIndex[at3] = index[j2]
-						/*line :428:130000*/ j2++
-//line :429:130000
+						/*line :472:130000*/ outIndex[at3] = index[j2]
+						/*line :434:130000*/ j2++
+//line :435:130000
 					} else {
-						/*line :430:130000*/ out[at3] = x2
-						/*line :461:130000*/ outIndex[at3] = index[i3]
-						/*line :432:130000*/ i3++
+						/*line :436:130000*/ out[at3] = x2
+						/*line :472:130000*/ outIndex[at3] = index[i3]
+						/*line :438:130000*/ i3++
 					}
-					/*line :434:130000*/ at3++
+					/*line :440:130000*/ at3++
 				}
 			}
-			/*line :437:130000*/ for ; i3 < second && at3 < end; i3++ {
+			/*line :443:130000*/ for ; i3 < second && at3 < end; i3++ {
 				out[at3] = a_[i3]
-				/*line :461:130000*/ outIndex[at3] = index[i3]
-				/*line :440:130000*/ at3++
+				/*line :472:130000*/ outIndex[at3] = index[i3]
+				/*line :446:130000*/ at3++
 			}
-			/*line :442:130000*/ for ; j2 < last && at3 < end; j2++ {
+			/*line :448:130000*/ for ; j2 < last && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :461:130000*/ outIndex[at3] = index[j2]
-				/*line :445:130000*/ at3++
+				/*line :472:130000*/ outIndex[at3] = index[j2]
+				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:12182:1*/
+	} /*line quern_gen.go:12329:1*/
 }
 
 func quernHostOrderedIntegersBounds[T int32 | int64](r *host.Run) {
@@ -12214,7 +12361,7 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 			i := base + threadX
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:487*/ if i >= len(at) {
+				/*line quern.dev/algo/internal/template/merge.go:500*/ if i >= len(at) {
 					break
 				}
 				if upper {
@@ -12235,10 +12382,10 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 							/*line :67:130000*/ lo = m + 1
 						}
 					}
-					/*line :491:130000*/ row2[threadX] = lo
-//line :492:130000
+					/*line :504:130000*/ row2[threadX] = lo
+//line :505:130000
 				} else {
-					/*line :493:130000*/ v2 := row[threadX]
+					/*line :506:130000*/ v2 := row[threadX]
 					/*line :45:130000*/ hi2 := len(sorted)
 					lo2 := 0
 					/*line :46:130000*/ for lo2 < hi2 {
@@ -12255,22 +12402,22 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 							/*line :51:130000*/ hi2 = m2
 						}
 					}
-					/*line :493:130000*/ row2[threadX] = lo2
+					/*line :506:130000*/ row2[threadX] = lo2
 				}
 			}
 		}
-		/*line :497:130000*/ return
+		/*line :510:130000*/ return
 	}
-	/*line :499:130000*/ for threadX := range width {
+	/*line :512:130000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :502:130000*/ switch {
-//line :503:130000
+		/*line :515:130000*/ switch {
+//line :516:130000
 		default:
-			/*line :487:130000*/ if i >= len(at) {
+			/*line :500:130000*/ if i >= len(at) {
 				break
 			}
-			/*line :490:130000*/ if upper {
+			/*line :503:130000*/ if upper {
 				v := values[i]
 				/*line :61:130000*/ hi := len(sorted)
 				lo := 0
@@ -12288,10 +12435,10 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 						/*line :67:130000*/ lo = m + 1
 					}
 				}
-				/*line :491:130000*/ at[i] = lo
-//line :492:130000
+				/*line :504:130000*/ at[i] = lo
+//line :505:130000
 			} else {
-				/*line :493:130000*/ v2 := values[i]
+				/*line :506:130000*/ v2 := values[i]
 				/*line :45:130000*/ hi2 := len(sorted)
 				lo2 := 0
 				/*line :46:130000*/ for lo2 < hi2 {
@@ -12308,10 +12455,10 @@ func quernRow1OrderedIntegersBounds[T int32 | int64](r *host.Run, base int, at [
 						/*line :51:130000*/ hi2 = m2
 					}
 				}
-				/*line :493:130000*/ at[i] = lo2
+				/*line :506:130000*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:12314:1*/
+	} /*line quern_gen.go:12461:1*/
 }
 
 func quernHostOrderedIntegersUnsorted[T int32 | int64](r *host.Run) {
@@ -12345,13 +12492,13 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX + 1
-			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 := i < len(x)
+			/*line quern.dev/algo/internal/template/merge.go:515*/ t1 := i < len(x)
 			if i < len(x) {
 				quernv0 := row[threadX]
 				quernv1 := row2[threadX]
 				/*line order.go:111*/ t1 = orderedIntegers[T](quernv0, quernv1, quernbound0)
 			}
-			/*line quern.dev/algo/internal/template/merge.go:502*/ if t1 {
+			/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
 				kernel.StoreRelaxed(&sorted[0], 0)
 			}
 		}
@@ -12360,16 +12507,16 @@ func quernRow1OrderedIntegersUnsorted[T int32 | int64](r *host.Run, base int, x 
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line :502:130000*/ t1 := i < len(x)
-		/*line :503:130000*/ if i < len(x) {
-			/*line :502:130000*/ quernv0 := x[i]
-			/*line :502:130000*/ quernv1 := x[i-1]
+		/*line :515:130000*/ t1 := i < len(x)
+		/*line :516:130000*/ if i < len(x) {
+			/*line :515:130000*/ quernv0 := x[i]
+			/*line :515:130000*/ quernv1 := x[i-1]
 			/*line order.go:111*/ t1 = orderedIntegers[T](quernv0, quernv1, quernbound0)
 		}
-		/*line quern.dev/algo/internal/template/merge.go:502*/ if t1 {
+		/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
 			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:12372:1*/
+	} /*line quern_gen.go:12519:1*/
 }
 
 func quernHostOrderedIntegersSetParts[T int32 | int64](r *host.Run) {
@@ -12412,10 +12559,10 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 			switch {
 			default:
 				/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
-					if p > 0 || len(count) == 0 {
+					/*line :198:140000*/ if p > 0 || len(count) == 0 {
 						break
 					}
-					all := 0
+					/*line :201:140000*/ all := 0
 					/*line :202:140000*/ for i := 0; i < len(sums); i++ {
 						/*line :202:140000*/ n := sums[i]
 						sums[i] = all
@@ -13000,7 +13147,7 @@ func quernRow1OrderedIntegersSetParts[T int32 | int64](r *host.Run, launch int, 
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:13003:1*/
+	} /*line quern_gen.go:13150:1*/
 }
 
 func quernHostOrderedFloatsExtremeParts[T float32 | float64](r *host.Run) {
@@ -13186,7 +13333,7 @@ func quernRow1OrderedFloatsExtremeParts[T float32 | float64](r *host.Run, base i
 				}
 			}
 		}
-	} /*line quern_gen.go:13189:1*/
+	} /*line quern_gen.go:13336:1*/
 }
 
 func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
@@ -13319,7 +13466,7 @@ func quernHostOrderedFloatsExtremeLines[T float32 | float64](r *host.Run) {
 				quernRow8OrderedFloatsExtremeLines[T](r, ps, first8, results, c, l, base, start3, out)
 			}
 		}
-	} /*line quern_gen.go:13322:1*/
+	} /*line quern_gen.go:13469:1*/
 }
 
 //go:noinline
@@ -13416,7 +13563,7 @@ func quernRow1OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 			}
 		}
 		/*line :81:30000*/ bestRow[threadX] = best
-	} /*line quern_gen.go:13419:1*/
+	} /*line quern_gen.go:13566:1*/
 }
 
 //go:noinline
@@ -13465,7 +13612,7 @@ func quernRow2OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 		v2 := best
 		countRow[threadX] = count2
 		vRow[threadX] = v2
-	} /*line quern_gen.go:13468:1*/
+	} /*line quern_gen.go:13615:1*/
 }
 
 //go:noinline
@@ -13484,7 +13631,7 @@ func quernRow3OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []s
 		V  T
 		At int
 	})(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13487:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13634:1*/
 }
 
 //go:noinline
@@ -13546,7 +13693,7 @@ func quernRow4OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []s
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow[threadX] = given
 		}
-	} /*line quern_gen.go:13549:1*/
+	} /*line quern_gen.go:13696:1*/
 }
 
 //go:noinline
@@ -13605,7 +13752,7 @@ func quernRow5OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []s
 			shuffleDownRow[threadX] = shuffleDown
 			givenRow2[threadX] = given2
 		}
-	} /*line quern_gen.go:13608:1*/
+	} /*line quern_gen.go:13755:1*/
 }
 
 //go:noinline
@@ -13705,7 +13852,7 @@ func quernRow6OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, counts
 		}
 		vRow[threadX] = v2
 		shuffleDownRow[threadX] = shuffleDown
-	} /*line quern_gen.go:13708:1*/
+	} /*line quern_gen.go:13855:1*/
 }
 
 //go:noinline
@@ -13724,7 +13871,7 @@ func quernRow7OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, vs []s
 		V  T
 		At int
 	})(results[first7:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13727:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:13874:1*/
 }
 
 //go:noinline
@@ -13765,7 +13912,7 @@ func quernRow8OrderedFloatsExtremeLines[T float32 | float64](r *host.Run, ps []s
 		/*line :84:30000*/ if result0 {
 			out[p2.Line*l.Parts+p2.Part] = result6.At
 		}
-	} /*line quern_gen.go:13768:1*/
+	} /*line quern_gen.go:13915:1*/
 }
 
 func quernHostOrderedFloatsSortParts[T float32 | float64](r *host.Run) {
@@ -13796,179 +13943,179 @@ func quernRow1OrderedFloatsSortParts[T float32 | float64](r *host.Run, swapped b
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:337*/ swapped2 := swapped
+		/*line quern.dev/algo/internal/template/merge.go:343*/ swapped2 := swapped
 		switch {
 		default:
-			/*line :356:130000*/ if base >= len(a_) {
+			/*line :362:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:130000*/ if r.Halted() {
-					/*line :360:130000*/ r.Halt()
+			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :367:130000*/ if r.Halted() {
+					/*line :366:130000*/ r.Halt()
 				}
-				/*line :361:130000*/ swapped2 = !swapped2
+				/*line :367:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:130000*/ for first := base; first < last; first += 16 {
-				/*line :364:130000*/ if r.Halted() {
-					/*line :363:130000*/ r.Halt()
+			/*line :369:130000*/ for first := base; first < last; first += 16 {
+				/*line :370:130000*/ if r.Halted() {
+					/*line :369:130000*/ r.Halt()
 				}
-				/*line :364:130000*/ end := min(first+16, last)
-				/*line :365:130000*/ if swapped2 {
-					/*line :389:130000*/ from := [16]int32{}
+				/*line :370:130000*/ end := min(first+16, last)
+				/*line :371:130000*/ if swapped2 {
+					/*line :395:130000*/ from := [16]int32{}
 					x := a_[first:end]
-					/*line :390:130000*/ y := b_[first:end]
-					/*line :391:130000*/ for i := 0; i < 16; i++ {
-						/*line :392:130000*/ if i >= len(x) {
+					/*line :396:130000*/ y := b_[first:end]
+					/*line :397:130000*/ for i := 0; i < 16; i++ {
+						/*line :398:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:130000*/ v := x[i]
+						/*line :401:130000*/ v := x[i]
 						j := i
-						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:130000*/ if !t7 {
-								/*line :398:130000*/ quernv1 := y[j-1]
+							/*line :405:130000*/ if !t7 {
+								/*line :404:130000*/ quernv1 := y[j-1]
 								/*line order.go:123*/ result := orderedFloats[T](v, quernv1, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :400:130000*/ if t7 {
+							/*line :406:130000*/ if t7 {
 								break
 							}
-							/*line :401:130000*/ y[j] = y[j-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y[j] = y[j-1]
+							/*line :408:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:130000*/ j--
+							/*line :411:130000*/ j--
 						}
-						/*line :407:130000*/ y[j] = v
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y[j] = v
+						/*line :414:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							_ = first + int(from[j2])
 						}
 					}
-//line :417:130000
+//line :423:130000
 				} else {
-					/*line :389:130000*/ from2 := [16]int32{}
+					/*line :395:130000*/ from2 := [16]int32{}
 					x2 := a_[first:end]
-					/*line :390:130000*/ y2 := a_[first:end]
-					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:130000*/ if i3 >= len(x2) {
+					/*line :396:130000*/ y2 := a_[first:end]
+					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:130000*/ v2 := x2[i3]
+						/*line :401:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:130000*/ if !t72 {
-								/*line :398:130000*/ quernv12 := y2[j3-1]
+							/*line :405:130000*/ if !t72 {
+								/*line :404:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:123*/ result2 := orderedFloats[T](v2, quernv12, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :400:130000*/ if t72 {
+							/*line :406:130000*/ if t72 {
 								break
 							}
-							/*line :401:130000*/ y2[j3] = y2[j3-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y2[j3] = y2[j3-1]
+							/*line :408:130000*/ if pairs {
 								from2[j3] = from2[j3-1]
 							}
-							/*line :405:130000*/ j3--
+							/*line :411:130000*/ j3--
 						}
-						/*line :407:130000*/ y2[j3] = v2
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y2[j3] = v2
+						/*line :414:130000*/ if pairs {
 							from2[j3] = int32(i3)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							_ = first + int(from2[j4])
 						}
 					}
 				}
 			}
-			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:130000*/ if r.Halted() {
-					/*line :371:130000*/ r.Halt()
+			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :378:130000*/ if r.Halted() {
+					/*line :377:130000*/ r.Halt()
 				}
-				/*line :372:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
-					/*line :373:130000*/ if r.Halted() {
-						/*line :372:130000*/ r.Halt()
+				/*line :378:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
+					/*line :379:130000*/ if r.Halted() {
+						/*line :378:130000*/ r.Halt()
 					}
-					/*line :373:130000*/ second := min(first2+width2, last)
+					/*line :379:130000*/ second := min(first2+width2, last)
 					end2 := min(first2+2*width2, last)
-					/*line :374:130000*/ if swapped2 {
+					/*line :380:130000*/ if swapped2 {
 						i5 := first2
 						j5 := second
 						at := first2
-						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t1 := min(steps, 4096)
-							/*line :425:130000*/ for i6 := 0; i6 < t1; i6++ {
-								/*line :425:130000*/ x3 := b_[i5]
-								/*line :425:130000*/ y3 := b_[j5]
+							/*line :430:130000*/ t1 := min(steps, 4096)
+							/*line :431:130000*/ for i6 := 0; i6 < t1; i6++ {
+								/*line :431:130000*/ x3 := b_[i5]
+								/*line :431:130000*/ y3 := b_[j5]
 								/*line order.go:123*/ result3 := orderedFloats[T](y3, x3, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 									a_[at] = y3
-									/*line :428:130000*/ j5++
-//line :429:130000
+									/*line :434:130000*/ j5++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ a_[at] = x3
-									/*line :432:130000*/ i5++
+									/*line :436:130000*/ a_[at] = x3
+									/*line :438:130000*/ i5++
 								}
-								/*line :434:130000*/ at++
+								/*line :440:130000*/ at++
 							}
 						}
-						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :440:130000*/ at++
+							/*line :446:130000*/ at++
 						}
-						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :445:130000*/ at++
+							/*line :451:130000*/ at++
 						}
-//line :447:130000
+//line :453:130000
 					} else {
-						/*line :377:130000*/ i7 := first2
+						/*line :383:130000*/ i7 := first2
 						j6 := second
 						at2 := first2
-						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t12 := min(steps2, 4096)
-							/*line :425:130000*/ for i8 := 0; i8 < t12; i8++ {
-								/*line :425:130000*/ x4 := a_[i7]
-								/*line :425:130000*/ y4 := a_[j6]
+							/*line :430:130000*/ t12 := min(steps2, 4096)
+							/*line :431:130000*/ for i8 := 0; i8 < t12; i8++ {
+								/*line :431:130000*/ x4 := a_[i7]
+								/*line :431:130000*/ y4 := a_[j6]
 								/*line order.go:123*/ result4 := orderedFloats[T](y4, x4, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 									b_[at2] = y4
-									/*line :428:130000*/ j6++
-//line :429:130000
+									/*line :434:130000*/ j6++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ b_[at2] = x4
-									/*line :432:130000*/ i7++
+									/*line :436:130000*/ b_[at2] = x4
+									/*line :438:130000*/ i7++
 								}
-								/*line :434:130000*/ at2++
+								/*line :440:130000*/ at2++
 							}
 						}
-						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :440:130000*/ at2++
+							/*line :446:130000*/ at2++
 						}
-						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :445:130000*/ at2++
+							/*line :451:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:130000*/ swapped2 = !swapped2
+				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:13971:1*/
+	} /*line quern_gen.go:14118:1*/
 }
 
 func quernHostOrderedFloatsSortPairParts[T float32 | float64](r *host.Run) {
@@ -14001,192 +14148,192 @@ func quernRow1OrderedFloatsSortPairParts[T float32 | float64](r *host.Run, swapp
 		r.ThreadIdx.X = threadX
 		base := (base2 + threadX) * part
 		last := min(base+part, len(a_))
-		/*line quern.dev/algo/internal/template/merge.go:345*/ swapped2 := swapped
-		switch {
-//line :347:130000
+		/*line quern.dev/algo/internal/template/merge.go:351*/ swapped2 := swapped
+		/*line :352:130000*/ switch {
+//line :353:130000
 		default:
-			/*line :356:130000*/ if base >= len(a_) {
+			/*line :362:130000*/ if base >= len(a_) {
 				break
 			}
-			/*line :360:130000*/ for width := 16; width < part; width *= 2 {
-				/*line :361:130000*/ if r.Halted() {
-					/*line :360:130000*/ r.Halt()
+			/*line :366:130000*/ for width := 16; width < part; width *= 2 {
+				/*line :367:130000*/ if r.Halted() {
+					/*line :366:130000*/ r.Halt()
 				}
-				/*line :361:130000*/ swapped2 = !swapped2
+				/*line :367:130000*/ swapped2 = !swapped2
 			}
-			/*line :363:130000*/ for first := base; first < last; first += 16 {
-				/*line :364:130000*/ if r.Halted() {
-					/*line :363:130000*/ r.Halt()
+			/*line :369:130000*/ for first := base; first < last; first += 16 {
+				/*line :370:130000*/ if r.Halted() {
+					/*line :369:130000*/ r.Halt()
 				}
-				/*line :364:130000*/ end := min(first+16, last)
-				/*line :365:130000*/ if swapped2 {
-					/*line :389:130000*/ from := [16]int32{}
+				/*line :370:130000*/ end := min(first+16, last)
+				/*line :371:130000*/ if swapped2 {
+					/*line :395:130000*/ from := [16]int32{}
 					x := a_[first:end]
-					/*line :390:130000*/ y := b_[first:end]
-					/*line :391:130000*/ for i := 0; i < 16; i++ {
-						/*line :392:130000*/ if i >= len(x) {
+					/*line :396:130000*/ y := b_[first:end]
+					/*line :397:130000*/ for i := 0; i < 16; i++ {
+						/*line :398:130000*/ if i >= len(x) {
 							break
 						}
-						/*line :395:130000*/ v := x[i]
+						/*line :401:130000*/ v := x[i]
 						j := i
-						/*line :397:130000*/ for i2 := 0; i2 < 15; i2++ {
+						/*line :403:130000*/ for i2 := 0; i2 < 15; i2++ {
 							t7 := j == 0
-							/*line :399:130000*/ if !t7 {
-								/*line :398:130000*/ quernv1 := y[j-1]
+							/*line :405:130000*/ if !t7 {
+								/*line :404:130000*/ quernv1 := y[j-1]
 								/*line order.go:123*/ result := orderedFloats[T](v, quernv1, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t7 = !result
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t7 = !result
 							}
-							/*line :400:130000*/ if t7 {
+							/*line :406:130000*/ if t7 {
 								break
 							}
-							/*line :401:130000*/ y[j] = y[j-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y[j] = y[j-1]
+							/*line :408:130000*/ if pairs {
 								from[j] = from[j-1]
 							}
-							/*line :405:130000*/ j--
+							/*line :411:130000*/ j--
 						}
-						/*line :407:130000*/ y[j] = v
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y[j] = v
+						/*line :414:130000*/ if pairs {
 							from[j] = int32(i)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j2 := 0; j2 < len(x); j2++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j2 := 0; j2 < len(x); j2++ {
 							to := first + j2
-							/*line :414:130000*/ from2 := first + int(from[j2])
-							/*line :347:130000*/ other[to] = uint32(from2)
+							/*line :420:130000*/ from2 := first + int(from[j2])
+							/*line :353:130000*/ other[to] = uint32(from2)
 						}
 					}
-//line :350:130000
+//line :356:130000
 				} else {
-					/*line :389:130000*/ from3 := [16]int32{}
+					/*line :395:130000*/ from3 := [16]int32{}
 					x2 := a_[first:end]
-					/*line :390:130000*/ y2 := a_[first:end]
-					/*line :391:130000*/ for i3 := 0; i3 < 16; i3++ {
-						/*line :392:130000*/ if i3 >= len(x2) {
+					/*line :396:130000*/ y2 := a_[first:end]
+					/*line :397:130000*/ for i3 := 0; i3 < 16; i3++ {
+						/*line :398:130000*/ if i3 >= len(x2) {
 							break
 						}
-						/*line :395:130000*/ v2 := x2[i3]
+						/*line :401:130000*/ v2 := x2[i3]
 						j3 := i3
-						/*line :397:130000*/ for i4 := 0; i4 < 15; i4++ {
+						/*line :403:130000*/ for i4 := 0; i4 < 15; i4++ {
 							t72 := j3 == 0
-							/*line :399:130000*/ if !t72 {
-								/*line :398:130000*/ quernv12 := y2[j3-1]
+							/*line :405:130000*/ if !t72 {
+								/*line :404:130000*/ quernv12 := y2[j3-1]
 								/*line order.go:123*/ result2 := orderedFloats[T](v2, quernv12, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:398*/ t72 = !result2
+								/*line quern.dev/algo/internal/template/merge.go:404*/ t72 = !result2
 							}
-							/*line :400:130000*/ if t72 {
+							/*line :406:130000*/ if t72 {
 								break
 							}
-							/*line :401:130000*/ y2[j3] = y2[j3-1]
-							/*line :402:130000*/ if pairs {
+							/*line :407:130000*/ y2[j3] = y2[j3-1]
+							/*line :408:130000*/ if pairs {
 								from3[j3] = from3[j3-1]
 							}
-							/*line :405:130000*/ j3--
+							/*line :411:130000*/ j3--
 						}
-						/*line :407:130000*/ y2[j3] = v2
-						/*line :408:130000*/ if pairs {
+						/*line :413:130000*/ y2[j3] = v2
+						/*line :414:130000*/ if pairs {
 							from3[j3] = int32(i3)
 						}
 					}
-					/*line :412:130000*/ if pairs {
-						/*line :413:130000*/ for j4 := 0; j4 < len(x2); j4++ {
+					/*line :418:130000*/ if pairs {
+						/*line :419:130000*/ for j4 := 0; j4 < len(x2); j4++ {
 							to2 := first + j4
-							/*line :414:130000*/ from4 := first + int(from3[j4])
-							/*line :346:130000*/ index[to2] = uint32(from4)
+							/*line :420:130000*/ from4 := first + int(from3[j4])
+							/*line :352:130000*/ index[to2] = uint32(from4)
 						}
 					}
 				}
 			}
-			/*line :371:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
-				/*line :372:130000*/ if r.Halted() {
-					/*line :371:130000*/ r.Halt()
+			/*line :377:130000*/ for width2 := 16; width2 < part; width2 *= 2 {
+				/*line :378:130000*/ if r.Halted() {
+					/*line :377:130000*/ r.Halt()
 				}
-				/*line :372:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
-					/*line :373:130000*/ if r.Halted() {
-						/*line :372:130000*/ r.Halt()
+				/*line :378:130000*/ for first2 := base; first2 < last; first2 += 2 * width2 {
+					/*line :379:130000*/ if r.Halted() {
+						/*line :378:130000*/ r.Halt()
 					}
-					/*line :373:130000*/ second := min(first2+width2, last)
+					/*line :379:130000*/ second := min(first2+width2, last)
 					end2 := min(first2+2*width2, last)
-					/*line :374:130000*/ if swapped2 {
+					/*line :380:130000*/ if swapped2 {
 						i5 := first2
 						j5 := second
 						at := first2
-						/*line :423:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps := min(min(second-i5, end2-j5), end2-at); steps > 0; steps = min(min(second-i5, end2-j5), end2-at) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t1 := min(steps, 4096)
-							/*line :425:130000*/ for i6 := 0; i6 < t1; i6++ {
-								/*line :425:130000*/ x3 := b_[i5]
-								/*line :425:130000*/ y3 := b_[j5]
+							/*line :430:130000*/ t1 := min(steps, 4096)
+							/*line :431:130000*/ for i6 := 0; i6 < t1; i6++ {
+								/*line :431:130000*/ x3 := b_[i5]
+								/*line :431:130000*/ y3 := b_[j5]
 								/*line order.go:123*/ result3 := orderedFloats[T](y3, x3, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result3 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result3 {
 									a_[at] = y3
-									/*line :349:130000*/ index[at] = other[j5]
-									/*line :428:130000*/ j5++
-//line :429:130000
+									/*line :355:130000*/ index[at] = other[j5]
+									/*line :434:130000*/ j5++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ a_[at] = x3
-									/*line :349:130000*/ index[at] = other[i5]
-									/*line :432:130000*/ i5++
+									/*line :436:130000*/ a_[at] = x3
+									/*line :355:130000*/ index[at] = other[i5]
+									/*line :438:130000*/ i5++
 								}
-								/*line :434:130000*/ at++
+								/*line :440:130000*/ at++
 							}
 						}
-						/*line :437:130000*/ for ; i5 < second && at < end2; i5++ {
+						/*line :443:130000*/ for ; i5 < second && at < end2; i5++ {
 							a_[at] = b_[i5]
-							/*line :349:130000*/ index[at] = other[i5]
-							/*line :440:130000*/ at++
+							/*line :355:130000*/ index[at] = other[i5]
+							/*line :446:130000*/ at++
 						}
-						/*line :442:130000*/ for ; j5 < end2 && at < end2; j5++ {
+						/*line :448:130000*/ for ; j5 < end2 && at < end2; j5++ {
 							a_[at] = b_[j5]
-							/*line :349:130000*/ index[at] = other[j5]
-							/*line :445:130000*/ at++
+							/*line :355:130000*/ index[at] = other[j5]
+							/*line :451:130000*/ at++
 						}
-//line :447:130000
+//line :453:130000
 					} else {
-						/*line :377:130000*/ i7 := first2
+						/*line :383:130000*/ i7 := first2
 						j6 := second
 						at2 := first2
-						/*line :423:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
-							/*line :424:130000*/ if r.Halted() {
-								/*line :423:130000*/ r.Halt()
+						/*line :429:130000*/ for steps2 := min(min(second-i7, end2-j6), end2-at2); steps2 > 0; steps2 = min(min(second-i7, end2-j6), end2-at2) {
+							/*line :430:130000*/ if r.Halted() {
+								/*line :429:130000*/ r.Halt()
 							}
-							/*line :424:130000*/ t12 := min(steps2, 4096)
-							/*line :425:130000*/ for i8 := 0; i8 < t12; i8++ {
-								/*line :425:130000*/ x4 := a_[i7]
-								/*line :425:130000*/ y4 := a_[j6]
+							/*line :430:130000*/ t12 := min(steps2, 4096)
+							/*line :431:130000*/ for i8 := 0; i8 < t12; i8++ {
+								/*line :431:130000*/ x4 := a_[i7]
+								/*line :431:130000*/ y4 := a_[j6]
 								/*line order.go:123*/ result4 := orderedFloats[T](y4, x4, quernbound0)
-								/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+								/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 									b_[at2] = y4
-									/*line :348:130000*/ other[at2] = index[j6]
-									/*line :428:130000*/ j6++
-//line :429:130000
+									/*line :354:130000*/ other[at2] = index[j6]
+									/*line :434:130000*/ j6++
+//line :435:130000
 								} else {
-									/*line :430:130000*/ b_[at2] = x4
-									/*line :348:130000*/ other[at2] = index[i7]
-									/*line :432:130000*/ i7++
+									/*line :436:130000*/ b_[at2] = x4
+									/*line :354:130000*/ other[at2] = index[i7]
+									/*line :438:130000*/ i7++
 								}
-								/*line :434:130000*/ at2++
+								/*line :440:130000*/ at2++
 							}
 						}
-						/*line :437:130000*/ for ; i7 < second && at2 < end2; i7++ {
+						/*line :443:130000*/ for ; i7 < second && at2 < end2; i7++ {
 							b_[at2] = a_[i7]
-							/*line :348:130000*/ other[at2] = index[i7]
-							/*line :440:130000*/ at2++
+							/*line :354:130000*/ other[at2] = index[i7]
+							/*line :446:130000*/ at2++
 						}
-						/*line :442:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
+						/*line :448:130000*/ for ; j6 < end2 && at2 < end2; j6++ {
 							b_[at2] = a_[j6]
-							/*line :348:130000*/ other[at2] = index[j6]
-							/*line :445:130000*/ at2++
+							/*line :354:130000*/ other[at2] = index[j6]
+							/*line :451:130000*/ at2++
 						}
 					}
 				}
-				/*line :380:130000*/ swapped2 = !swapped2
+				/*line :386:130000*/ swapped2 = !swapped2
 			}
 		}
-	} /*line quern_gen.go:14189:1*/
+	} /*line quern_gen.go:14336:1*/
 }
 
 func quernHostOrderedFloatsMergeParts[T float32 | float64](r *host.Run) {
@@ -14223,10 +14370,10 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 		end := min(at+part, len(out))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
+			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :470:130000*/ if width == 0 {
+			/*line :483:130000*/ if width == 0 {
 				/*line :29:130000*/ lo := max(at-len(b_), 0)
 				/*line :30:130000*/ for hi := min(at, len(a_)); lo < hi; {
 					/*line :31:130000*/ if r.Halted() {
@@ -14243,40 +14390,40 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :472:130000*/ i := lo
+				/*line :485:130000*/ i := lo
 				j := at - lo
 				at2 := at
-				/*line :423:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
-					/*line :424:130000*/ if r.Halted() {
-						/*line :423:130000*/ r.Halt()
+				/*line :429:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
+					/*line :430:130000*/ if r.Halted() {
+						/*line :429:130000*/ r.Halt()
 					}
-					/*line :424:130000*/ t1 := min(steps, 4096)
-					/*line :425:130000*/ for i2 := 0; i2 < t1; i2++ {
-						/*line :425:130000*/ x := a_[i]
-						/*line :425:130000*/ y := b_[j]
+					/*line :430:130000*/ t1 := min(steps, 4096)
+					/*line :431:130000*/ for i2 := 0; i2 < t1; i2++ {
+						/*line :431:130000*/ x := a_[i]
+						/*line :431:130000*/ y := b_[j]
 						/*line order.go:123*/ result2 := orderedFloats[T](y, x, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:425*/ if result2 {
+						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result2 {
 							out[at2] = y
-							/*line :428:130000*/ j++
-//line :429:130000
+							/*line :434:130000*/ j++
+//line :435:130000
 						} else {
-							/*line :430:130000*/ out[at2] = x
-							/*line :432:130000*/ i++
+							/*line :436:130000*/ out[at2] = x
+							/*line :438:130000*/ i++
 						}
-						/*line :434:130000*/ at2++
+						/*line :440:130000*/ at2++
 					}
 				}
-				/*line :437:130000*/ for ; i < m2 && at2 < end; i++ {
+				/*line :443:130000*/ for ; i < m2 && at2 < end; i++ {
 					out[at2] = a_[i]
-					/*line :440:130000*/ at2++
+					/*line :446:130000*/ at2++
 				}
-				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
+				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
 					out[at2] = b_[j]
-					/*line :445:130000*/ at2++
+					/*line :451:130000*/ at2++
 				}
-				/*line :447:130000*/ break
+				/*line :453:130000*/ break
 			}
-//line :449:130000
+//line :455:130000
 			var first int
 			var second int
 			var last int
@@ -14291,8 +14438,8 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 				first = first2
 				last = min(first2+size, t3)
 			}
-			/*line :476:130000*/ a := a_[first:second]
-			/*line :476:130000*/ b := a_[second:last]
+			/*line :489:130000*/ a := a_[first:second]
+			/*line :489:130000*/ b := a_[second:last]
 			d := at - first
 			/*line :29:130000*/ lo2 := max(d-len(b), 0)
 			/*line :30:130000*/ for hi2 := min(d, len(a)); lo2 < hi2; {
@@ -14310,39 +14457,39 @@ func quernRow1OrderedFloatsMergeParts[T float32 | float64](r *host.Run, base int
 					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :477:130000*/ i3 := first + lo2
+			/*line :490:130000*/ i3 := first + lo2
 			j2 := second + at - first - lo2
 			at3 := at
-			/*line :423:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
-				/*line :424:130000*/ if r.Halted() {
-					/*line :423:130000*/ r.Halt()
+			/*line :429:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
+				/*line :430:130000*/ if r.Halted() {
+					/*line :429:130000*/ r.Halt()
 				}
-				/*line :424:130000*/ t12 := min(steps2, 4096)
-				/*line :425:130000*/ for i4 := 0; i4 < t12; i4++ {
-					/*line :425:130000*/ x2 := a_[i3]
-					/*line :425:130000*/ y2 := a_[j2]
+				/*line :430:130000*/ t12 := min(steps2, 4096)
+				/*line :431:130000*/ for i4 := 0; i4 < t12; i4++ {
+					/*line :431:130000*/ x2 := a_[i3]
+					/*line :431:130000*/ y2 := a_[j2]
 					/*line order.go:123*/ result4 := orderedFloats[T](y2, x2, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 						out[at3] = y2
-						/*line :428:130000*/ j2++
-//line :429:130000
+						/*line :434:130000*/ j2++
+//line :435:130000
 					} else {
-						/*line :430:130000*/ out[at3] = x2
-						/*line :432:130000*/ i3++
+						/*line :436:130000*/ out[at3] = x2
+						/*line :438:130000*/ i3++
 					}
-					/*line :434:130000*/ at3++
+					/*line :440:130000*/ at3++
 				}
 			}
-			/*line :437:130000*/ for ; i3 < second && at3 < end; i3++ {
+			/*line :443:130000*/ for ; i3 < second && at3 < end; i3++ {
 				out[at3] = a_[i3]
-				/*line :440:130000*/ at3++
+				/*line :446:130000*/ at3++
 			}
-			/*line :442:130000*/ for ; j2 < last && at3 < end; j2++ {
+			/*line :448:130000*/ for ; j2 < last && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :445:130000*/ at3++
+				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14345:1*/
+	} /*line quern_gen.go:14492:1*/
 }
 
 func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
@@ -14350,14 +14497,15 @@ func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
 	part := host.Value[int](r, 1)
 	width := host.Value[int](r, 2)
 	a_ := host.Slice[T](r, 3)
-	out := host.Slice[T](r, 4)
-	index := host.Slice[uint32](r, 5)
-	outIndex := host.Slice[uint32](r, 6)
+	b_ := host.Slice[T](r, 4)
+	out := host.Slice[T](r, 5)
+	index := host.Slice[uint32](r, 6)
+	outIndex := host.Slice[uint32](r, 7)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	m2 := len(a_)
-	n := len(a_)
+	n := len(b_)
 	t3 := len(a_)
 	size := 2 * width
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
@@ -14366,31 +14514,31 @@ func quernHostOrderedFloatsMergePairParts[T float32 | float64](r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1OrderedFloatsMergePairParts[T](r, base, part, out, width, a_, quernbound0, m2, n, outIndex, index, t3, size, width2)
+				quernRow1OrderedFloatsMergePairParts[T](r, base, part, out, width, b_, a_, quernbound0, m2, n, outIndex, t3, size, index, width2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base int, part int, out []T, width int, a_ []T, quernbound0 uint32, m2 int, n int, outIndex []uint32, index []uint32, t3 int, size int, width2 int) {
+func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base int, part int, out []T, width int, b_ []T, a_ []T, quernbound0 uint32, m2 int, n int, outIndex []uint32, t3 int, size int, index []uint32, width2 int) {
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		at := (base + threadX) * part
 		end := min(at+part, len(out))
 		switch {
 		default:
-			/*line quern.dev/algo/internal/template/merge.go:466*/ if at >= len(out) {
+			/*line quern.dev/algo/internal/template/merge.go:479*/ if at >= len(out) {
 				break
 			}
-			/*line :470:130000*/ if width == 0 {
-				/*line :29:130000*/ lo := max(at-len(a_), 0)
+			/*line :483:130000*/ if width == 0 {
+				/*line :29:130000*/ lo := max(at-len(b_), 0)
 				/*line :30:130000*/ for hi := min(at, len(a_)); lo < hi; {
 					/*line :31:130000*/ if r.Halted() {
 						/*line :30:130000*/ r.Halt()
 					}
 					/*line :31:130000*/ m := int(uint(lo+hi) / 2)
-					quernv0 := a_[at-1-m]
+					quernv0 := b_[at-1-m]
 					/*line :32:130000*/ quernv1 := a_[m]
 					/*line order.go:123*/ result := orderedFloats[T](quernv0, quernv1, quernbound0)
 					/*line quern.dev/algo/internal/template/merge.go:32:130000*/ if result {
@@ -14400,44 +14548,44 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 						/*line :35:130000*/ lo = m + 1
 					}
 				}
-				/*line :472:130000*/ i := lo
+				/*line :485:130000*/ i := lo
 				j := at - lo
 				at2 := at
-				/*line :423:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
-					/*line :424:130000*/ if r.Halted() {
-						/*line :423:130000*/ r.Halt()
+				/*line :429:130000*/ for steps := min(min(m2-i, n-j), end-at2); steps > 0; steps = min(min(m2-i, n-j), end-at2) {
+					/*line :430:130000*/ if r.Halted() {
+						/*line :429:130000*/ r.Halt()
 					}
-					/*line :424:130000*/ t1 := min(steps, 4096)
-					/*line :425:130000*/ for i2 := 0; i2 < t1; i2++ {
-						/*line :425:130000*/ x := a_[i]
-						/*line :425:130000*/ y := a_[j]
+					/*line :430:130000*/ t1 := min(steps, 4096)
+					/*line :431:130000*/ for i2 := 0; i2 < t1; i2++ {
+						/*line :431:130000*/ x := a_[i]
+						/*line :431:130000*/ y := b_[j]
 						/*line order.go:123*/ result2 := orderedFloats[T](y, x, quernbound0)
-						/*line quern.dev/algo/internal/template/merge.go:425*/ if result2 {
+						/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result2 {
 							out[at2] = y
-							/*line :461:130000*/ outIndex[at2] = index[j]
-							/*line :428:130000*/ j++
-//line :429:130000
+							/*line :471:130000*/ outIndex[at2] = uint32(len(a_) + j)
+							/*line :434:130000*/ j++
+//line :435:130000
 						} else {
-							/*line :430:130000*/ out[at2] = x
-							/*line :461:130000*/ outIndex[at2] = index[i]
-							/*line :432:130000*/ i++
+							/*line :436:130000*/ out[at2] = x
+							/*line :470:130000*/ outIndex[at2] = uint32(i)
+							/*line :438:130000*/ i++
 						}
-						/*line :434:130000*/ at2++
+						/*line :440:130000*/ at2++
 					}
 				}
-				/*line :437:130000*/ for ; i < m2 && at2 < end; i++ {
+				/*line :443:130000*/ for ; i < m2 && at2 < end; i++ {
 					out[at2] = a_[i]
-					/*line :461:130000*/ outIndex[at2] = index[i]
-					/*line :440:130000*/ at2++
+					/*line :470:130000*/ outIndex[at2] = uint32(i)
+					/*line :446:130000*/ at2++
 				}
-				/*line :442:130000*/ for ; j < n && at2 < end; j++ {
-					out[at2] = a_[j]
-					/*line :461:130000*/ outIndex[at2] = index[j]
-					/*line :445:130000*/ at2++
+				/*line :448:130000*/ for ; j < n && at2 < end; j++ {
+					out[at2] = b_[j]
+					/*line :471:130000*/ outIndex[at2] = uint32(len(a_) + j)
+					/*line :451:130000*/ at2++
 				}
-				/*line :447:130000*/ break
+				/*line :453:130000*/ break
 			}
-//line :449:130000
+//line :455:130000
 			var first int
 			var second int
 			var last int
@@ -14452,8 +14600,8 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 				first = first2
 				last = min(first2+size, t3)
 			}
-			/*line :476:130000*/ a := a_[first:second]
-			/*line :476:130000*/ b := a_[second:last]
+			/*line :489:130000*/ a := a_[first:second]
+			/*line :489:130000*/ b := a_[second:last]
 			d := at - first
 			/*line :29:130000*/ lo2 := max(d-len(b), 0)
 			/*line :30:130000*/ for hi2 := min(d, len(a)); lo2 < hi2; {
@@ -14471,43 +14619,43 @@ func quernRow1OrderedFloatsMergePairParts[T float32 | float64](r *host.Run, base
 					/*line :35:130000*/ lo2 = m3 + 1
 				}
 			}
-			/*line :477:130000*/ i3 := first + lo2
+			/*line :490:130000*/ i3 := first + lo2
 			j2 := second + at - first - lo2
 			at3 := at
-			/*line :423:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
-				/*line :424:130000*/ if r.Halted() {
-					/*line :423:130000*/ r.Halt()
+			/*line :429:130000*/ for steps2 := min(min(second-i3, last-j2), end-at3); steps2 > 0; steps2 = min(min(second-i3, last-j2), end-at3) {
+				/*line :430:130000*/ if r.Halted() {
+					/*line :429:130000*/ r.Halt()
 				}
-				/*line :424:130000*/ t12 := min(steps2, 4096)
-				/*line :425:130000*/ for i4 := 0; i4 < t12; i4++ {
-					/*line :425:130000*/ x2 := a_[i3]
-					/*line :425:130000*/ y2 := a_[j2]
+				/*line :430:130000*/ t12 := min(steps2, 4096)
+				/*line :431:130000*/ for i4 := 0; i4 < t12; i4++ {
+					/*line :431:130000*/ x2 := a_[i3]
+					/*line :431:130000*/ y2 := a_[j2]
 					/*line order.go:123*/ result4 := orderedFloats[T](y2, x2, quernbound0)
-					/*line quern.dev/algo/internal/template/merge.go:425*/ if result4 {
+					/*line quern.dev/algo/internal/template/merge.go:431:130000*/ if result4 {
 						out[at3] = y2
-						/*line :461:130000*/ outIndex[at3] = index[j2]
-						/*line :428:130000*/ j2++
-//line :429:130000
+						/*line :472:130000*/ outIndex[at3] = index[j2]
+						/*line :434:130000*/ j2++
+//line :435:130000
 					} else {
-						/*line :430:130000*/ out[at3] = x2
-						/*line :461:130000*/ outIndex[at3] = index[i3]
-						/*line :432:130000*/ i3++
+						/*line :436:130000*/ out[at3] = x2
+						/*line :472:130000*/ outIndex[at3] = index[i3]
+						/*line :438:130000*/ i3++
 					}
-					/*line :434:130000*/ at3++
+					/*line :440:130000*/ at3++
 				}
 			}
-			/*line :437:130000*/ for ; i3 < second && at3 < end; i3++ {
+			/*line :443:130000*/ for ; i3 < second && at3 < end; i3++ {
 				out[at3] = a_[i3]
-				/*line :461:130000*/ outIndex[at3] = index[i3]
-				/*line :440:130000*/ at3++
+				/*line :472:130000*/ outIndex[at3] = index[i3]
+				/*line :446:130000*/ at3++
 			}
-			/*line :442:130000*/ for ; j2 < last && at3 < end; j2++ {
+			/*line :448:130000*/ for ; j2 < last && at3 < end; j2++ {
 				out[at3] = a_[j2]
-				/*line :461:130000*/ outIndex[at3] = index[j2]
-				/*line :445:130000*/ at3++
+				/*line :472:130000*/ outIndex[at3] = index[j2]
+				/*line :451:130000*/ at3++
 			}
 		}
-	} /*line quern_gen.go:14510:1*/
+	} /*line quern_gen.go:14658:1*/
 }
 
 func quernHostOrderedFloatsBounds[T float32 | float64](r *host.Run) {
@@ -14542,7 +14690,7 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 			i := base + threadX
 			switch {
 			default:
-				/*line quern.dev/algo/internal/template/merge.go:487*/ if i >= len(at) {
+				/*line quern.dev/algo/internal/template/merge.go:500*/ if i >= len(at) {
 					break
 				}
 				if upper {
@@ -14563,10 +14711,10 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 							/*line :67:130000*/ lo = m + 1
 						}
 					}
-					/*line :491:130000*/ row2[threadX] = lo
-//line :492:130000
+					/*line :504:130000*/ row2[threadX] = lo
+//line :505:130000
 				} else {
-					/*line :493:130000*/ v2 := row[threadX]
+					/*line :506:130000*/ v2 := row[threadX]
 					/*line :45:130000*/ hi2 := len(sorted)
 					lo2 := 0
 					/*line :46:130000*/ for lo2 < hi2 {
@@ -14583,22 +14731,22 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 							/*line :51:130000*/ hi2 = m2
 						}
 					}
-					/*line :493:130000*/ row2[threadX] = lo2
+					/*line :506:130000*/ row2[threadX] = lo2
 				}
 			}
 		}
-		/*line :497:130000*/ return
+		/*line :510:130000*/ return
 	}
-	/*line :499:130000*/ for threadX := range width {
+	/*line :512:130000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line :502:130000*/ switch {
-//line :503:130000
+		/*line :515:130000*/ switch {
+//line :516:130000
 		default:
-			/*line :487:130000*/ if i >= len(at) {
+			/*line :500:130000*/ if i >= len(at) {
 				break
 			}
-			/*line :490:130000*/ if upper {
+			/*line :503:130000*/ if upper {
 				v := values[i]
 				/*line :61:130000*/ hi := len(sorted)
 				lo := 0
@@ -14616,10 +14764,10 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 						/*line :67:130000*/ lo = m + 1
 					}
 				}
-				/*line :491:130000*/ at[i] = lo
-//line :492:130000
+				/*line :504:130000*/ at[i] = lo
+//line :505:130000
 			} else {
-				/*line :493:130000*/ v2 := values[i]
+				/*line :506:130000*/ v2 := values[i]
 				/*line :45:130000*/ hi2 := len(sorted)
 				lo2 := 0
 				/*line :46:130000*/ for lo2 < hi2 {
@@ -14636,10 +14784,10 @@ func quernRow1OrderedFloatsBounds[T float32 | float64](r *host.Run, base int, at
 						/*line :51:130000*/ hi2 = m2
 					}
 				}
-				/*line :493:130000*/ at[i] = lo2
+				/*line :506:130000*/ at[i] = lo2
 			}
 		}
-	} /*line quern_gen.go:14642:1*/
+	} /*line quern_gen.go:14790:1*/
 }
 
 func quernHostOrderedFloatsUnsorted[T float32 | float64](r *host.Run) {
@@ -14673,13 +14821,13 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX + 1
-			/*line quern.dev/algo/internal/template/merge.go:502*/ t1 := i < len(x)
+			/*line quern.dev/algo/internal/template/merge.go:515*/ t1 := i < len(x)
 			if i < len(x) {
 				quernv0 := row[threadX]
 				quernv1 := row2[threadX]
 				/*line order.go:123*/ t1 = orderedFloats[T](quernv0, quernv1, quernbound0)
 			}
-			/*line quern.dev/algo/internal/template/merge.go:502*/ if t1 {
+			/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
 				kernel.StoreRelaxed(&sorted[0], 0)
 			}
 		}
@@ -14688,16 +14836,16 @@ func quernRow1OrderedFloatsUnsorted[T float32 | float64](r *host.Run, base int, 
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX + 1
-		/*line :502:130000*/ t1 := i < len(x)
-		/*line :503:130000*/ if i < len(x) {
-			/*line :502:130000*/ quernv0 := x[i]
-			/*line :502:130000*/ quernv1 := x[i-1]
+		/*line :515:130000*/ t1 := i < len(x)
+		/*line :516:130000*/ if i < len(x) {
+			/*line :515:130000*/ quernv0 := x[i]
+			/*line :515:130000*/ quernv1 := x[i-1]
 			/*line order.go:123*/ t1 = orderedFloats[T](quernv0, quernv1, quernbound0)
 		}
-		/*line quern.dev/algo/internal/template/merge.go:502*/ if t1 {
+		/*line quern.dev/algo/internal/template/merge.go:515*/ if t1 {
 			kernel.StoreRelaxed(&sorted[0], 0)
 		}
-	} /*line quern_gen.go:14700:1*/
+	} /*line quern_gen.go:14848:1*/
 }
 
 func quernHostOrderedFloatsSetParts[T float32 | float64](r *host.Run) {
@@ -14740,10 +14888,10 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 			switch {
 			default:
 				/*line quern.dev/algo/internal/template/setops.go:197*/ if launch == 1 {
-					if p > 0 || len(count) == 0 {
+					/*line :198:140000*/ if p > 0 || len(count) == 0 {
 						break
 					}
-					all := 0
+					/*line :201:140000*/ all := 0
 					/*line :202:140000*/ for i := 0; i < len(sums); i++ {
 						/*line :202:140000*/ n := sums[i]
 						sums[i] = all
@@ -15328,7 +15476,7 @@ func quernRow1OrderedFloatsSetParts[T float32 | float64](r *host.Run, launch int
 				sums[p] = n2
 			}
 		}
-	} /*line quern_gen.go:15331:1*/
+	} /*line quern_gen.go:15479:1*/
 }
 
 func quernHostSameRunParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -15368,209 +15516,209 @@ func quernRow1SameRunParts[T int32 | int64 | float32 | float64](r *host.Run, lau
 			switch {
 			default:
 				/*line quern.dev/algo/internal/template/runs.go:223*/ if launch == 1 {
-					/*line :224:90000*/ if p > 0 {
+					/*line :224:100000*/ if p > 0 {
 						break
 					}
-					/*line :227:90000*/ all := struct {
+					/*line :227:100000*/ all := struct {
 						N     uint32
 						Start uint32
 					}{}
-					/*line :231:90000*/ for i := 0; i < len(sums); i++ {
-						/*line :232:90000*/ own := struct {
+					/*line :231:100000*/ for i := 0; i < len(sums); i++ {
+						/*line :232:100000*/ own := struct {
 							N     uint32
 							Start uint32
 						}{N: sums[i][0], Start: sums[i][1]}
-						/*line :236:90000*/ sums[i] = [2]uint32{all.N, all.Start}
-//line :237:90000
+						/*line :236:100000*/ sums[i] = [2]uint32{all.N, all.Start}
+//line :237:100000
 						var result0 struct {
 							N     uint32
 							Start uint32
 						}
-						/*line :18:90000*/ if own.N == 0 {
+						/*line :18:100000*/ if own.N == 0 {
 							result0 = all
-//line :20:90000
+//line :20:100000
 						} else {
-							/*line :21:90000*/ result0 = struct {
+							/*line :21:100000*/ result0 = struct {
 								N     uint32
 								Start uint32
 							}{N: all.N + own.N, Start: own.Start}
 						}
-						/*line :231:90000*/ all = result0
+						/*line :231:100000*/ all = result0
 					}
-					/*line :233:90000*/ if len(count) > 0 {
+					/*line :233:100000*/ if len(count) > 0 {
 						count[0] = int(all.N)
 					}
-					/*line :236:90000*/ break
+					/*line :236:100000*/ break
 				}
-				/*line :239:90000*/ if p >= len(sums) || first >= len(in) {
+				/*line :239:100000*/ if p >= len(sums) || first >= len(in) {
 					break
 				}
-				/*line :242:90000*/ so := struct {
+				/*line :242:100000*/ so := struct {
 					N     uint32
 					Start uint32
 				}{}
-				/*line :246:90000*/ if launch == 2 {
-					/*line :247:90000*/ so = struct {
+				/*line :246:100000*/ if launch == 2 {
+					/*line :247:100000*/ so = struct {
 						N     uint32
 						Start uint32
 					}{N: row[threadX][0], Start: row[threadX][1]}
 				}
-				/*line :252:90000*/ x := in[first:t5]
+				/*line :252:100000*/ x := in[first:t5]
 				prior := in[max(first-1, 0)]
 				begins := first == 0
-				/*line :255:90000*/ for from := 0; from < len(x); from += 4096 {
-					/*line :256:90000*/ if r.Halted() {
-						/*line :249:90000*/ r.Halt()
+				/*line :255:100000*/ for from := 0; from < len(x); from += 4096 {
+					/*line :256:100000*/ if r.Halted() {
+						/*line :249:100000*/ r.Halt()
 					}
-					/*line :250:90000*/ t6 := min(len(x)-from, 4096)
-					/*line :251:90000*/ for k := 0; k < t6; k++ {
-						/*line :251:90000*/ i2 := first + from + k
+					/*line :250:100000*/ t6 := min(len(x)-from, 4096)
+					/*line :251:100000*/ for k := 0; k < t6; k++ {
+						/*line :251:100000*/ i2 := first + from + k
 						v := x[from+k]
 						t10 := begins
-						/*line :254:90000*/ if !t10 {
-							/*line :253:90000*/ result02 := same[T](prior, v)
+						/*line :254:100000*/ if !t10 {
+							/*line :253:100000*/ result02 := same[T](prior, v)
 							t10 = !result02
 						}
-						/*line :256:90000*/ begins = t10
-						/*line :254:90000*/ if begins {
-							/*line :255:90000*/ if launch == 2 {
-								/*line :256:90000*/ if len(values) > 0 {
+						/*line :256:100000*/ begins = t10
+						/*line :254:100000*/ if begins {
+							/*line :255:100000*/ if launch == 2 {
+								/*line :256:100000*/ if len(values) > 0 {
 									values[so.N] = v
 								}
-								/*line :259:90000*/ if len(lengths) > 0 && so.N > 0 {
+								/*line :259:100000*/ if len(lengths) > 0 && so.N > 0 {
 									lengths[so.N-1] = i2 - int(so.Start)
 								}
 							}
-							/*line :263:90000*/ so = struct {
+							/*line :263:100000*/ so = struct {
 								N     uint32
 								Start uint32
 							}{N: so.N + 1, Start: uint32(i2)}
 						}
-						/*line :268:90000*/ if launch == 2 && len(heads) > 0 {
+						/*line :268:100000*/ if launch == 2 && len(heads) > 0 {
 							heads[i2] = 0
-							/*line :270:90000*/ if begins {
+							/*line :270:100000*/ if begins {
 								heads[i2] = 1
 							}
 						}
-						/*line :274:90000*/ begins = false
+						/*line :274:100000*/ begins = false
 						prior = v
 					}
 				}
-				/*line :278:90000*/ if launch == 0 {
+				/*line :278:100000*/ if launch == 0 {
 					row[threadX] = [2]uint32{so.N, so.Start}
-//line :280:90000
+//line :280:100000
 				} else if len(lengths) > 0 && first+len(x) == len(in) {
-					/*line :281:90000*/ lengths[so.N-1] = len(in) - int(so.Start)
+					/*line :281:100000*/ lengths[so.N-1] = len(in) - int(so.Start)
 				}
 			}
 		}
-		/*line :285:90000*/ return
+		/*line :285:100000*/ return
 	}
-	/*line :287:90000*/ for threadX := range width {
+	/*line :287:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		first := p * part
 		t5 := min(first+part, len(in))
-		/*line :292:90000*/ switch {
-//line :293:90000
+		/*line :292:100000*/ switch {
+//line :293:100000
 		default:
-			/*line :223:90000*/ if launch == 1 {
-				/*line :224:90000*/ if p > 0 {
+			/*line :223:100000*/ if launch == 1 {
+				/*line :224:100000*/ if p > 0 {
 					break
 				}
-				/*line :227:90000*/ all := struct {
+				/*line :227:100000*/ all := struct {
 					N     uint32
 					Start uint32
 				}{}
-				/*line :231:90000*/ for i := 0; i < len(sums); i++ {
-					/*line :232:90000*/ own := struct {
+				/*line :231:100000*/ for i := 0; i < len(sums); i++ {
+					/*line :232:100000*/ own := struct {
 						N     uint32
 						Start uint32
 					}{N: sums[i][0], Start: sums[i][1]}
-					/*line :236:90000*/ sums[i] = [2]uint32{all.N, all.Start}
-//line :237:90000
+					/*line :236:100000*/ sums[i] = [2]uint32{all.N, all.Start}
+//line :237:100000
 					var result0 struct {
 						N     uint32
 						Start uint32
 					}
-					/*line :18:90000*/ if own.N == 0 {
+					/*line :18:100000*/ if own.N == 0 {
 						result0 = all
-//line :20:90000
+//line :20:100000
 					} else {
-						/*line :21:90000*/ result0 = struct {
+						/*line :21:100000*/ result0 = struct {
 							N     uint32
 							Start uint32
 						}{N: all.N + own.N, Start: own.Start}
 					}
-					/*line :231:90000*/ all = result0
+					/*line :231:100000*/ all = result0
 				}
-				/*line :233:90000*/ if len(count) > 0 {
+				/*line :233:100000*/ if len(count) > 0 {
 					count[0] = int(all.N)
 				}
-				/*line :236:90000*/ break
+				/*line :236:100000*/ break
 			}
-			/*line :239:90000*/ if p >= len(sums) || first >= len(in) {
+			/*line :239:100000*/ if p >= len(sums) || first >= len(in) {
 				break
 			}
-			/*line :242:90000*/ so := struct {
+			/*line :242:100000*/ so := struct {
 				N     uint32
 				Start uint32
 			}{}
-			/*line :246:90000*/ if launch == 2 {
-				/*line :247:90000*/ so = struct {
+			/*line :246:100000*/ if launch == 2 {
+				/*line :247:100000*/ so = struct {
 					N     uint32
 					Start uint32
 				}{N: sums[p][0], Start: sums[p][1]}
 			}
-			/*line :252:90000*/ x := in[first:t5]
+			/*line :252:100000*/ x := in[first:t5]
 			prior := in[max(first-1, 0)]
 			begins := first == 0
-			/*line :255:90000*/ for from := 0; from < len(x); from += 4096 {
-				/*line :256:90000*/ if r.Halted() {
-					/*line :249:90000*/ r.Halt()
+			/*line :255:100000*/ for from := 0; from < len(x); from += 4096 {
+				/*line :256:100000*/ if r.Halted() {
+					/*line :249:100000*/ r.Halt()
 				}
-				/*line :250:90000*/ t6 := min(len(x)-from, 4096)
-				/*line :251:90000*/ for k := 0; k < t6; k++ {
-					/*line :251:90000*/ i2 := first + from + k
+				/*line :250:100000*/ t6 := min(len(x)-from, 4096)
+				/*line :251:100000*/ for k := 0; k < t6; k++ {
+					/*line :251:100000*/ i2 := first + from + k
 					v := x[from+k]
 					t10 := begins
-					/*line :254:90000*/ if !t10 {
-						/*line :253:90000*/ result02 := same[T](prior, v)
+					/*line :254:100000*/ if !t10 {
+						/*line :253:100000*/ result02 := same[T](prior, v)
 						t10 = !result02
 					}
-					/*line :256:90000*/ begins = t10
-					/*line :254:90000*/ if begins {
-						/*line :255:90000*/ if launch == 2 {
-							/*line :256:90000*/ if len(values) > 0 {
+					/*line :256:100000*/ begins = t10
+					/*line :254:100000*/ if begins {
+						/*line :255:100000*/ if launch == 2 {
+							/*line :256:100000*/ if len(values) > 0 {
 								values[so.N] = v
 							}
-							/*line :259:90000*/ if len(lengths) > 0 && so.N > 0 {
+							/*line :259:100000*/ if len(lengths) > 0 && so.N > 0 {
 								lengths[so.N-1] = i2 - int(so.Start)
 							}
 						}
-						/*line :263:90000*/ so = struct {
+						/*line :263:100000*/ so = struct {
 							N     uint32
 							Start uint32
 						}{N: so.N + 1, Start: uint32(i2)}
 					}
-					/*line :268:90000*/ if launch == 2 && len(heads) > 0 {
+					/*line :268:100000*/ if launch == 2 && len(heads) > 0 {
 						heads[i2] = 0
-						/*line :270:90000*/ if begins {
+						/*line :270:100000*/ if begins {
 							heads[i2] = 1
 						}
 					}
-					/*line :274:90000*/ begins = false
+					/*line :274:100000*/ begins = false
 					prior = v
 				}
 			}
-			/*line :278:90000*/ if launch == 0 {
+			/*line :278:100000*/ if launch == 0 {
 				sums[p] = [2]uint32{so.N, so.Start}
-//line :280:90000
+//line :280:100000
 			} else if len(lengths) > 0 && first+len(x) == len(in) {
-				/*line :281:90000*/ lengths[so.N-1] = len(in) - int(so.Start)
+				/*line :281:100000*/ lengths[so.N-1] = len(in) - int(so.Start)
 			}
 		}
-	} /*line quern_gen.go:15573:1*/
+	} /*line quern_gen.go:15721:1*/
 }
 
 func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -15670,7 +15818,7 @@ func quernHostNonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 				quernRow6NonZeroCountLines[T](r, ps, first6, results, c, l, base, size2, out)
 			}
 		}
-	} /*line quern_gen.go:15673:1*/
+	} /*line quern_gen.go:15821:1*/
 }
 
 //go:noinline
@@ -15742,21 +15890,21 @@ func quernRow1NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 			}
 		}
 		/*line :104:30000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:15745:1*/
+	} /*line quern_gen.go:15893:1*/
 }
 
 //go:noinline
 func quernRow2NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, sums []int, first2 int, vs []int) {
 	sumRow := (*[256]int)(sums[first2:])
 	vRow := (*[256]int)(vs[first2:])
-	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:15752:1*/
+	/*line quern.dev/algo/internal/template/lines.go:104*/ copy(vRow[:], sumRow[:]) /*line quern_gen.go:15900:1*/
 }
 
 //go:noinline
 func quernRow3NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first3 int, results []int) {
 	vRow := (*[256]int)(vs[first3:])
 	resultRow := (*[256]int)(results[first3:])
-	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:15759:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:241*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:15907:1*/
 }
 
 //go:noinline
@@ -15774,14 +15922,14 @@ func quernRow4NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 			/*line quern.dev/algo/internal/template/lines.go:104*/ v += other
 		}
 		/*line :106:30000*/ vRow[threadX] = v
-	} /*line quern_gen.go:15777:1*/
+	} /*line quern_gen.go:15925:1*/
 }
 
 //go:noinline
 func quernRow5NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run, vs []int, first5 int, results []int) {
 	vRow := (*[256]int)(vs[first5:])
 	resultRow := (*[256]int)(results[first5:])
-	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:15784:1*/
+	/*line quern.dev/algo/internal/template/reduce.go:249*/ copy(resultRow[:], vRow[:]) /*line quern_gen.go:15932:1*/
 }
 
 //go:noinline
@@ -15821,7 +15969,7 @@ func quernRow6NonZeroCountLines[T int32 | int64 | float32 | float64](r *host.Run
 				/*line :109:30000*/ out[p2.Line] = result
 			}
 		}
-	} /*line quern_gen.go:15824:1*/
+	} /*line quern_gen.go:15972:1*/
 }
 
 func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -15858,14 +16006,14 @@ func quernHostNonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 				quernRow3NonZeroCountMatches[T](r, ns2, first3, count)
 			}
 		}
-	} /*line quern_gen.go:15861:1*/
+	} /*line quern_gen.go:16009:1*/
 }
 
 //go:noinline
 func quernRow1NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.Run, ns []uint32, first int) {
 	nRow := (*[256]uint32)(ns[first:])
 //line quern.dev/algo/internal/template/select.go:144
-	*nRow = [256]uint32{} /*line quern_gen.go:15868:1*/
+	*nRow = [256]uint32{} /*line quern_gen.go:16016:1*/
 }
 
 //go:noinline
@@ -15903,7 +16051,7 @@ func quernRow2NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 			}
 		}
 		/*line :150:40000*/ nRow[threadX] = n
-	} /*line quern_gen.go:15906:1*/
+	} /*line quern_gen.go:16054:1*/
 }
 
 //go:noinline
@@ -15915,7 +16063,7 @@ func quernRow3NonZeroCountMatches[T int32 | int64 | float32 | float64](r *host.R
 		/*line quern.dev/algo/internal/template/select.go:151*/ if threadX&31 == 0 && n2 > 0 {
 			kernel.AtomicAdd(&count[0], int(n2))
 		}
-	} /*line quern_gen.go:15918:1*/
+	} /*line quern_gen.go:16066:1*/
 }
 
 func quernHostNonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -15990,7 +16138,7 @@ func quernRow1NonZeroCountParts[T int32 | int64 | float32 | float64](r *host.Run
 			}
 			/*line :170:40000*/ before[p+1] = n
 		}
-	} /*line quern_gen.go:15993:1*/
+	} /*line quern_gen.go:16141:1*/
 }
 
 func quernHostNonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -16076,7 +16224,7 @@ func quernRow1NonZeroKeepParts[T int32 | int64 | float32 | float64](r *host.Run,
 				}
 			}
 		}
-	} /*line quern_gen.go:16079:1*/
+	} /*line quern_gen.go:16227:1*/
 }
 
 func quernHostNonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run) {
@@ -16150,7 +16298,7 @@ func quernRow1NonZeroIndexParts[T int32 | int64 | float32 | float64](r *host.Run
 				}
 			}
 		}
-	} /*line quern_gen.go:16153:1*/
+	} /*line quern_gen.go:16301:1*/
 }
 
 //line :215:40000

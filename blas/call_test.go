@@ -71,6 +71,15 @@ func TestRefused(t *testing.T) {
 		{Trsm(s, 'x', NoTrans, 1, Triangular[float64]{3, 3, other, Lower, NonUnit}, m(3, 3, 3, buf)), "Trsm: the side of A is 120; use Left or Right"},
 		{TransposeTo(s, m(2, 3, 3, buf), m(2, 3, 3, other)), "TransposeTo: dst has 2x3 elements, but src has 2x3"},
 		{TransposeTo(s, m(3, 3, 3, buf), m(3, 3, 3, buf)), "TransposeTo: dst shares elements with src; TransposeSquare works in place"},
+		{TransposeAxes(s, other, buf, []int{10, 10}, 0, 0), "TransposeAxes: axes [0 0] are not an order of 2 axes"},
+		{TransposeAxes(s, other, buf, []int{10, 10}, 0, 2), "TransposeAxes: axes [0 2] are not an order of 2 axes"},
+		{TransposeAxes(s, other, buf, []int{10, 10}, 1), "TransposeAxes: axes are 1, but the shape has 2"},
+		{TransposeAxes(s, other, buf, make([]int, 9)), "TransposeAxes: shape has 9 axes; at most 8 are supported"},
+		{TransposeAxes(s, other, buf, []int{-10, -10}), "TransposeAxes: shape has a negative extent: [-10 -10]"},
+		{TransposeAxes(s, other, buf, []int{1 << 40, 1 << 40}), "TransposeAxes: shape has too many elements: [1099511627776 1099511627776]"},
+		{TransposeAxes(s, other, buf, []int{10, 11}), "TransposeAxes: src has 100 elements, but the shape [10 11] has 110"},
+		{TransposeAxes(s, other.Slice(0, 50), buf, []int{10, 10}), "TransposeAxes: dst has 50 elements, but src has 100"},
+		{TransposeAxes(s, buf, buf, []int{10, 10}), "TransposeAxes: dst shares elements with src"},
 		{TransposeSquare(s, m(2, 3, 3, buf)), "TransposeSquare: the matrix has 2 rows and 3 columns; only square matrices can be transposed in place"},
 		{TransposeSquare(s, General[complex128]{2, 2, 2, gputest.Alloc[complex128](t, d, 4)}), "TransposeSquare: the element type has 16 bytes; 1, 2, 4 and 8 are supported"},
 	} {
@@ -151,7 +160,13 @@ func operations(t testing.TB, d *gpu.Device, n int) map[string]func(s *gpu.Strea
 		"Trsm": func(s *gpu.Stream, _ ...*gpu.Workspace) error {
 			return Trsm(s, Left, NoTrans, 1, Triangular[float32]{n, n, x, Lower, Unit}, c)
 		},
-		"TransposeTo":     func(s *gpu.Stream, _ ...*gpu.Workspace) error { return TransposeTo(s, b, a) },
+		"TransposeTo": func(s *gpu.Stream, _ ...*gpu.Workspace) error { return TransposeTo(s, b, a) },
+		"TransposeAxes": func(s *gpu.Stream, _ ...*gpu.Workspace) error {
+			return TransposeAxes(s, y, x, []int{2, n, n / 2}, 0, 2, 1)
+		},
+		"MoveAxes": func(s *gpu.Stream, _ ...*gpu.Workspace) error {
+			return TransposeAxes(s, y, x, []int{2, n, n / 2}, 1, 0, 2)
+		},
 		"TransposeSquare": func(s *gpu.Stream, _ ...*gpu.Workspace) error { return TransposeSquare(s, a) },
 	}
 }

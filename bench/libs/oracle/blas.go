@@ -20,6 +20,21 @@ func blasCases(q *suite) {
 	t = q.test("blas.TransposeTo", "x.T", "0")
 	a, b := input(t, "x", between[int32](q, m*n, -1e9, 1e9), m, n), output[int32](t, "got", n, m)
 	t.run(func() error { return blas.TransposeTo(s, general(n, m, b), general(m, n, a)) })
+
+	shape, size := make([]int, 1+q.rng.IntN(5)), 1
+	for i := range shape {
+		shape[i] = q.size(max(1, min(70, q.most/size)))
+		size *= shape[i]
+	}
+	axes := q.rng.Perm(len(shape))
+	t = q.test("blas.TransposeAxes", "xp.transpose(x, axes.tolist()).ravel()", "0")
+	order := make([]int32, len(axes))
+	for i, axis := range axes {
+		order[i] = int32(axis)
+	}
+	input(t, "axes", order)
+	from, to := input(t, "x", between[int16](q, size, -1e4, 1e4), shape...), output[int16](t, "got", size)
+	t.run(func() error { return blas.TransposeAxes(s, to, from, shape, axes...) })
 }
 
 func general[T any](rows, cols int, data *gpu.Buffer[T]) blas.General[T] {
