@@ -120,20 +120,20 @@ func (e Ellipsoid) rectifying() (to Series, radius float64) {
 	return to, radius
 }
 
-// latitudes are the series that projections use, to and from an auxiliary latitude.
-type latitudes struct{ To, From Series }
+// Latitudes are the series that projections use, to and from an auxiliary latitude.
+type Latitudes struct{ To, From Series }
 
-func (e Ellipsoid) conformals() latitudes {
+func (e Ellipsoid) conformals() Latitudes {
 	to, from := both(e.conformal)
-	return latitudes{to, from}
+	return Latitudes{to, from}
 }
 
-func (e Ellipsoid) authalics() latitudes {
+func (e Ellipsoid) authalics() Latitudes {
 	to, from := both(e.authalic)
-	return latitudes{to, from}
+	return Latitudes{to, from}
 }
 
-func (e Ellipsoid) rectifyings() (l latitudes, radius float64) {
+func (e Ellipsoid) rectifyings() (l Latitudes, radius float64) {
 	l.To, radius = e.rectifying()
 	l.From = fit(func(y float64) float64 { return invert(l.To.of, y) })
 	return l, radius

@@ -33,8 +33,8 @@ type Projection struct {
 	Lon0     float64 // central meridian in radians
 	X0, Y0   float64 // false easting and northing in meters
 	K        [12]float64
-	Latitude latitudes
-	Plane    latitudes
+	Latitude Latitudes
+	Plane    Latitudes
 }
 
 // domain is how far beyond a pole a latitude may be because of rounding.
