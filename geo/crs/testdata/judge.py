@@ -65,6 +65,11 @@ def projections():
     print(json.dumps(out))
 
 
+DEGREES = {"subtype": "ellipsoidal", "axis": [
+    {"name": "Geodetic latitude", "abbreviation": "Lat", "direction": "north", "unit": "degree"},
+    {"name": "Geodetic longitude", "abbreviation": "Lon", "direction": "east", "unit": "degree"}]}
+
+
 def transform(lines):
     for line in lines:
         task = json.loads(line)
@@ -72,6 +77,11 @@ def transform(lines):
         try:
             if p:
                 t = pyproj.Transformer.from_pipeline(p)
+            elif task["from"] == "base":
+                to = pyproj.CRS(task["to"])
+                base = to.geodetic_crs.to_json_dict()
+                base["coordinate_system"] = DEGREES
+                t = pyproj.Transformer.from_crs(pyproj.CRS.from_json_dict(base), to, always_xy=False)
             else:
                 t = pyproj.Transformer.from_crs(task["from"], task["to"], always_xy=task.get("xy", True), allow_ballpark=False)
             print(json.dumps([list(t.transform(*q)) for q in task["points"]]))

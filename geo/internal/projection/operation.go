@@ -44,6 +44,7 @@ func (s *System) coordinates(lon, lat float64) (x, y float64) {
 // coordinates, and another grid, each of which may be missing; geoids shift heights.
 type Operation struct {
 	From, To         System
+	Figure, Next     Ellipsoid // of the datums on both sides of the matrix
 	Source, Target   Grid
 	Cartesian        bool
 	Matrix           Matrix
@@ -65,7 +66,7 @@ func (o *Operation) Apply(subgrids []Subgrid, nodes []float32, x, y, z float64) 
 	}
 	if o.Cartesian || geocentric || o.To.Projection.Method == Geocentric {
 		if !geocentric {
-			x, y, z = o.From.Projection.E.Geocentric(lon, lat, z)
+			x, y, z = o.Figure.Geocentric(lon, lat, z)
 		}
 		if o.Cartesian {
 			x, y, z = o.Matrix.apply(x, y, z)
@@ -73,7 +74,7 @@ func (o *Operation) Apply(subgrids []Subgrid, nodes []float32, x, y, z float64) 
 		if o.To.Projection.Method == Geocentric {
 			return x / o.To.UX, y / o.To.UY, z / o.To.UZ
 		}
-		lon, lat, z = o.To.Projection.E.Geodetic(x, y, z)
+		lon, lat, z = o.Next.Geodetic(x, y, z)
 	}
 	z = o.NextGeoid.lift(subgrids, nodes, lon, lat, z, -1)
 	lon, lat = o.Target.shift(subgrids, nodes, lon, lat)
