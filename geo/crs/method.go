@@ -84,6 +84,7 @@ type method struct {
 	required []role
 	kind     projection.Method
 	sphere   bool // of the semi-major axis
+	authalic bool // sphere of the area of the ellipsoid
 	negate   bool // false coordinates belong to axes that point to the west or the south
 	adjust   func(p *projection.Parameters, v *values) error
 }
@@ -92,13 +93,12 @@ var methods = map[int]method{
 	9807: {required: []role{lat0, lon0, scale}, kind: projection.TransverseMercator},
 	1111: {required: []role{lat0, lon0, scale}, kind: projection.TransverseMercator},
 	9808: {required: []role{lat0, lon0, scale}, kind: projection.TransverseMercator, negate: true},
-	9804: {required: []role{lon0, scale}, kind: projection.Mercator},
-	9805: {required: []role{parallel1, lon0}, kind: projection.Mercator},
+	9804: {required: []role{lon0, scale}, kind: projection.Mercator, adjust: fromEquator},
+	9805: {required: []role{parallel1, lon0}, kind: projection.Mercator, adjust: fromEquator},
 	1026: {required: []role{lon0}, kind: projection.Mercator, sphere: true},
 	1024: {required: []role{lon0}, kind: projection.Mercator, sphere: true},
 	9801: {required: []role{lat0, lon0, scale}, kind: projection.Conic, adjust: oneParallel},
 	1102: {required: []role{lat0, parallel1, lon0, scale}, kind: projection.Conic, adjust: secondParallel},
-	9826: {required: []role{lat0, lon0, scale}, kind: projection.Conic, adjust: oneParallel, negate: true},
 	9802: {required: []role{lat0, lon0, parallel1, parallel2}, kind: projection.Conic, adjust: twoParallels},
 	1051: {required: []role{lat0, lon0, parallel1, parallel2, ellipsoidScale}, kind: projection.Conic, adjust: michigan},
 	9803: {required: []role{lat0, lon0, parallel1, parallel2}, kind: projection.Conic, adjust: belgium},
@@ -108,10 +108,10 @@ var methods = map[int]method{
 	9830: {required: []role{parallel1, lon0}, kind: projection.PolarStereographic, adjust: polarB},
 	9809: {required: []role{lat0, lon0, scale}, kind: projection.DoubleStereographic, adjust: notPolar},
 	9820: {required: []role{lat0, lon0}, kind: projection.AzimuthalEqualArea},
-	1027: {required: []role{lat0, lon0}, kind: projection.AzimuthalEqualArea, sphere: true},
-	9834: {required: []role{parallel1, lon0}, kind: projection.CylindricalEqualArea, sphere: true},
+	1027: {required: []role{lat0, lon0}, kind: projection.AzimuthalEqualArea, authalic: true},
+	9834: {required: []role{parallel1, lon0}, kind: projection.CylindricalEqualArea, authalic: true},
 	9835: {required: []role{parallel1, lon0}, kind: projection.CylindricalEqualArea},
-	1028: {required: []role{parallel1, lon0}, kind: projection.Cylindrical},
+	1028: {required: []role{parallel1, lon0}, kind: projection.Cylindrical, sphere: true},
 	1029: {required: []role{parallel1, lon0}, kind: projection.Cylindrical, sphere: true},
 	1078: {required: []role{lon0}, kind: projection.EqualEarth},
 	9812: {required: []role{lat0, lon0, azimuth, gridAngle, scale}, kind: projection.ObliqueMercator, adjust: oblique},
@@ -120,6 +120,14 @@ var methods = map[int]method{
 	sinusoidal:    {required: []role{lon0}, kind: projection.Sinusoidal},
 	mollweide:     {required: []role{lon0}, kind: projection.Mollweide, sphere: true},
 	stereographic: {required: []role{lat0, lon0}, kind: projection.Stereographic, adjust: polarOrOblique},
+}
+
+// fromEquator refuses other origins, which no two programs take for the same.
+func fromEquator(p *projection.Parameters, v *values) error {
+	if p.Lat0 != 0 {
+		return fmt.Errorf("the latitude of origin of a Mercator projection is %g; only the equator is supported", p.Lat0/degree)
+	}
+	return nil
 }
 
 func oneParallel(p *projection.Parameters, v *values) error {
@@ -246,13 +254,13 @@ func project(op, name string, code int, e projection.Ellipsoid, v values) (proje
 		}
 	}
 	if m.negate {
-		p.X0 = -p.X0
-		if code == 9808 {
-			p.Y0 = -p.Y0
-		}
+		p.X0, p.Y0 = -p.X0, -p.Y0
 	}
 	if m.sphere {
 		e.E2 = 0
+	}
+	if m.authalic {
+		e = e.Authalic()
 	}
 	kind := m.kind
 	if kind == projection.Stereographic && math.Abs(p.Lat0) > math.Pi/2-1e-9 {

@@ -23,6 +23,11 @@ func (e Ellipsoid) parallel(lat float64) float64 {
 	return c / math.Sqrt(1-float64(e.E2*float64(s*s)))
 }
 
+// Authalic returns the sphere that has the area of the ellipsoid.
+func (e Ellipsoid) Authalic() Ellipsoid {
+	return Ellipsoid{A: float64(e.A * math.Sqrt(e.q(1)/2))}
+}
+
 // New returns a projection. The caller has checked the parameters.
 func New(m Method, e Ellipsoid, a Parameters) Projection {
 	p := Projection{Method: m, E: e, Lon0: a.Lon0, X0: a.X0, Y0: a.Y0}
@@ -157,14 +162,13 @@ func setupOblique(p *Projection, a Parameters) {
 	sg := sin(a.Azimuth) / d
 	gamma := asin(sg)
 	cg := cos(gamma)
-	lon := a.Lon0 - asin(clip(0.5*(f-1/f)*sg/cg))/b
+	// The longitude where the initial line crosses the equator, and the distance from there, without the arc sines
+	// of the standard, which are inaccurate for an azimuth of 90 degrees.
+	sa, ca := sincos(a.Azimuth)
+	lon := a.Lon0 - atan2(float64(root*sa), float64(d*math.Abs(ca)))/b
 	var u float64
 	if a.Center {
-		if math.Abs(a.Azimuth-halfPi) < 1e-12 {
-			u = float64(radius * (a.Lon0 - lon))
-		} else {
-			u = math.Copysign(radius/b*atan2(root, cos(a.Azimuth)), a.Lat0)
-		}
+		u = math.Copysign(radius/b*atan2(math.Abs(root), math.Abs(ca)), a.Lat0)
 	}
 	p.K = [12]float64{b, radius, h, sg, cg, sin(a.Grid), cos(a.Grid), u}
 	p.Lon0 = lon

@@ -28,7 +28,7 @@ type Table struct {
 	rows map[Key]string
 	// Helmert are the rows of operations, in the order of their codes.
 	Helmert []Row
-	// Datums are the codes of datums by their names, as Normal returns them.
+	// Datums are the codes of datums by their names and aliases, as Normal returns them.
 	Datums map[string]int
 }
 
@@ -55,6 +55,12 @@ var Load = sync.OnceValue(func() *Table {
 		code, err := strconv.Atoi(first)
 		if err != nil {
 			continue // the version
+		}
+		if kind == "alias" {
+			if _, taken := t.Datums[Normal(rest)]; !taken {
+				t.Datums[Normal(rest)] = code
+			}
+			continue
 		}
 		t.rows[Key{kind, code}] = rest
 		switch kind {

@@ -10,6 +10,7 @@ fields between tabs; the first one is the kind:
     unit      code type factor name               radians or meters per unit
     ellipsoid code a 1/f name                     1/f is 0 for a sphere
     datum     code ellipsoid meridian name        meridian: its longitude from Greenwich in degrees
+    alias     code name                           another name of a datum
     geodetic  code datum axes unit extent name    axes: directions, such as NE for latitude, longitude; ? for others
     projected code base method axes unit extent name parameters...    parameters: code=value
     vertical  code datum axes unit name
@@ -62,6 +63,8 @@ def convert(value, unit):
     if unit == 9110:
         return sexagesimal(value)
     kind, factor = UNITS[unit]
+    if unit == 9202 and 0.5 < value < 2:
+        return value  # EPSG:6996 and 6997 have a scale factor of 1.000007 with the unit parts per million
     if unit == 9102 or unit == 9122:
         return value
     if kind == "angle":
@@ -110,6 +113,8 @@ MERIDIANS = {c: convert(v, u) for c, v, u in query("select code, longitude, uom_
 for code, ellipsoid, meridian, name in query(
         "select code, ellipsoid_code, prime_meridian_code, name from geodetic_datum where auth_name = 'EPSG' and ellipsoid_auth_name = 'EPSG' order by code"):
     emit("datum", code, ellipsoid, MERIDIANS[meridian], name)
+for code, name in query("select code, alt_name from alias_name where table_name = 'geodetic_datum' and auth_name = 'EPSG' order by code, alt_name"):
+    emit("alias", code, name)
 for code, datum, system, name in query(
         "select code, datum_code, coordinate_system_code, name from geodetic_crs where auth_name = 'EPSG' and datum_auth_name = 'EPSG' order by code"):
     emit("geodetic", code, datum, *axes(system), extent("geodetic_crs", code), name)
