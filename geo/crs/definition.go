@@ -54,7 +54,7 @@ var methodNames = map[string]int{
 	"stereographicnorthpole": 9829, "stereographicsouthpole": 9829,
 	"obliquestereographic": 9809, "doublestereographic": 9809, "stereographic": stereographic,
 	"lambertazimuthalequalarea": 9820, "lambertazimuthalequalareaspherical": 1027,
-	"lambertcylindricalequalarea": 9835, "cylindricalequalarea": 9835, "lambertcylindricalequalareaspherical": 9834,
+	"lambertcylindricalequalarea": 9835, "cylindricalequalarea": 9835, "behrmann": 9835, "lambertcylindricalequalareaspherical": 9834,
 	"equidistantcylindrical": 1028, "equirectangular": 1028, "equidistantcylindricalspherical": 1029, "platecarree": 1029,
 	"equalearth": 1078, "sinusoidal": sinusoidal, "mollweide": mollweide,
 	"hotineobliquemercator": 9812, "hotineobliquemercatorvarianta": 9812, "rectifiedskeworthomorphicnaturalorigin": 9812, "hotineobliquemercatorazimuthnaturalorigin": 9812,
@@ -107,14 +107,18 @@ func (d *definition) build(op string) (*CRS, error) {
 // identify finds the datum and the area in the table, by codes and else by name.
 func (d *definition) identify(c *CRS) error {
 	t := epsg.Load()
+	horizontal := d.code
+	if r, ok := t.Row("compound", d.code); ok {
+		horizontal = r.Int(0)
+	}
 	for _, kind := range []string{"projected", "geodetic"} {
-		if r, ok := t.Row(kind, d.code); ok && (kind == "projected") == (d.kind == Projected) {
+		if r, ok := t.Row(kind, horizontal); ok && (kind == "projected") == (d.kind == Projected) {
 			c.extents = extents(r.Text(map[string]int{"projected": 4, "geodetic": 3}[kind]))
 			if kind == "projected" && d.baseCode == 0 {
 				d.baseCode = r.Int(0)
 			}
 			if kind == "geodetic" && d.baseCode == 0 {
-				d.baseCode = d.code
+				d.baseCode = horizontal
 			}
 		}
 	}

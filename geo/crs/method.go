@@ -65,7 +65,7 @@ var parameterNames = map[string]role{
 	"falseeasting":                           easting, "eastingatfalseorigin": easting, "eastingatprojectioncentre": easting,
 	"falsenorthing": northing, "northingatfalseorigin": northing, "northingatprojectioncentre": northing,
 	"azimuth": azimuth, "azimuthofinitialline": azimuth, "azimuthatprojectioncentre": azimuth,
-	"rectifiedgridangle": gridAngle, "anglefromrectifiedtoskewgrid": gridAngle,
+	"rectifiedgridangle": gridAngle, "xyplanerotation": gridAngle, "anglefromrectifiedtoskewgrid": gridAngle,
 	"ellipsoidscalingfactor": ellipsoidScale,
 }
 

@@ -24,6 +24,9 @@ func checkTexts(t *testing.T, row []byte) (read int) {
 		t.Fatal(err)
 	}
 	code := int(fields["code"].(float64))
+	if code == 3752 {
+		return 0 // its texts of WKT 1 lose the latitude of origin
+	}
 	want, err := EPSG(code)
 	if err != nil {
 		if !errors.Is(err, ErrUnsupported) {
@@ -48,7 +51,8 @@ func checkTexts(t *testing.T, row []byte) (read int) {
 			continue
 		}
 		read++
-		if got.kind != want.kind || !got.datum.same(want.datum) {
+		same := got.datum.same(want.datum) || format == "WKT1_ESRI" && math.Abs(got.datum.ellipsoid.math().E2-want.datum.ellipsoid.math().E2) < 1e-12
+		if got.kind != want.kind || !same { // Esri's names of some datums are those of several
 			t.Errorf("EPSG:%d as %s: a %s system of datum %v, not %s of %v", code, format, got.kind, got.datum, want.kind, want.datum)
 			continue
 		}
@@ -69,6 +73,9 @@ func compareSystems(t *testing.T, code int, format string, got, want *CRS) {
 	e := want.extents[0]
 	lon, lat := (e.West+span(e)/3)*degree, (e.South+(e.North-e.South)/3)*degree
 	a, b := want.projection, got.projection
+	if strings.HasPrefix(format, "WKT1") && a.E.E2 == 0 && want.datum.ellipsoid.InverseFlattening != 0 && code != 3857 {
+		return // WKT 1 has no spherical variants of equal-area projections
+	}
 	if want.kind == Geographic {
 		return
 	}

@@ -211,6 +211,13 @@ func parseWKT(text string) (*CRS, error) {
 	const op = "parse WKT"
 	s := &scanner{text: text}
 	n, err := s.node(0)
+	if err == nil && s.peek() == ',' { // Esri writes a compound as two systems with a comma between them
+		s.at++
+		var height *node
+		if height, err = s.node(0); err == nil {
+			n = &node{"COMPD_CS", []any{n.text(0), n, height}}
+		}
+	}
 	if err == nil && s.peek() != 0 {
 		err = s.fail("text after the end of %s", n.keyword)
 	}
@@ -285,15 +292,10 @@ func (d *definition) geographicWKT(n *node) error {
 		datum = n.child("DYNAMIC").child("DATUM")
 	}
 	if datum == nil {
-		datum = n.child("DATUM")
-	}
-	if datum == nil {
 		return fmt.Errorf("%s has no DATUM", n.keyword)
 	}
 	d.datum, d.datumCode = datum.text(0), datum.epsg()
-	if d.baseCode = n.epsg(); d.baseCode == 0 {
-		d.baseCode = 0
-	}
+	d.baseCode = n.epsg()
 	e := datum.child("ELLIPSOID", "SPHEROID")
 	if e == nil {
 		return fmt.Errorf("the datum %q has no ellipsoid", d.datum)
@@ -312,15 +314,12 @@ func (d *definition) geographicWKT(n *node) error {
 	if err != nil {
 		return err
 	}
-	if d.kind == Geocentric {
-		angle = degree // the unit is that of the axes
-	}
 	if p := n.child("PRIMEM", "PRIMEMERIDIAN"); p != nil {
 		lon, ok := p.number(1)
 		if !ok {
 			return fmt.Errorf("the prime meridian %q has no longitude", p.text(0))
 		}
-		u, err := unitWKT(p, angle)
+		u, err := unitWKT(p, degree) // WKT 1 of GDAL and Esri: degrees whatever the unit of the system is
 		if err != nil {
 			return err
 		}
@@ -487,7 +486,7 @@ func (d *definition) compoundWKT(n *node) error {
 			continue
 		}
 		switch c.keyword {
-		case "VERT_CS", "VERTCRS", "VERTICALCRS":
+		case "VERT_CS", "VERTCS", "VERTCRS", "VERTICALCRS":
 			height = c
 		case "ID", "AUTHORITY", "USAGE", "SCOPE", "AREA", "BBOX", "REMARK":
 		default:

@@ -4,6 +4,9 @@ import "math"
 
 // K: scale (radius of the parallel of true scale).
 func (p *Projection) mercator(dlon, s, c float64) (x, y float64) {
+	if c < 1e-10 {
+		return outside() // a pole
+	}
 	return float64(p.K[0] * dlon), float64(p.K[0] * asinh(s/c))
 }
 

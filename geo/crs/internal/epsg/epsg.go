@@ -125,6 +125,8 @@ func Normal(name string) string {
 	for _, r := range strings.ToLower(name) {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 			b.WriteRune(r)
+		} else if r == '+' {
+			b.WriteString("plus") // CH1903+ is not CH1903
 		}
 	}
 	return strings.TrimSuffix(b.String(), "ensemble")

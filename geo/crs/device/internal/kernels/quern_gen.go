@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/crs/device/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "42fe74066e9f26caa5da95c2b6e02fcee219babcaad31eabefbb0a792a28846d",
+	Sum:     "3cfbb8092da9c06d30b41a79daf5b49be797bfe9288644c0c189f1a35c0fe7a8",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -28,6 +28,8 @@ type (
 	quern_gen_is_stale__run_go_generate__projection_Operation struct {
 		From      projection.System
 		To        projection.System
+		Figure    projection.Ellipsoid
+		Next      projection.Ellipsoid
 		Source    projection.Grid
 		Target    projection.Grid
 		Cartesian bool
@@ -198,7 +200,7 @@ func quernRow1Transform(r *host.Run, o *projection.Operation, base int, x []floa
 		/*line transform.go:21*/ if i < len(z) {
 			z[i] = h
 		}
-	} /*line quern_gen.go:201:1*/
+	} /*line quern_gen.go:203:1*/
 }
 
 //line transform.go:26
