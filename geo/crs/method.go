@@ -114,8 +114,8 @@ var methods = map[int]method{
 	9835: {required: []role{parallel1, lon0}, kind: projection.CylindricalEqualArea},
 	1028: {required: []role{parallel1, lon0}, kind: projection.Cylindrical, sphere: true},
 	1029: {required: []role{parallel1, lon0}, kind: projection.Cylindrical, sphere: true},
-	9842: {required: []role{parallel1, lon0}, kind: projection.Cylindrical, sphere: true},
-	9823: {required: []role{parallel1, lon0}, kind: projection.Cylindrical, sphere: true},
+	9842: {required: []role{lat0, lon0}, kind: projection.Cylindrical, sphere: true, adjust: originIsParallel},
+	9823: {required: []role{lat0, lon0}, kind: projection.Cylindrical, sphere: true, adjust: originIsParallel},
 	1078: {required: []role{lon0}, kind: projection.EqualEarth},
 	9812: {required: []role{lat0, lon0, azimuth, gridAngle, scale}, kind: projection.ObliqueMercator, adjust: oblique},
 	9815: {required: []role{lat0, lon0, azimuth, gridAngle, scale}, kind: projection.ObliqueMercator, adjust: obliqueCenter},
@@ -130,6 +130,12 @@ func fromEquator(p *projection.Parameters, v *values) error {
 	if p.Lat0 != 0 {
 		return fmt.Errorf("the latitude of origin of a Mercator projection is %g; only the equator is supported", p.Lat0/degree)
 	}
+	return nil
+}
+
+// originIsParallel is for the deprecated methods whose latitude of origin is the parallel of true scale.
+func originIsParallel(p *projection.Parameters, v *values) error {
+	p.Lat0, p.Lat1 = 0, p.Lat0
 	return nil
 }
 
