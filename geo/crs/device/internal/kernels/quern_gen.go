@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/crs/device/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "3cfbb8092da9c06d30b41a79daf5b49be797bfe9288644c0c189f1a35c0fe7a8",
+	Sum:     "4f077c0fa3c4f0cb2356beef7ba66bc1ab7311177c170021046bd18444a33450",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
