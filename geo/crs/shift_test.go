@@ -270,6 +270,8 @@ func TestShiftsAreChosenByAreaAndAccuracy(t *testing.T) {
 		{3035, 3857, nil, "EPSG:1149"},
 		{4269, 4326, nil, "EPSG:1188"},
 		{28992, 3857, nil, "Amersfoort to"},
+		{27572, 4326, nil, "NTF to WGS 84"},
+		{4807, 4275, nil, "EPSG:4275 (NTF)"},
 		{26718, 4326, nil, "no operation is valid in the whole area"},
 		{26718, 4326, []Option{Area(Extent{-78, 38, -75, 42})}, "NAD27 to WGS 84"},
 		{4267, 4326, []Option{Ballpark()}, "ballpark"},
