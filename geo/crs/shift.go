@@ -215,6 +215,12 @@ func routes(from, to int, area Extent, known bool, epoch float64) (found []route
 		if c := cmp.Compare(a.accuracy, b.accuracy); c != 0 {
 			return c
 		}
+		if a, b := a.steps[0].null(), b.steps[0].null(); a != b { // the change is smaller than the accuracy
+			if a {
+				return -1
+			}
+			return 1
+		}
 		return cmp.Compare(b.steps[0].row.Code, a.steps[0].row.Code) // the later one
 	})
 	return found, timed

@@ -271,6 +271,8 @@ func TestShiftsAreChosenByAreaAndAccuracy(t *testing.T) {
 		{4269, 4326, nil, "EPSG:1188"},
 		{28992, 3857, nil, "Amersfoort to"},
 		{27572, 4326, nil, "NTF to WGS 84"},
+		{28355, 4326, nil, "EPSG:1150"},  // of two with 3 m, that without a change
+		{28992, 4326, nil, "EPSG:15934"}, // its predecessors are superseded
 		{4807, 4275, nil, "EPSG:4275 (NTF)"},
 		{26718, 4326, nil, "no operation is valid in the whole area"},
 		{26718, 4326, []Option{Area(Extent{-78, 38, -75, 42})}, "NAD27 to WGS 84"},
