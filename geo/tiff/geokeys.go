@@ -212,3 +212,12 @@ func (k GeoKeys) tags() (words []uint16, numbers []float64, text string) {
 	}
 	return words, numbers, text
 }
+
+// Numbers returns the values of a key that has numbers.
+func (k GeoKeys) Numbers(key GeoKey) ([]float64, bool) {
+	v, ok := k.find(key)
+	if !ok || len(v.Numbers) == 0 {
+		return nil, false
+	}
+	return slices.Clone(v.Numbers), true
+}

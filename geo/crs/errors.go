@@ -1,0 +1,38 @@
+package crs
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors match one of these.
+var (
+	ErrFormat      = errors.New("the text is not a coordinate reference system")
+	ErrUnknown     = errors.New("unknown code")
+	ErrUnsupported = errors.New("not supported")
+	ErrParameter   = errors.New("invalid parameter")
+	ErrDatumShift  = errors.New("the datum shift is not known")
+	ErrDomain      = errors.New("the point is outside of the domain")
+)
+
+// Error says which operation failed and why. It matches one of the errors above.
+type Error struct {
+	Op     string // such as "parse"
+	Object string // what the reason is about: a code, a name, a parameter
+	Reason string
+	Kind   error
+}
+
+func (e *Error) Error() string {
+	text := "crs: " + e.Op + ": "
+	if e.Object != "" {
+		text += e.Object + ": "
+	}
+	return text + e.Reason
+}
+
+func (e *Error) Unwrap() error { return e.Kind }
+
+func failure(kind error, op, object, format string, args ...any) error {
+	return &Error{op, object, fmt.Sprintf(format, args...), kind}
+}

@@ -1,0 +1,48 @@
+package crs_test
+
+import (
+	"errors"
+	"fmt"
+
+	"quern.dev/geo/crs"
+)
+
+func ExampleNewTransform() {
+	utm, err := crs.EPSG(32633)
+	if err != nil {
+		panic(err)
+	}
+	wgs84, err := crs.Parse("EPSG:4326")
+	if err != nil {
+		panic(err)
+	}
+	t, err := crs.NewTransform(utm, wgs84)
+	if err != nil {
+		panic(err)
+	}
+	lon, lat, err := t.Forward(391779.26, 5820072.20)
+	fmt.Printf("%.5f %.5f %v\n", lon, lat, err)
+	// Output: 13.40500 52.52000 <nil>
+}
+
+func ExampleShiftError() {
+	from, _ := crs.EPSG(26718) // NAD27, in the whole zone
+	to, _ := crs.EPSG(4326)
+	_, err := crs.NewTransform(from, to)
+	var shift *crs.ShiftError
+	fmt.Println(errors.As(err, &shift), shift.From, "to", shift.To)
+	t, err := crs.NewTransform(from, to, crs.Area(crs.Extent{West: -77, South: 39, East: -76, North: 40}))
+	fmt.Println(t.Steps()[0], err)
+	// Output:
+	// true North American Datum 1927 to World Geodetic System 1984 ensemble
+	// EPSG:1173 NAD27 to WGS 84 (4) <nil>
+}
+
+func ExampleAuthorityOrder() {
+	wgs84, _ := crs.EPSG(4326)
+	mercator, _ := crs.EPSG(3857)
+	t, _ := crs.NewTransform(wgs84, mercator, crs.AuthorityOrder())
+	x, y, _ := t.Forward(52, 13) // latitude, longitude
+	fmt.Printf("%.2f %.2f\n", x, y)
+	// Output: 1447153.38 6800125.45
+}

@@ -1,0 +1,173 @@
+package crs
+
+import (
+	"quern.dev/geo/crs/internal/epsg"
+	"quern.dev/geo/tiff"
+)
+
+// Coordinate transformations of GeoTIFF (ProjMethod) as EPSG's methods.
+var geoTIFFMethods = map[int]int{
+	1: 9807, 3: 9812, 7: 9804, 8: 9802, 9: 9801, 10: 9820, 11: 9822, 14: stereographic, 15: polarFlexible, 16: 9809, 17: 1028, 24: sinusoidal,
+	27: 9808, 28: 9835, 30: mollweide,
+}
+
+// FromGeoKeys returns the system of a GeoTIFF image: by its code, or as its keys define it.
+func FromGeoKeys(k tiff.GeoKeys) (*CRS, error) {
+	const op = "GeoKeys"
+	if len(k) == 0 {
+		return nil, failure(ErrFormat, op, "", "the image has no GeoKeys")
+	}
+	model, _ := k.Code(tiff.GTModelType)
+	if code, ok := k.Code(tiff.ProjectedCRS); ok && code != 0 && code != tiff.UserDefined && model != tiff.ModelGeographic {
+		return EPSG(code)
+	}
+	base, err := geodeticKeys(k)
+	if err != nil {
+		return nil, err
+	}
+	if model != tiff.ModelProjected {
+		if _, ok := k.Code(tiff.ProjMethod); !ok || model != 0 {
+			return base, nil
+		}
+	}
+	if base.kind != Geographic {
+		return nil, failure(ErrFormat, op, base.name, "a projected system is based on geocentric coordinates")
+	}
+	return projectedKeys(k, base)
+}
+
+// geodeticKeys returns the geographic or geocentric system.
+func geodeticKeys(k tiff.GeoKeys) (*CRS, error) {
+	const op = "GeoKeys"
+	if code, ok := k.Code(tiff.GeodeticCRS); ok && code != 0 && code != tiff.UserDefined {
+		return EPSG(code)
+	}
+	t := epsg.Load()
+	d := &definition{kind: Geographic}
+	if model, _ := k.Code(tiff.GTModelType); model == tiff.ModelGeocentric {
+		d.kind = Geocentric
+	}
+	d.name, _ = k.Text(tiff.GeodeticCitation)
+	d.datum = d.name
+	if code, ok := k.Code(tiff.GeodeticDatum); ok && code != tiff.UserDefined {
+		known := datumOf(t, code)
+		d.datumCode, d.datum, d.ellipsoid, d.meridian = code, known.name, known.ellipsoid, known.meridian
+	}
+	if code, ok := k.Code(tiff.Ellipsoid); ok && code != tiff.UserDefined {
+		if r, ok := t.Row("ellipsoid", code); ok {
+			d.ellipsoid = Ellipsoid{r.Number(0), r.Number(1)}
+		}
+	}
+	if a, ok := k.Number(tiff.EllipsoidSemiMajorAxis); ok {
+		d.ellipsoid.SemiMajorAxis = a
+		if f, ok := k.Number(tiff.EllipsoidInvFlattening); ok {
+			d.ellipsoid.InverseFlattening = f
+		} else if b, ok := k.Number(tiff.EllipsoidSemiMinorAxis); ok {
+			d.ellipsoid.InverseFlattening = 0
+			if a != b {
+				d.ellipsoid.InverseFlattening = a / (a - b)
+			}
+		}
+	}
+	if d.ellipsoid.SemiMajorAxis == 0 {
+		return nil, failure(ErrFormat, op, d.name, "the keys name neither a system nor a datum or an ellipsoid")
+	}
+	angle := keyUnit(k, tiff.GeogAngularUnits, tiff.GeogAngularUnitSize, degree)
+	if lon, ok := k.Number(tiff.PrimeMeridianLongitude); ok {
+		d.meridian = lon * (angle / degree)
+	}
+	if d.kind == Geographic {
+		d.axes = []axis{{"longitude", "east", angle}, {"latitude", "north", angle}}
+	}
+	if v, ok := k.Numbers(tiff.GeogToWGS84); ok && (len(v) == 3 || len(v) == 7) {
+		p := make([]float64, 7)
+		copy(p, v)
+		p[6] *= 1e-6
+		d.toWGS84 = p
+	}
+	return d.build(op)
+}
+
+// keyUnit returns a unit in radians or meters.
+func keyUnit(k tiff.GeoKeys, code, size tiff.GeoKey, otherwise float64) float64 {
+	if c, ok := k.Code(code); ok && c != tiff.UserDefined {
+		if u := unit(epsg.Load(), c); u != 0 {
+			return u
+		}
+	}
+	if f, ok := k.Number(size); ok && f > 0 {
+		return f
+	}
+	return otherwise
+}
+
+// projectionKeys are the roles of keys; the first one that is there counts.
+var projectionKeys = []struct {
+	role role
+	keys []tiff.GeoKey
+}{
+	{lat0, []tiff.GeoKey{tiff.ProjNatOriginLat, tiff.ProjFalseOriginLat, tiff.ProjCenterLat}},
+	{lon0, []tiff.GeoKey{tiff.ProjNatOriginLong, tiff.ProjFalseOriginLong, tiff.ProjCenterLong, 3095}}, // 3095: ProjStraightVertPoleLong
+	{parallel1, []tiff.GeoKey{tiff.ProjStdParallel1}},
+	{parallel2, []tiff.GeoKey{tiff.ProjStdParallel2}},
+	{scale, []tiff.GeoKey{tiff.ProjScaleAtNatOrigin, 3093}}, // 3093: ProjScaleAtCenter
+	{easting, []tiff.GeoKey{tiff.ProjFalseEasting, 3086, 3090}},
+	{northing, []tiff.GeoKey{tiff.ProjFalseNorthing, 3087, 3091}},
+	{azimuth, []tiff.GeoKey{tiff.ProjAzimuthAngle}},
+	{gridAngle, []tiff.GeoKey{3096}}, // ProjRectifiedGridAngle
+}
+
+func projectedKeys(k tiff.GeoKeys, base *CRS) (*CRS, error) {
+	const op = "GeoKeys"
+	c := *base
+	c.kind, c.code, c.axes, c.extents = Projected, 0, "EN", nil
+	if name, ok := k.Text(tiff.ProjectedCitation); ok {
+		c.name = name
+	} else if name, ok := k.Text(tiff.GTCitation); ok {
+		c.name = name
+	}
+	c.unit = keyUnit(k, tiff.ProjLinearUnits, tiff.ProjLinearUnitSize, 1)
+	if code, ok := k.Code(tiff.Projection); ok && code != tiff.UserDefined {
+		return nil, failure(ErrUnsupported, op, c.name, "the projection is the EPSG code %d of a conversion, which the table does not have", code)
+	}
+	n, ok := k.Code(tiff.ProjMethod)
+	if !ok {
+		return nil, failure(ErrFormat, op, c.name, "a projected system has no ProjMethod (GeoKey %d)", tiff.ProjMethod)
+	}
+	code, ok := geoTIFFMethods[n]
+	if !ok {
+		return nil, failure(ErrUnsupported, op, c.name, "the method %d of GeoTIFF is not supported", n)
+	}
+	angle := keyUnit(k, tiff.GeogAngularUnits, tiff.GeogAngularUnitSize, degree)
+	d := &definition{method: "GeoTIFF"}
+	var v values
+	for _, x := range projectionKeys {
+		for _, key := range x.keys {
+			f, ok := k.Number(key)
+			if !ok {
+				continue
+			}
+			switch {
+			case x.role.angular():
+				f *= angle / degree
+			case x.role == easting || x.role == northing:
+				f *= c.unit
+			}
+			v.set(x.role, f)
+			break
+		}
+	}
+	if code == 9804 && v.given[parallel1] {
+		code = 9805
+	}
+	if code == 9801 && !v.given[lat0] && v.given[parallel1] {
+		v.set(lat0, v.value[parallel1])
+	}
+	d.complete(code, "", &v)
+	if err := c.check(op); err != nil {
+		return nil, err
+	}
+	var err error
+	c.projection, err = project(op, c.name, code, c.datum.ellipsoid.math(), v)
+	return &c, err
+}

@@ -1,0 +1,48 @@
+package crs
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Parse returns the system that a text describes: "EPSG:32633", "urn:ogc:def:crs:EPSG::32633", "OGC:CRS84", WKT 1 (also
+// of Esri), WKT 2 or PROJJSON. Definitions count as they are written; codes in them identify the datum
+// and the area.
+func Parse(text string) (*CRS, error) {
+	const op = "parse"
+	text = strings.TrimSpace(strings.TrimRight(text, "\x00"))
+	switch {
+	case text == "":
+		return nil, failure(ErrFormat, op, "", "the text is empty")
+	case len(text) > maxText:
+		return nil, failure(ErrFormat, op, "", "the text has %d bytes; %d are supported", len(text), maxText)
+	case text[0] == '{':
+		return parsePROJJSON(text)
+	case strings.ContainsAny(text, "[("):
+		return parseWKT(text)
+	case strings.HasPrefix(text, "+"):
+		return nil, failure(ErrUnsupported, op, "", "PROJ strings are not supported; use WKT, PROJJSON or an EPSG code")
+	}
+	upper := strings.ToUpper(text)
+	switch upper {
+	case "OGC:CRS84", "CRS:84", "CRS84", "URN:OGC:DEF:CRS:OGC:1.3:CRS84", "HTTP://WWW.OPENGIS.NET/DEF/CRS/OGC/1.3/CRS84":
+		c, err := EPSG(4326)
+		if err != nil {
+			return nil, err
+		}
+		c.name, c.code, c.axes = "WGS 84 (CRS84)", 0, "EN"
+		return c, nil
+	}
+	rest := upper
+	for _, prefix := range []string{"HTTP://WWW.OPENGIS.NET/DEF/CRS/", "HTTPS://WWW.OPENGIS.NET/DEF/CRS/", "URN:OGC:DEF:CRS:"} {
+		rest = strings.TrimPrefix(rest, prefix)
+	}
+	fields := strings.FieldsFunc(rest, func(r rune) bool { return r == ':' || r == '/' })
+	if len(fields) >= 2 && len(fields) <= 3 && fields[0] == "EPSG" {
+		code, err := strconv.Atoi(fields[len(fields)-1])
+		if err == nil {
+			return EPSG(code)
+		}
+	}
+	return nil, failure(ErrFormat, op, strconv.Quote(text[:min(len(text), 60)]), "the text is not a code of EPSG, WKT or PROJJSON")
+}
