@@ -427,3 +427,42 @@ func TestRowsThatAreTooLongForELL(t *testing.T) {
 		}
 	})
 }
+
+// A grid has at most 65535 blocks along Y, so threads do several rows of a matrix with more.
+func TestMatricesWithMoreRowsThanAGrid(t *testing.T) {
+	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
+	s := dev.DefaultStream()
+	const rows = 1 << 20
+	e := &sparse.Entries[float32]{Rows: rows, Cols: 3}
+	for i := 0; i < rows; i += 7 {
+		e.Add(i, i%3, float32(i%100))
+	}
+	a, err := sparse.UploadCSR(s, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	coo, err := sparse.UploadCOO(s, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer coo.Close()
+	bsr, err := sparse.UploadBSR(s, e, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bsr.Close()
+	ell, err := sparse.AllocELL[float32](dev, rows, 3, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ell.Close()
+	if err := sparse.CSRToELL(s, ell, a); err != nil {
+		t.Fatal(err)
+	}
+	m := newMatrices(t, dev, false, e, 2)
+	m.check(t, dev, "MulMat", func(c sparse.Dense[float32]) error { return sparse.MulMat(s, false, 2, a, m.b, -1, c) })
+	m.check(t, dev, "MulMatCOO", func(c sparse.Dense[float32]) error { return sparse.MulMatCOO(s, false, 2, coo, m.b, -1, c) })
+	m.check(t, dev, "MulMatELL", func(c sparse.Dense[float32]) error { return sparse.MulMatELL(s, 2, ell, m.b, -1, c) })
+	m.check(t, dev, "MulMatBSR", func(c sparse.Dense[float32]) error { return sparse.MulMatBSR(s, 2, bsr, m.b, -1, c) })
+}

@@ -37,38 +37,40 @@ const columnsPerThread = 8
 func mulTiles[T Float](t kernel.Thread, rows, cols, strideB, strideC int, alpha, beta T, start, index []int32, value, b, c []T) {
 	tile, row := t.Global2()
 	first := tile * columnsPerThread
-	if row >= rows || first >= cols || row+1 >= len(start) {
+	if first >= cols {
 		return
 	}
-	end := int(start[row+1])
-	if first+columnsPerThread <= cols {
-		var sum [columnsPerThread]T
-		for k := int(start[row]); k < end; k++ {
-			v, at := value[k], int(index[k])*strideB+first
-			for j, x := range b[at : at+columnsPerThread] {
-				sum[j] += v * x
+	for ; row < rows && row+1 < len(start); row += t.GridDim.Y * t.BlockDim.Y {
+		end := int(start[row+1])
+		if first+columnsPerThread <= cols {
+			var sum [columnsPerThread]T
+			for k := int(start[row]); k < end; k++ {
+				v, at := value[k], int(index[k])*strideB+first
+				for j, x := range b[at : at+columnsPerThread] {
+					sum[j] += v * x
+				}
 			}
+			for j, v := range sum {
+				at := row*strideC + first + j
+				c[at] = scaled(alpha, v, beta, &c[at])
+			}
+			continue
 		}
-		for j, v := range sum {
-			at := row*strideC + first + j
-			c[at] = scaled(alpha, v, beta, &c[at])
+		for column := first; column < cols; column++ {
+			sum := T(0)
+			for k := int(start[row]); k < end; k++ {
+				sum += value[k] * b[int(index[k])*strideB+column]
+			}
+			at := row*strideC + column
+			c[at] = scaled(alpha, sum, beta, &c[at])
 		}
-		return
-	}
-	for column := first; column < cols; column++ {
-		sum := T(0)
-		for k := int(start[row]); k < end; k++ {
-			sum += value[k] * b[int(index[k])*strideB+column]
-		}
-		at := row*strideC + column
-		c[at] = scaled(alpha, sum, beta, &c[at])
 	}
 }
 
 // MulMat computes c = alpha*a*b + beta*c, or alpha*aᵀ*b + beta*c if transpose is true. If
-// beta is 0, c is not read. c must not overlap b or the buffers of a. A thread adds up one element of c,
-// so every device sums in the order of the entries; the transposed product transposes
-// the matrix in temporary memory first.
+// beta is 0, c is not read. c must not overlap b or the buffers of a. A thread adds up one
+// element of c, so every device sums in the order of the entries; the transposed product
+// transposes the matrix in temporary memory first.
 func MulMat[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], b Dense[T], beta T, c Dense[T], work ...*gpu.Workspace) error {
 	const op = "MulMat"
 	if err := a.check(op, "a"); err != nil {
@@ -133,7 +135,7 @@ func mulMat[T Float](s *gpu.Stream, transpose bool, alpha T, a CSR[T], b Dense[T
 func mulCompressed[T Float](s *gpu.Stream, alpha T, a CSR[T], b Dense[T], beta T, c Dense[T]) error {
 	rows := c.Rows
 	if s.Device().Backend() == gpu.CPU {
-		g := gpu.Plane((c.Cols+columnsPerThread-1)/columnsPerThread, rows)
+		g := planeOf((c.Cols+columnsPerThread-1)/columnsPerThread, rows)
 		return LaunchMulTiles(s, g, rows, c.Cols, b.Stride, c.Stride, alpha, beta, a.Start, a.Index, a.Value, b.Data, c.Data)
 	}
 	return LaunchMulColumns(s, planeOf(c.Cols, rows), rows, c.Cols, b.Stride, c.Stride, alpha, beta, a.Start, a.Index, a.Value, b.Data, c.Data)

@@ -20,7 +20,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/sparse",
 	Archive: &quern_gen_zip,
-	Sum:     "67654b8f2c5b38c0913e54c65193a707d9a8524aa79c5af2da2e0129157533ed",
+	Sum:     "5c623231052f8a9908e39a7dad777669a5d5ec9c955f73b5329780e9059e9bcc",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -3749,6 +3749,8 @@ func quernHostMulTiles_float32(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -3757,123 +3759,70 @@ func quernHostMulTiles_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				row := base + threadY
-				same := row >= rows || row+1 >= len(start)
-				start2 := row * strideC
-				quernRow1MulTiles_float32(r, same, base2, cols, start, row, value, index, strideB, b, start2, c, alpha, beta, width, rows)
+				start2 := base + threadY
+				quernRow1MulTiles_float32(r, start2, base2, cols, size, rows, start, value, index, strideB, b, strideC, c, alpha, beta, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulTiles_float32(r *host.Run, same bool, base2 int, cols int, start []int32, row int, value []float32, index []int32, strideB int, b []float32, start2 int, c []float32, alpha float32, beta float32, width int, rows int) {
-	if !(row < rows) {
-		return
-	}
-	count := width
-	if row+1 >= 0 && row+1 < len(start) && row >= 0 && row < len(start) {
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			tile := base2 + threadX
-			first := tile * 8
-			at5 := start2 + first
-			/*line multiply_matrix.go:40:40000*/ if first < cols && row+1 < len(start) {
-				/*line multiply_matrix.go:43*/ end := int(start[row+1])
-				/*line multiply_matrix.go:44:40000*/ if first+8 <= cols {
-					sum := [8]float32{}
-					/*line multiply_matrix.go:46*/ for k := int(start[row]); k < end; k++ {
-						/*line multiply_matrix.go:47:40000*/ if r.Halted() {
-							/*line multiply_matrix.go:46*/ r.Halt()
-						}
-						/*line multiply_matrix.go:47:40000*/ v := value[k]
-						/*line multiply_matrix.go:47*/ at := int(index[k])*strideB + first
-						t4 := at + 8
-						/*line multiply_matrix.go:48*/ t5 := b[at:t4]
-						/*line multiply_matrix.go:49:40000*/ for j := 0; j < len(t5); j++ {
-							/*line multiply_matrix.go:48*/ x := t5[j]
-							sum[j] += v * x
-						}
-					}
-					for j2 := 0; j2 < 8; j2++ {
-						/*line multiply_matrix.go:52*/ v2 := sum[j2]
-						at2 := at5 + j2
-						_ = c[at2]
-						/*line multiply_matrix.go:54*/ t11 := &c[at2]
-						/*line multiply_matrix.go:54*/ result0 := scaled[float32](alpha, v2, beta, t11)
-						/*line multiply_matrix.go:54*/ c[at2] = result0
-					}
-					/*line multiply_matrix.go:56:40000*/ continue
-				}
-				/*line multiply_matrix.go:58:40000*/ for column := first; column < cols; column++ {
-					/*line multiply_matrix.go:59*/ if r.Halted() {
-						/*line multiply_matrix.go:58*/ r.Halt()
-					}
-//line multiply_matrix.go:59
-					var sum2 float32
-					for k2 := int(start[row]); k2 < end; k2++ {
-						sum2 += value[k2] * b[int(index[k2])*strideB+column]
-					}
-					at4 := start2 + column
-					_ = c[at4]
-					/*line multiply_matrix.go:64*/ t18 := &c[at4]
-					/*line multiply_matrix.go:64*/ result02 := scaled[float32](alpha, sum2, beta, t18)
-					/*line multiply_matrix.go:64*/ c[at4] = result02
-				}
-			}
-		}
-		/*line multiply_matrix.go:68:40000*/ return
-	}
-	/*line multiply_matrix.go:70:40000*/ for threadX := range width {
+func quernRow1MulTiles_float32(r *host.Run, start2 int, base2 int, cols int, size int, rows int, start []int32, value []float32, index []int32, strideB int, b []float32, strideC int, c []float32, alpha float32, beta float32, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		tile := base2 + threadX
 		first := tile * 8
-		at3 := start2 + first
-		/*line multiply_matrix.go:40:40000*/ if same || first >= cols {
+		/*line multiply_matrix.go:38*/ row := start2
+		/*line multiply_matrix.go:40:40000*/ if first >= cols {
 			continue
 		}
-		/*line multiply_matrix.go:43:40000*/ end := int(start[row+1])
-		/*line multiply_matrix.go:44:40000*/ if first+8 <= cols {
-			sum := [8]float32{}
-			/*line multiply_matrix.go:46*/ for k := int(start[row]); k < end; k++ {
-				/*line multiply_matrix.go:47:40000*/ if r.Halted() {
-					/*line multiply_matrix.go:46*/ r.Halt()
+		/*line multiply_matrix.go:43:40000*/ for ; row < rows && row+1 < len(start); row += size {
+			/*line multiply_matrix.go:44:40000*/ if r.Halted() {
+				/*line multiply_matrix.go:43*/ r.Halt()
+			}
+			/*line multiply_matrix.go:44:40000*/ end := int(start[row+1])
+			/*line multiply_matrix.go:45*/ if first+8 <= cols {
+				sum := [8]float32{}
+				/*line multiply_matrix.go:47:40000*/ for k := int(start[row]); k < end; k++ {
+					/*line multiply_matrix.go:48:40000*/ if r.Halted() {
+						/*line multiply_matrix.go:47*/ r.Halt()
+					}
+					/*line multiply_matrix.go:48:40000*/ v := value[k]
+					/*line multiply_matrix.go:48*/ at := int(index[k])*strideB + first
+					t4 := at + 8
+					/*line multiply_matrix.go:49*/ t5 := b[at:t4]
+					/*line multiply_matrix.go:50:40000*/ for j := 0; j < len(t5); j++ {
+						/*line multiply_matrix.go:49*/ x := t5[j]
+						sum[j] += v * x
+					}
 				}
-				/*line multiply_matrix.go:47:40000*/ v := value[k]
-				/*line multiply_matrix.go:47*/ at := int(index[k])*strideB + first
-				t4 := at + 8
-				/*line multiply_matrix.go:48*/ t5 := b[at:t4]
-				/*line multiply_matrix.go:49:40000*/ for j := 0; j < len(t5); j++ {
-					/*line multiply_matrix.go:48*/ x := t5[j]
-					sum[j] += v * x
+				/*line multiply_matrix.go:53:40000*/ for j2 := 0; j2 < 8; j2++ {
+					/*line multiply_matrix.go:53*/ v2 := sum[j2]
+					at2 := row*strideC + first + j2
+					_ = c[at2]
+					/*line multiply_matrix.go:55*/ t11 := &c[at2]
+					/*line multiply_matrix.go:55*/ result0 := scaled[float32](alpha, v2, beta, t11)
+					/*line multiply_matrix.go:55*/ c[at2] = result0
 				}
+				continue
 			}
-			for j2 := 0; j2 < 8; j2++ {
-				/*line multiply_matrix.go:52*/ v2 := sum[j2]
-				at2 := at3 + j2
-				_ = c[at2]
-				/*line multiply_matrix.go:54*/ t11 := &c[at2]
-				/*line multiply_matrix.go:54*/ result0 := scaled[float32](alpha, v2, beta, t11)
-				/*line multiply_matrix.go:54*/ c[at2] = result0
+			for column := first; column < cols; column++ {
+				if r.Halted() {
+					/*line multiply_matrix.go:59*/ r.Halt()
+				}
+//line multiply_matrix.go:60
+				var sum2 float32
+				for k2 := int(start[row]); k2 < end; k2++ {
+					sum2 += value[k2] * b[int(index[k2])*strideB+column]
+				}
+				/*line multiply_matrix.go:64:40000*/ at3 := row*strideC + column
+				_ = c[at3]
+				/*line multiply_matrix.go:65*/ t18 := &c[at3]
+				/*line multiply_matrix.go:65*/ result02 := scaled[float32](alpha, sum2, beta, t18)
+				/*line multiply_matrix.go:65*/ c[at3] = result02
 			}
-			/*line multiply_matrix.go:56:40000*/ continue
 		}
-		/*line multiply_matrix.go:58:40000*/ for column := first; column < cols; column++ {
-			/*line multiply_matrix.go:59*/ if r.Halted() {
-				/*line multiply_matrix.go:58*/ r.Halt()
-			}
-//line multiply_matrix.go:59
-			var sum2 float32
-			for k2 := int(start[row]); k2 < end; k2++ {
-				sum2 += value[k2] * b[int(index[k2])*strideB+column]
-			}
-			at4 := start2 + column
-			_ = c[at4]
-			/*line multiply_matrix.go:64*/ t18 := &c[at4]
-			/*line multiply_matrix.go:64*/ result02 := scaled[float32](alpha, sum2, beta, t18)
-			/*line multiply_matrix.go:64*/ c[at4] = result02
-		}
-	} /*line quern_gen.go:3876:1*/
+	} /*line quern_gen.go:3825:1*/
 }
 
 func quernHostMulTiles_float64(r *host.Run) {
@@ -3891,6 +3840,8 @@ func quernHostMulTiles_float64(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -3899,123 +3850,70 @@ func quernHostMulTiles_float64(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				row := base + threadY
-				same := row >= rows || row+1 >= len(start)
-				start2 := row * strideC
-				quernRow1MulTiles_float64(r, same, base2, cols, start, row, value, index, strideB, b, start2, c, alpha, beta, width, rows)
+				start2 := base + threadY
+				quernRow1MulTiles_float64(r, start2, base2, cols, size, rows, start, value, index, strideB, b, strideC, c, alpha, beta, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulTiles_float64(r *host.Run, same bool, base2 int, cols int, start []int32, row int, value []float64, index []int32, strideB int, b []float64, start2 int, c []float64, alpha float64, beta float64, width int, rows int) {
-	if !(row < rows) {
-		return
-	}
-	count := width
-	if row+1 >= 0 && row+1 < len(start) && row >= 0 && row < len(start) {
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			tile := base2 + threadX
-			first := tile * 8
-			at5 := start2 + first
-			/*line multiply_matrix.go:40:40000*/ if first < cols && row+1 < len(start) {
-				/*line multiply_matrix.go:43*/ end := int(start[row+1])
-				/*line multiply_matrix.go:44:40000*/ if first+8 <= cols {
-					sum := [8]float64{}
-					/*line multiply_matrix.go:46*/ for k := int(start[row]); k < end; k++ {
-						/*line multiply_matrix.go:47:40000*/ if r.Halted() {
-							/*line multiply_matrix.go:46*/ r.Halt()
-						}
-						/*line multiply_matrix.go:47:40000*/ v := value[k]
-						/*line multiply_matrix.go:47*/ at := int(index[k])*strideB + first
-						t4 := at + 8
-						/*line multiply_matrix.go:48*/ t5 := b[at:t4]
-						/*line multiply_matrix.go:49:40000*/ for j := 0; j < len(t5); j++ {
-							/*line multiply_matrix.go:48*/ x := t5[j]
-							sum[j] += v * x
-						}
-					}
-					for j2 := 0; j2 < 8; j2++ {
-						/*line multiply_matrix.go:52*/ v2 := sum[j2]
-						at2 := at5 + j2
-						_ = c[at2]
-						/*line multiply_matrix.go:54*/ t11 := &c[at2]
-						/*line multiply_matrix.go:54*/ result0 := scaled[float64](alpha, v2, beta, t11)
-						/*line multiply_matrix.go:54*/ c[at2] = result0
-					}
-					/*line multiply_matrix.go:56:40000*/ continue
-				}
-				/*line multiply_matrix.go:58:40000*/ for column := first; column < cols; column++ {
-					/*line multiply_matrix.go:59*/ if r.Halted() {
-						/*line multiply_matrix.go:58*/ r.Halt()
-					}
-//line multiply_matrix.go:59
-					var sum2 float64
-					for k2 := int(start[row]); k2 < end; k2++ {
-						sum2 += value[k2] * b[int(index[k2])*strideB+column]
-					}
-					at4 := start2 + column
-					_ = c[at4]
-					/*line multiply_matrix.go:64*/ t18 := &c[at4]
-					/*line multiply_matrix.go:64*/ result02 := scaled[float64](alpha, sum2, beta, t18)
-					/*line multiply_matrix.go:64*/ c[at4] = result02
-				}
-			}
-		}
-		/*line multiply_matrix.go:68:40000*/ return
-	}
-	/*line multiply_matrix.go:70:40000*/ for threadX := range width {
+func quernRow1MulTiles_float64(r *host.Run, start2 int, base2 int, cols int, size int, rows int, start []int32, value []float64, index []int32, strideB int, b []float64, strideC int, c []float64, alpha float64, beta float64, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		tile := base2 + threadX
 		first := tile * 8
-		at3 := start2 + first
-		/*line multiply_matrix.go:40:40000*/ if same || first >= cols {
+		/*line multiply_matrix.go:38*/ row := start2
+		/*line multiply_matrix.go:40:40000*/ if first >= cols {
 			continue
 		}
-		/*line multiply_matrix.go:43:40000*/ end := int(start[row+1])
-		/*line multiply_matrix.go:44:40000*/ if first+8 <= cols {
-			sum := [8]float64{}
-			/*line multiply_matrix.go:46*/ for k := int(start[row]); k < end; k++ {
-				/*line multiply_matrix.go:47:40000*/ if r.Halted() {
-					/*line multiply_matrix.go:46*/ r.Halt()
+		/*line multiply_matrix.go:43:40000*/ for ; row < rows && row+1 < len(start); row += size {
+			/*line multiply_matrix.go:44:40000*/ if r.Halted() {
+				/*line multiply_matrix.go:43*/ r.Halt()
+			}
+			/*line multiply_matrix.go:44:40000*/ end := int(start[row+1])
+			/*line multiply_matrix.go:45*/ if first+8 <= cols {
+				sum := [8]float64{}
+				/*line multiply_matrix.go:47:40000*/ for k := int(start[row]); k < end; k++ {
+					/*line multiply_matrix.go:48:40000*/ if r.Halted() {
+						/*line multiply_matrix.go:47*/ r.Halt()
+					}
+					/*line multiply_matrix.go:48:40000*/ v := value[k]
+					/*line multiply_matrix.go:48*/ at := int(index[k])*strideB + first
+					t4 := at + 8
+					/*line multiply_matrix.go:49*/ t5 := b[at:t4]
+					/*line multiply_matrix.go:50:40000*/ for j := 0; j < len(t5); j++ {
+						/*line multiply_matrix.go:49*/ x := t5[j]
+						sum[j] += v * x
+					}
 				}
-				/*line multiply_matrix.go:47:40000*/ v := value[k]
-				/*line multiply_matrix.go:47*/ at := int(index[k])*strideB + first
-				t4 := at + 8
-				/*line multiply_matrix.go:48*/ t5 := b[at:t4]
-				/*line multiply_matrix.go:49:40000*/ for j := 0; j < len(t5); j++ {
-					/*line multiply_matrix.go:48*/ x := t5[j]
-					sum[j] += v * x
+				/*line multiply_matrix.go:53:40000*/ for j2 := 0; j2 < 8; j2++ {
+					/*line multiply_matrix.go:53*/ v2 := sum[j2]
+					at2 := row*strideC + first + j2
+					_ = c[at2]
+					/*line multiply_matrix.go:55*/ t11 := &c[at2]
+					/*line multiply_matrix.go:55*/ result0 := scaled[float64](alpha, v2, beta, t11)
+					/*line multiply_matrix.go:55*/ c[at2] = result0
 				}
+				continue
 			}
-			for j2 := 0; j2 < 8; j2++ {
-				/*line multiply_matrix.go:52*/ v2 := sum[j2]
-				at2 := at3 + j2
-				_ = c[at2]
-				/*line multiply_matrix.go:54*/ t11 := &c[at2]
-				/*line multiply_matrix.go:54*/ result0 := scaled[float64](alpha, v2, beta, t11)
-				/*line multiply_matrix.go:54*/ c[at2] = result0
+			for column := first; column < cols; column++ {
+				if r.Halted() {
+					/*line multiply_matrix.go:59*/ r.Halt()
+				}
+//line multiply_matrix.go:60
+				var sum2 float64
+				for k2 := int(start[row]); k2 < end; k2++ {
+					sum2 += value[k2] * b[int(index[k2])*strideB+column]
+				}
+				/*line multiply_matrix.go:64:40000*/ at3 := row*strideC + column
+				_ = c[at3]
+				/*line multiply_matrix.go:65*/ t18 := &c[at3]
+				/*line multiply_matrix.go:65*/ result02 := scaled[float64](alpha, sum2, beta, t18)
+				/*line multiply_matrix.go:65*/ c[at3] = result02
 			}
-			/*line multiply_matrix.go:56:40000*/ continue
 		}
-		/*line multiply_matrix.go:58:40000*/ for column := first; column < cols; column++ {
-			/*line multiply_matrix.go:59*/ if r.Halted() {
-				/*line multiply_matrix.go:58*/ r.Halt()
-			}
-//line multiply_matrix.go:59
-			var sum2 float64
-			for k2 := int(start[row]); k2 < end; k2++ {
-				sum2 += value[k2] * b[int(index[k2])*strideB+column]
-			}
-			at4 := start2 + column
-			_ = c[at4]
-			/*line multiply_matrix.go:64*/ t18 := &c[at4]
-			/*line multiply_matrix.go:64*/ result02 := scaled[float64](alpha, sum2, beta, t18)
-			/*line multiply_matrix.go:64*/ c[at4] = result02
-		}
-	} /*line quern_gen.go:4018:1*/
+	} /*line quern_gen.go:3916:1*/
 }
 
 func quernPlainMulRows[T float32 | float64](r *host.Run) {
@@ -4071,7 +3969,7 @@ func quernHostMulRows[T float32 | float64](r *host.Run) {
 				quernRow3MulRows[T](r, sums, first3, dimX, base, size2, log, y, alpha, beta)
 			}
 		}
-	} /*line quern_gen.go:4074:1*/
+	} /*line quern_gen.go:3972:1*/
 }
 
 //go:noinline
@@ -4093,7 +3991,7 @@ func quernRow1MulRows[T float32 | float64](r *host.Run, sums []T, first int, dim
 			}
 		}
 		/*line multiply_vector.go:29:50000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4096:1*/
+	} /*line quern_gen.go:3994:1*/
 }
 
 //go:noinline
@@ -4105,7 +4003,7 @@ func quernRow2MulRows[T float32 | float64](r *host.Run, sums []T, first2 int, di
 		shuffleXor := shuffleXorRow[threadX]
 		/*line multiply_vector.go:30*/ sum += shuffleXor
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:4108:1*/
+	} /*line quern_gen.go:4006:1*/
 }
 
 //go:noinline
@@ -4122,7 +4020,7 @@ func quernRow3MulRows[T float32 | float64](r *host.Run, sums []T, first3 int, di
 			/*line multiply_vector.go:33*/ result0 := scaled[T](alpha, sum, beta, t11)
 			/*line multiply_vector.go:33*/ y[row] = result0
 		}
-	} /*line quern_gen.go:4125:1*/
+	} /*line quern_gen.go:4023:1*/
 }
 
 func quernPlainMulRow[T float32 | float64](r *host.Run) {
@@ -4195,7 +4093,7 @@ func quernRow1MulRow[T float32 | float64](r *host.Run, base int, y []T, start []
 			/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, sum, beta, t6)
 			/*line multiply_vector.go:47*/ y[row] = result0
 		}
-	} /*line quern_gen.go:4198:1*/
+	} /*line quern_gen.go:4096:1*/
 }
 
 func quernPlainMulParts[T float32 | float64](r *host.Run) {
@@ -4249,10 +4147,10 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 				t6 := min((p+1)*steps, n+len(value))
 				/*line multiply_vector.go:59*/ low := max(0, t1-t3)
 				/*line multiply_vector.go:60:50000*/ for high := min(t1, n); low < high; {
-					/*line multiply_vector.go:61*/ if r.Halted() {
+					/*line multiply_vector.go:61:50000*/ if r.Halted() {
 						/*line multiply_vector.go:60*/ r.Halt()
 					}
-					/*line multiply_vector.go:61*/ mid := (low + high) / 2
+					/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
 					/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
 						low = mid + 1
 //line multiply_vector.go:64:50000
@@ -4264,10 +4162,10 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 				k := min(p*steps, n+len(value)) - row
 				/*line multiply_vector.go:59*/ low2 := max(0, t6-t8)
 				/*line multiply_vector.go:60:50000*/ for high2 := min(t6, n); low2 < high2; {
-					/*line multiply_vector.go:61*/ if r.Halted() {
+					/*line multiply_vector.go:61:50000*/ if r.Halted() {
 						/*line multiply_vector.go:60*/ r.Halt()
 					}
-					/*line multiply_vector.go:61*/ mid2 := (low2 + high2) / 2
+					/*line multiply_vector.go:61:50000*/ mid2 := (low2 + high2) / 2
 					/*line multiply_vector.go:62:50000*/ if int(start[mid2+1]) < t6-mid2 {
 						low2 = mid2 + 1
 //line multiply_vector.go:64:50000
@@ -4312,10 +4210,10 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 		}
 		/*line multiply_vector.go:59:50000*/ low := max(0, t1-t3)
 		/*line multiply_vector.go:60:50000*/ for high := min(t1, n); low < high; {
-			/*line multiply_vector.go:61*/ if r.Halted() {
+			/*line multiply_vector.go:61:50000*/ if r.Halted() {
 				/*line multiply_vector.go:60*/ r.Halt()
 			}
-			/*line multiply_vector.go:61*/ mid := (low + high) / 2
+			/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
 			/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
 				low = mid + 1
 //line multiply_vector.go:64:50000
@@ -4328,10 +4226,10 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 		t6 := min((p+1)*steps, n+len(value))
 		/*line multiply_vector.go:59*/ low2 := max(0, t6-t8)
 		/*line multiply_vector.go:60:50000*/ for high2 := min(t6, n); low2 < high2; {
-			/*line multiply_vector.go:61*/ if r.Halted() {
+			/*line multiply_vector.go:61:50000*/ if r.Halted() {
 				/*line multiply_vector.go:60*/ r.Halt()
 			}
-			/*line multiply_vector.go:61*/ mid2 := (low2 + high2) / 2
+			/*line multiply_vector.go:61:50000*/ mid2 := (low2 + high2) / 2
 			/*line multiply_vector.go:62:50000*/ if int(start[mid2+1]) < t6-mid2 {
 				low2 = mid2 + 1
 //line multiply_vector.go:64:50000
@@ -4363,7 +4261,7 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 		t22 := int32(low2)
 		/*line multiply_vector.go:97*/ rows[p] = t22
 		/*line multiply_vector.go:97*/ carry[p] = sum2
-	} /*line quern_gen.go:4366:1*/
+	} /*line quern_gen.go:4264:1*/
 }
 
 func quernPlainMergeBounds(r *host.Run) {
@@ -4406,10 +4304,10 @@ func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows int, entri
 				t1 := min(p*1024, rows+entries)
 				/*line multiply_vector.go:59*/ low := max(0, t1-entries)
 				/*line multiply_vector.go:60:50000*/ for high := min(t1, rows); low < high; {
-					/*line multiply_vector.go:61*/ if r.Halted() {
+					/*line multiply_vector.go:61:50000*/ if r.Halted() {
 						/*line multiply_vector.go:60*/ r.Halt()
 					}
-					/*line multiply_vector.go:61*/ mid := (low + high) / 2
+					/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
 					/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
 						low = mid + 1
 //line multiply_vector.go:64:50000
@@ -4429,10 +4327,10 @@ func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows int, entri
 		/*line multiply_vector.go:112*/ if p < len(bounds) {
 			/*line multiply_vector.go:59*/ low := max(0, t1-entries)
 			/*line multiply_vector.go:60:50000*/ for high := min(t1, rows); low < high; {
-				/*line multiply_vector.go:61*/ if r.Halted() {
+				/*line multiply_vector.go:61:50000*/ if r.Halted() {
 					/*line multiply_vector.go:60*/ r.Halt()
 				}
-				/*line multiply_vector.go:61*/ mid := (low + high) / 2
+				/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
 				/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
 					low = mid + 1
 //line multiply_vector.go:64:50000
@@ -4442,7 +4340,7 @@ func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows int, entri
 			}
 			/*line multiply_vector.go:113*/ bounds[p] = int32(low)
 		}
-	} /*line quern_gen.go:4445:1*/
+	} /*line quern_gen.go:4343:1*/
 }
 
 func quernPlainMulMerge[T float32 | float64](r *host.Run) {
@@ -4546,7 +4444,7 @@ func quernHostMulMerge[T float32 | float64](r *host.Run) {
 				quernRow6MulMerge[T](r, sums, first6, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
 			}
 		}
-	} /*line quern_gen.go:4549:1*/
+	} /*line quern_gen.go:4447:1*/
 }
 
 //go:noinline
@@ -4562,7 +4460,7 @@ func quernRow1MulMerge[T float32 | float64](r *host.Run, k1 int, k0 int, product
 				ends[r2] = start[row0+r2+1] - int32(k0)
 			}
 		}
-	} /*line quern_gen.go:4565:1*/
+	} /*line quern_gen.go:4463:1*/
 }
 
 //go:noinline
@@ -4618,7 +4516,7 @@ func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, h
 		headRow[threadX] = head
 		doneRow[threadX] = done
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:4621:1*/
+	} /*line quern_gen.go:4519:1*/
 }
 
 //go:noinline
@@ -4639,7 +4537,7 @@ func quernRow3MulMerge[T float32 | float64](r *host.Run, sums []T, first3 int, w
 		}
 		/*line multiply_vector.go:186:50000*/ sumRow[threadX] = sum
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:4642:1*/
+	} /*line quern_gen.go:4540:1*/
 }
 
 //go:noinline
@@ -4658,7 +4556,7 @@ func quernRow4MulMerge[T float32 | float64](r *host.Run, sums []T, first4 int, w
 			/*line multiply_vector.go:187*/ warpSums[warp] = sum
 			/*line multiply_vector.go:187*/ warpWhole[warp] = whole
 		}
-	} /*line quern_gen.go:4661:1*/
+	} /*line quern_gen.go:4559:1*/
 }
 
 //go:noinline
@@ -4679,7 +4577,7 @@ func quernRow5MulMerge[T float32 | float64](r *host.Run, shuffleUps []T, first5 
 		}
 		/*line multiply_vector.go:194*/ beforeRow[threadX] = before
 		beforeWholeRow[threadX] = beforeWhole
-	} /*line quern_gen.go:4682:1*/
+	} /*line quern_gen.go:4580:1*/
 }
 
 //go:noinline
@@ -4726,7 +4624,7 @@ func quernRow6MulMerge[T float32 | float64](r *host.Run, sums []T, first6 int, h
 			}
 			carry[blockX] = sum
 		}
-	} /*line quern_gen.go:4729:1*/
+	} /*line quern_gen.go:4627:1*/
 }
 
 func quernPlainAddCarries[T float32 | float64](r *host.Run) {
@@ -4771,7 +4669,7 @@ func quernRow1AddCarries[T float32 | float64](r *host.Run, base int, rows []int3
 			sum += carry[p]
 		}
 		y[row] += alpha * sum
-	} /*line quern_gen.go:4774:1*/
+	} /*line quern_gen.go:4672:1*/
 }
 
 func quernPlainFoldCarries[T float32 | float64](r *host.Run) {
@@ -4824,7 +4722,7 @@ func quernHostFoldCarries[T float32 | float64](r *host.Run) {
 				quernRow3FoldCarries[T](r, rows, first3, blockX, foldedRows, folded, sums, from, own, y, alpha)
 			}
 		}
-	} /*line quern_gen.go:4827:1*/
+	} /*line quern_gen.go:4725:1*/
 }
 
 //go:noinline
@@ -4863,7 +4761,7 @@ func quernRow1FoldCarries[T float32 | float64](r *host.Run, rows []int32, first 
 		own[threadX] = row
 		sums[0][threadX] = sum
 		rowRow[threadX] = row
-	} /*line quern_gen.go:4866:1*/
+	} /*line quern_gen.go:4764:1*/
 }
 
 //go:noinline
@@ -4892,7 +4790,7 @@ func quernRow2FoldCarries[T float32 | float64](r *host.Run, rows []int32, first2
 			s += sums[from][threadX-d]
 		}
 		sums[1-from][threadX] = s
-	} /*line quern_gen.go:4895:1*/
+	} /*line quern_gen.go:4793:1*/
 }
 
 //go:noinline
@@ -4914,7 +4812,7 @@ func quernRow3FoldCarries[T float32 | float64](r *host.Run, rows []int32, first3
 		if own[threadX+1] != row && int(row) < len(y) {
 			y[row] += alpha * sums[from][threadX]
 		}
-	} /*line quern_gen.go:4917:1*/
+	} /*line quern_gen.go:4815:1*/
 }
 
 func quernPlainFindDiagonal(r *host.Run) {
@@ -4976,7 +4874,7 @@ func quernRow1FindDiagonal(r *host.Run, base int, diagonal []int32, start []int3
 					kernel.AtomicMin(&flaw[0], int32(row))
 				}
 			}
-			/*line precondition_ilu.go:46:60000*/ return
+			/*line precondition_ilu.go:46*/ return
 		}
 	}
 	/*line precondition_ilu.go:49:60000*/ for threadX := range width {
@@ -5003,7 +4901,7 @@ func quernRow1FindDiagonal(r *host.Run, base int, diagonal []int32, start []int3
 		/*line precondition_ilu.go:42:60000*/ if at < 0 {
 			kernel.AtomicMin(&flaw[0], int32(row))
 		}
-	} /*line quern_gen.go:5006:1*/
+	} /*line quern_gen.go:4904:1*/
 }
 
 func quernPlainFactorWarps[T float32 | float64](r *host.Run) {
@@ -5091,7 +4989,7 @@ func quernHostFactorWarps[T float32 | float64](r *host.Run) {
 				quernRow6FactorWarps[T](r, value, own, flaw, row2, sync)
 			}
 		}
-	} /*line quern_gen.go:5094:1*/
+	} /*line quern_gen.go:4992:1*/
 }
 
 //go:noinline
@@ -5114,7 +5012,7 @@ func quernRow1FactorWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint3
 			old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-	} /*line quern_gen.go:5117:1*/
+	} /*line quern_gen.go:5015:1*/
 }
 
 //go:noinline
@@ -5131,7 +5029,7 @@ func quernRow2FactorWarps[T float32 | float64](r *host.Run, sync []uint32, j int
 				break
 			}
 		}
-	} /*line quern_gen.go:5134:1*/
+	} /*line quern_gen.go:5032:1*/
 }
 
 //go:noinline
@@ -5141,7 +5039,7 @@ func quernRow3FactorWarps[T float32 | float64](r *host.Run, qs []int, first int,
 		r.ThreadIdx.X = threadX
 		/*line precondition_ilu.go:72*/ q := int(diagonal[j]) + 1 + threadX
 		qRow[threadX] = q
-	} /*line quern_gen.go:5144:1*/
+	} /*line quern_gen.go:5042:1*/
 }
 
 //go:noinline
@@ -5170,12 +5068,12 @@ func quernRow4FactorWarps[T float32 | float64](r *host.Run, qs []int, first2 int
 				}
 			}
 			/*line precondition_ilu.go:51:60000*/ at := t8 + low
-			/*line precondition_ilu.go:52:60000*/ if at < end && index[at] == index[q] {
+			/*line precondition_ilu.go:52*/ if at < end && index[at] == index[q] {
 				value[at] -= l * value[q]
 			}
 		}
 		/*line precondition_ilu.go:56:60000*/ qRow[threadX] = q
-	} /*line quern_gen.go:5178:1*/
+	} /*line quern_gen.go:5076:1*/
 }
 
 //go:noinline
@@ -5196,7 +5094,7 @@ func quernRow5FactorWarps[T float32 | float64](r *host.Run, value []T, k int, l 
 		/*line precondition_ilu.go:74*/ if threadX == 0 {
 			value[k] = l
 		}
-	} /*line quern_gen.go:5199:1*/
+	} /*line quern_gen.go:5097:1*/
 }
 
 //go:noinline
@@ -5225,7 +5123,7 @@ func quernRow6FactorWarps[T float32 | float64](r *host.Run, value []T, own int, 
 			}
 			kernel.StoreRelease(&sync[row2], 1)
 		}
-	} /*line quern_gen.go:5228:1*/
+	} /*line quern_gen.go:5126:1*/
 }
 
 func quernPlainFactorAll[T float32 | float64](r *host.Run) {
@@ -5299,7 +5197,7 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 								}
 							}
 							/*line precondition_ilu.go:51:60000*/ at := t5 + low
-							/*line precondition_ilu.go:52:60000*/ if at < end && index[at] == index[q] {
+							/*line precondition_ilu.go:52*/ if at < end && index[at] == index[q] {
 								value[at] -= l * value[q]
 							}
 						}
@@ -5353,7 +5251,7 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 						}
 					}
 					/*line precondition_ilu.go:51:60000*/ at := t5 + low
-					/*line precondition_ilu.go:52:60000*/ if at < end && index[at] == index[q] {
+					/*line precondition_ilu.go:52*/ if at < end && index[at] == index[q] {
 						value[at] -= l * value[q]
 					}
 				}
@@ -5364,7 +5262,7 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 				flaw[0] = int32(row)
 			}
 		}
-	} /*line quern_gen.go:5367:1*/
+	} /*line quern_gen.go:5265:1*/
 }
 
 func quernPlainInverseDiagonal[T float32 | float64](r *host.Run) {
@@ -5445,7 +5343,7 @@ func quernRow1InverseDiagonal[T float32 | float64](r *host.Run, base int, invers
 			}
 			/*line precondition_jacobi.go:27:80000*/ inverse[i] = 1 / d
 		}
-	} /*line quern_gen.go:5448:1*/
+	} /*line quern_gen.go:5346:1*/
 }
 
 func quernPlainScale[T float32 | float64](r *host.Run) {
@@ -5495,7 +5393,7 @@ func quernRow1Scale[T float32 | float64](r *host.Run, base int, z []T, d []T, r2
 		/*line precondition_jacobi.go:35:80000*/ if i < len(z) {
 			z[i] = d[i] * r2[i]
 		}
-	} /*line quern_gen.go:5498:1*/
+	} /*line quern_gen.go:5396:1*/
 }
 
 func quernPlainStartCG(r *host.Run) {
@@ -5550,7 +5448,7 @@ func quernHostStartCG(r *host.Run) {
 				quernRow4StartCG(r, bs, first4, rs, zs, state, value, history)
 			}
 		}
-	} /*line quern_gen.go:5553:1*/
+	} /*line quern_gen.go:5451:1*/
 }
 
 //go:noinline
@@ -5564,7 +5462,7 @@ func quernRow1StartCG(r *host.Run, sums []float64, first int, n int, bb []float6
 			sum += bb[i]
 		}
 		/*line dot.go:67:20000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5567:1*/
+	} /*line quern_gen.go:5465:1*/
 }
 
 //go:noinline
@@ -5578,7 +5476,7 @@ func quernRow2StartCG(r *host.Run, sums2 []float64, first2 int, n int, rr []floa
 			sum2 += rr[i2]
 		}
 		/*line dot.go:67:20000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:5581:1*/
+	} /*line quern_gen.go:5479:1*/
 }
 
 //go:noinline
@@ -5592,7 +5490,7 @@ func quernRow3StartCG(r *host.Run, sums3 []float64, first3 int, n int, rz []floa
 			sum3 += rz[i3]
 		}
 		/*line dot.go:67:20000*/ sumRow3[threadX] = sum3
-	} /*line quern_gen.go:5595:1*/
+	} /*line quern_gen.go:5493:1*/
 }
 
 //go:noinline
@@ -5667,7 +5565,7 @@ func quernRow4StartCG(r *host.Run, bs []float64, first4 int, rs []float64, zs []
 			}
 			/*line solve_cg.go:40:90000*/ history[0] = r2
 		}
-	} /*line quern_gen.go:5670:1*/
+	} /*line quern_gen.go:5568:1*/
 }
 
 func quernPlainAlphaCG(r *host.Run) {
@@ -5697,7 +5595,7 @@ func quernHostAlphaCG(r *host.Run) {
 				quernRow2AlphaCG(r, ds, first2, state)
 			}
 		}
-	} /*line quern_gen.go:5700:1*/
+	} /*line quern_gen.go:5598:1*/
 }
 
 //go:noinline
@@ -5711,7 +5609,7 @@ func quernRow1AlphaCG(r *host.Run, sums []float64, first int, n int, pq []float6
 			sum += pq[i]
 		}
 		/*line dot.go:67:20000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5714:1*/
+	} /*line quern_gen.go:5612:1*/
 }
 
 //go:noinline
@@ -5735,13 +5633,13 @@ func quernRow2AlphaCG(r *host.Run, ds []float64, first2 int, state []float64) {
 					/*line solve_cg.go:55:90000*/ state[5] = 2
 //line solve_cg.go:56:90000
 				} else {
-					/*line solve_cg.go:57*/ state[5] = 3
+					/*line solve_cg.go:57:90000*/ state[5] = 3
 				}
 			}
 		}
 		/*line solve_cg.go:61:90000*/ return
 	}
-	/*line solve_cg.go:63:90000*/ for threadX := range 32 {
+	/*line solve_cg.go:63*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		d := dRow[threadX]
 		/*line solve_cg.go:49:90000*/ if threadX == 0 {
@@ -5754,11 +5652,11 @@ func quernRow2AlphaCG(r *host.Run, ds []float64, first2 int, state []float64) {
 					/*line solve_cg.go:55:90000*/ state[5] = 2
 //line solve_cg.go:56:90000
 				} else {
-					/*line solve_cg.go:57*/ state[5] = 3
+					/*line solve_cg.go:57:90000*/ state[5] = 3
 				}
 			}
 		}
-	} /*line quern_gen.go:5761:1*/
+	} /*line quern_gen.go:5659:1*/
 }
 
 func quernPlainStepCG[T float32 | float64](r *host.Run) {
@@ -5813,7 +5711,7 @@ func quernRow1StepCG[T float32 | float64](r *host.Run, state []float64, base int
 			x[i] += alpha * p[i]
 			r2[i] -= alpha * q[i]
 		}
-	} /*line quern_gen.go:5816:1*/
+	} /*line quern_gen.go:5714:1*/
 }
 
 func quernPlainBetaCG(r *host.Run) {
@@ -5856,7 +5754,7 @@ func quernHostBetaCG(r *host.Run) {
 				quernRow3BetaCG(r, rs, first3, zs, state, iteration, history)
 			}
 		}
-	} /*line quern_gen.go:5859:1*/
+	} /*line quern_gen.go:5757:1*/
 }
 
 //go:noinline
@@ -5870,7 +5768,7 @@ func quernRow1BetaCG(r *host.Run, sums []float64, first int, n int, rr []float64
 			sum += rr[i]
 		}
 		/*line dot.go:67:20000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5873:1*/
+	} /*line quern_gen.go:5771:1*/
 }
 
 //go:noinline
@@ -5884,7 +5782,7 @@ func quernRow2BetaCG(r *host.Run, sums2 []float64, first2 int, n int, rz []float
 			sum2 += rz[i2]
 		}
 		/*line dot.go:67:20000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:5887:1*/
+	} /*line quern_gen.go:5785:1*/
 }
 
 //go:noinline
@@ -5939,7 +5837,7 @@ func quernRow3BetaCG(r *host.Run, rs []float64, first3 int, zs []float64, state 
 		}
 		/*line solve_cg.go:93:90000*/ state[1] = z / state[2]
 		state[2] = z
-	} /*line quern_gen.go:5942:1*/
+	} /*line quern_gen.go:5840:1*/
 }
 
 func quernPlainTurnCG[T float32 | float64](r *host.Run) {
@@ -5990,7 +5888,7 @@ func quernRow1TurnCG[T float32 | float64](r *host.Run, base int, p []T, state []
 		/*line solve_cg.go:101:90000*/ if i < len(p) && state[5] == 0 {
 			p[i] = z[i] + T(state[1])*p[i]
 		}
-	} /*line quern_gen.go:5993:1*/
+	} /*line quern_gen.go:5891:1*/
 }
 
 func quernPlainStartGMRES(r *host.Run) {
@@ -6037,7 +5935,7 @@ func quernHostStartGMRES(r *host.Run) {
 				quernRow3StartGMRES(r, bs, first4, rs, first, state, value, history, h, small)
 			}
 		}
-	} /*line quern_gen.go:6040:1*/
+	} /*line quern_gen.go:5938:1*/
 }
 
 //go:noinline
@@ -6051,7 +5949,7 @@ func quernRow1StartGMRES(r *host.Run, sums []float64, first2 int, n int, bb []fl
 			sum += bb[i]
 		}
 		/*line dot.go:67:20000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6054:1*/
+	} /*line quern_gen.go:5952:1*/
 }
 
 //go:noinline
@@ -6065,7 +5963,7 @@ func quernRow2StartGMRES(r *host.Run, sums2 []float64, first3 int, n int, rr []f
 			sum2 += rr[i2]
 		}
 		/*line dot.go:67:20000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:6068:1*/
+	} /*line quern_gen.go:5966:1*/
 }
 
 //go:noinline
@@ -6145,7 +6043,7 @@ func quernRow3StartGMRES(r *host.Run, bs []float64, first4 int, rs []float64, fi
 		}
 		/*line solve_gmres.go:60:100000*/ result0 := h.right(0)
 		/*line solve_gmres.go:60*/ small[result0] = norm
-	} /*line quern_gen.go:6148:1*/
+	} /*line quern_gen.go:6046:1*/
 }
 
 func quernPlainUnitGMRES[T float32 | float64](r *host.Run) {
@@ -6194,7 +6092,7 @@ func quernRow1UnitGMRES[T float32 | float64](r *host.Run, base int, v []T, w []T
 		/*line solve_gmres.go:67:100000*/ if i < len(v) {
 			v[i] = T(float64(w[i]) * state[0])
 		}
-	} /*line quern_gen.go:6197:1*/
+	} /*line quern_gen.go:6095:1*/
 }
 
 func quernPlainSumGMRES(r *host.Run) {
@@ -6232,7 +6130,7 @@ func quernHostSumGMRES(r *host.Run) {
 				quernRow2SumGMRES(r, reduceAdds, first2, h, blockX, small, second, column)
 			}
 		}
-	} /*line quern_gen.go:6235:1*/
+	} /*line quern_gen.go:6133:1*/
 }
 
 //go:noinline
@@ -6246,7 +6144,7 @@ func quernRow1SumGMRES(r *host.Run, sums []float64, first int, n int, t3 []float
 			sum += t3[i]
 		}
 		/*line dot.go:67:20000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6249:1*/
+	} /*line quern_gen.go:6147:1*/
 }
 
 //go:noinline
@@ -6266,7 +6164,7 @@ func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, first2 int, h hessenbe
 			/*line solve_gmres.go:84:100000*/ result03 := h.at(blockX, column)
 			/*line solve_gmres.go:84*/ small[result03] = sum2
 		}
-	} /*line quern_gen.go:6269:1*/
+	} /*line quern_gen.go:6167:1*/
 }
 
 func quernPlainSubtractGMRES[T float32 | float64](r *host.Run) {
@@ -6317,7 +6215,7 @@ func quernHostSubtractGMRES[T float32 | float64](r *host.Run) {
 				quernRow4SubtractGMRES[T](r, sums, width, base, w)
 			}
 		}
-	} /*line quern_gen.go:6320:1*/
+	} /*line quern_gen.go:6218:1*/
 }
 
 //go:noinline
@@ -6339,7 +6237,7 @@ func quernRow1SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			sum = 0
 		}
 		/*line solve_gmres.go:102:100000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6342:1*/
+	} /*line quern_gen.go:6240:1*/
 }
 
 //go:noinline
@@ -6387,7 +6285,7 @@ func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			/*line solve_gmres.go:95*/ sum += small[result04] * float64(basis[start4+i])
 		}
 		/*line solve_gmres.go:97:100000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6390:1*/
+	} /*line quern_gen.go:6288:1*/
 }
 
 //go:noinline
@@ -6420,7 +6318,7 @@ func quernRow3SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			/*line solve_gmres.go:95*/ sum += small[result05] * float64(basis[start9+i])
 		}
 		/*line solve_gmres.go:97:100000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6423:1*/
+	} /*line quern_gen.go:6321:1*/
 }
 
 //go:noinline
@@ -6448,7 +6346,7 @@ func quernRow4SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 		/*line solve_gmres.go:106*/ if i < len(w) {
 			/*line solve_gmres.go:97*/ w[i] = T(float64(w[i]) - sum)
 		}
-	} /*line quern_gen.go:6451:1*/
+	} /*line quern_gen.go:6349:1*/
 }
 
 func quernPlainRotateGMRES(r *host.Run) {
@@ -6484,7 +6382,7 @@ func quernHostRotateGMRES(r *host.Run) {
 				quernRow2RotateGMRES(r, reduceAdds, first2, state, h, column, small, iteration, history, t40)
 			}
 		}
-	} /*line quern_gen.go:6487:1*/
+	} /*line quern_gen.go:6385:1*/
 }
 
 //go:noinline
@@ -6498,7 +6396,7 @@ func quernRow1RotateGMRES(r *host.Run, sums []float64, first int, n int, ww []fl
 			sum += ww[i]
 		}
 		/*line dot.go:67:20000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6501:1*/
+	} /*line quern_gen.go:6399:1*/
 }
 
 //go:noinline
@@ -6574,7 +6472,7 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 		} else if !(r2 <= 1.7976931348623157e+308) {
 			/*line solve_gmres.go:145*/ state[4] = 3
 		}
-	} /*line quern_gen.go:6577:1*/
+	} /*line quern_gen.go:6475:1*/
 }
 
 func quernPlainSolveGMRES(r *host.Run) {
@@ -6651,7 +6549,7 @@ func quernRow1SolveGMRES(r *host.Run, state []float64, h hessenberg, small []flo
 			/*line solve_gmres.go:162*/ result05 := h.at(j, j)
 			/*line solve_gmres.go:162*/ small[result04] = sum / small[result05]
 		}
-	} /*line quern_gen.go:6654:1*/
+	} /*line quern_gen.go:6552:1*/
 }
 
 func quernPlainCombineGMRES[T float32 | float64](r *host.Run) {
@@ -6729,7 +6627,7 @@ func quernRow1CombineGMRES[T float32 | float64](r *host.Run, base int, u []T, st
 			}
 			/*line solve_gmres.go:179:100000*/ u[i] = T(sum)
 		}
-	} /*line quern_gen.go:6732:1*/
+	} /*line quern_gen.go:6630:1*/
 }
 
 func quernPlainAddVector[T float32 | float64](r *host.Run) {
@@ -6777,7 +6675,7 @@ func quernRow1AddVector[T float32 | float64](r *host.Run, base int, x []T, y []T
 		/*line solve_gmres.go:187:100000*/ if i < len(x) {
 			x[i] += y[i]
 		}
-	} /*line quern_gen.go:6780:1*/
+	} /*line quern_gen.go:6678:1*/
 }
 
 func quernPlainCountTiles(r *host.Run) {
@@ -6819,7 +6717,7 @@ func quernHostCountTiles(r *host.Run) {
 
 //go:noinline
 func quernRow1CountTiles(r *host.Run, count *[256]int32) {
-	/*line sort.go:23*/ clear(count[0:256]) /*line quern_gen.go:6822:1*/
+	/*line sort.go:23*/ clear(count[0:256]) /*line quern_gen.go:6720:1*/
 }
 
 //go:noinline
@@ -6843,7 +6741,7 @@ func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32
 		/*line sort.go:26:110000*/ if i < len(keys) {
 			count[uint32(keys[i])>>shift&255] += 1
 		}
-	} /*line quern_gen.go:6846:1*/
+	} /*line quern_gen.go:6744:1*/
 }
 
 //go:noinline
@@ -6851,7 +6749,7 @@ func quernRow3CountTiles(r *host.Run, counts []int32, gridX int, blockX int, cou
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:31*/ counts[threadX*gridX+blockX] = count[threadX]
-	} /*line quern_gen.go:6854:1*/
+	} /*line quern_gen.go:6752:1*/
 }
 
 func quernPlainMoveTiles(r *host.Run) {
@@ -6921,7 +6819,7 @@ func quernHostMoveTiles(r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:6924:1*/
+	} /*line quern_gen.go:6822:1*/
 }
 
 //go:noinline
@@ -6929,7 +6827,7 @@ func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX int
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:39*/ base[threadX] = counts[threadX*gridX+blockX]
-	} /*line quern_gen.go:6932:1*/
+	} /*line quern_gen.go:6830:1*/
 }
 
 //go:noinline
@@ -6941,7 +6839,7 @@ func quernRow2MoveTiles(r *host.Run, warps *[8][256]int32) {
 	clear(warps[4][0:256])
 	clear(warps[5][0:256])
 	clear(warps[6][0:256])
-	clear(warps[7][0:256]) /*line quern_gen.go:6944:1*/
+	clear(warps[7][0:256]) /*line quern_gen.go:6842:1*/
 }
 
 //go:noinline
@@ -6976,7 +6874,7 @@ func quernRow3MoveTiles(r *host.Run, digits []int32, first int, keys2 []int32, s
 		}
 		/*line sort.go:51:110000*/ digitRow[threadX] = digit
 		keyRow[threadX] = key
-	} /*line quern_gen.go:6979:1*/
+	} /*line quern_gen.go:6877:1*/
 }
 
 //go:noinline
@@ -6993,7 +6891,7 @@ func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, sames []uint32,
 			warps[threadX>>5][digit] = int32(bits.OnesCount32(same))
 		}
 		/*line sort.go:56:110000*/ rankRow[threadX] = rank
-	} /*line quern_gen.go:6996:1*/
+	} /*line quern_gen.go:6894:1*/
 }
 
 //go:noinline
@@ -7025,7 +6923,7 @@ func quernRow5MoveTiles(r *host.Run, base *[256]int32, warps *[8][256]int32) {
 		warps[7][threadX] = at
 		at += n8
 		/*line sort.go:63*/ base[threadX] = at
-	} /*line quern_gen.go:7028:1*/
+	} /*line quern_gen.go:6926:1*/
 }
 
 //go:noinline
@@ -7059,7 +6957,7 @@ func quernRow6MoveTiles(r *host.Run, digits []int32, first3 int, keys2 []int32, 
 			keysOut[to] = key
 			numbersOut[to] = numbers[i]
 		}
-	} /*line quern_gen.go:7062:1*/
+	} /*line quern_gen.go:6960:1*/
 }
 
 func quernPlainCountParts(r *host.Run) {
@@ -7100,7 +6998,7 @@ func quernRow1CountParts(r *host.Run, base int, base2 int, keys []int32, shift u
 		/*line sort.go:83:110000*/ for d := 0; d < 256; d++ {
 			counts[d*gridX+blockX] = count[d]
 		}
-	} /*line quern_gen.go:7103:1*/
+	} /*line quern_gen.go:7001:1*/
 }
 
 func quernPlainMoveParts(r *host.Run) {
@@ -7148,7 +7046,7 @@ func quernRow1MoveParts(r *host.Run, counts []int32, gridX int, blockX int, base
 			keysOut[to] = keys[i]
 			numbersOut[to] = numbers[i]
 		}
-	} /*line quern_gen.go:7151:1*/
+	} /*line quern_gen.go:7049:1*/
 }
 
 func quernPlainTotals(r *host.Run) {
@@ -7194,7 +7092,7 @@ func quernHostTotals(r *host.Run) {
 				quernRow3Totals(r, sums3, first3, partial, sums, blockX)
 			}
 		}
-	} /*line quern_gen.go:7197:1*/
+	} /*line quern_gen.go:7095:1*/
 }
 
 //go:noinline
@@ -7278,7 +7176,7 @@ func quernRow1Totals(r *host.Run, sums2 []int32, first int, base int, x []int32,
 			sum += x[i8]
 		}
 		/*line sort.go:121*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:7281:1*/
+	} /*line quern_gen.go:7179:1*/
 }
 
 //go:noinline
@@ -7292,7 +7190,7 @@ func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32,
 			partial[threadX>>5] = sum2
 		}
 		/*line sort.go:126:110000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:7295:1*/
+	} /*line quern_gen.go:7193:1*/
 }
 
 //go:noinline
@@ -7357,7 +7255,7 @@ func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, 
 			sum2 += p8
 			/*line sort.go:132*/ sums[blockX] = sum2
 		}
-	} /*line quern_gen.go:7360:1*/
+	} /*line quern_gen.go:7258:1*/
 }
 
 func quernPlainScan(r *host.Run) {
@@ -7445,7 +7343,7 @@ func quernHostScan(r *host.Run) {
 			}
 			/*line sort.go:176:110000*/ carry += total
 		}
-	} /*line quern_gen.go:7448:1*/
+	} /*line quern_gen.go:7346:1*/
 }
 
 //go:noinline
@@ -7512,7 +7410,7 @@ func quernRow1Scan(r *host.Run, sums []int32, first int, items_0s []int32, items
 		items_4Row[threadX] = items_4
 		items_5Row[threadX] = items_5
 		items_6Row[threadX] = items_6
-	} /*line quern_gen.go:7515:1*/
+	} /*line quern_gen.go:7413:1*/
 }
 
 //go:noinline
@@ -7528,7 +7426,7 @@ func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds []in
 			warps[threadX>>5] = prefix + sum
 		}
 		/*line sort.go:161:110000*/ prefixRow[threadX] = prefix
-	} /*line quern_gen.go:7531:1*/
+	} /*line quern_gen.go:7429:1*/
 }
 
 //go:noinline
@@ -7609,7 +7507,7 @@ func quernRow3Scan(r *host.Run, prefixs []int32, first3 int, items_0s []int32, i
 			x[at+7] = prefix2
 		}
 		/*line sort.go:174:110000*/ prefixRow[threadX] = prefix
-	} /*line quern_gen.go:7612:1*/
+	} /*line quern_gen.go:7510:1*/
 }
 
 func quernPlainScanAll(r *host.Run) {
@@ -7664,7 +7562,7 @@ func quernRow1ScanAll(r *host.Run, base int, x []int32, width int) {
 			x[i] = sum
 			sum += v
 		}
-	} /*line quern_gen.go:7667:1*/
+	} /*line quern_gen.go:7565:1*/
 }
 
 func quernPlainEnumerate(r *host.Run) {
@@ -7711,7 +7609,7 @@ func quernRow1Enumerate(r *host.Run, base int, x []int32, width int) {
 		/*line sort.go:221*/ if i < len(x) {
 			x[i] = int32(i)
 		}
-	} /*line quern_gen.go:7714:1*/
+	} /*line quern_gen.go:7612:1*/
 }
 
 func quernPlainSolveWarps[T float32 | float64](r *host.Run) {
@@ -7775,7 +7673,7 @@ func quernHostSolveWarps[T float32 | float64](r *host.Run) {
 				quernRow4SolveWarps[T](r, sums2, first3, diagonals2, b, row2, unit, x, sync)
 			}
 		}
-	} /*line quern_gen.go:7778:1*/
+	} /*line quern_gen.go:7676:1*/
 }
 
 //go:noinline
@@ -7798,7 +7696,7 @@ func quernRow1SolveWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint32
 			old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-	} /*line quern_gen.go:7801:1*/
+	} /*line quern_gen.go:7699:1*/
 }
 
 //go:noinline
@@ -7807,7 +7705,7 @@ func quernRow2SolveWarps[T float32 | float64](r *host.Run, sums []T, first int, 
 	diagonalRow := (*[32]T)(diagonals[first:])
 //line triangular.go:34
 	*sumRow = [32]T{}
-	*diagonalRow = [32]T{} /*line quern_gen.go:7810:1*/
+	*diagonalRow = [32]T{} /*line quern_gen.go:7708:1*/
 }
 
 //go:noinline
@@ -7843,7 +7741,7 @@ func quernRow3SolveWarps[T float32 | float64](r *host.Run, sums []T, first2 int,
 		}
 		/*line triangular.go:46:70000*/ sumRow[threadX] = sum
 		diagonalRow[threadX] = diagonal
-	} /*line quern_gen.go:7846:1*/
+	} /*line quern_gen.go:7744:1*/
 }
 
 //go:noinline
@@ -7882,7 +7780,7 @@ func quernRow4SolveWarps[T float32 | float64](r *host.Run, sums2 []T, first3 int
 			/*line triangular.go:52:70000*/ x[row2] = v
 			kernel.StoreRelease(&sync[row2], 1)
 		}
-	} /*line quern_gen.go:7885:1*/
+	} /*line quern_gen.go:7783:1*/
 }
 
 func quernPlainSolveAll[T float32 | float64](r *host.Run) {
@@ -7985,7 +7883,7 @@ func quernRow1SolveAll[T float32 | float64](r *host.Run, base int, t1 int, upper
 			}
 			/*line triangular.go:83:70000*/ x[row] = v
 		}
-	} /*line quern_gen.go:7988:1*/
+	} /*line quern_gen.go:7886:1*/
 }
 
 //line triangular.go:87:70000
