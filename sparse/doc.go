@@ -14,7 +14,7 @@
 //	err = sparse.MulVec(s, false, 1, a, x, 0, y) // y = a*x
 //
 // The transpose of a CSR matrix is a CSC matrix with the same buffers, and
-// [CSR.Transpose] and [CSC.Transpose] change only the description.
+// [CSR.Transpose], [CSC.Transpose] and [COO.Transpose] change only the description.
 //
 // # Conversions
 //
@@ -29,8 +29,9 @@
 // entries per thread (merge-based). CSR.Longest tells the length of the longest row;
 // set it with [Analyze] for a matrix that was made on the device. Without it, the mean
 // length decides. [MulMat] multiplies with dense matrices. The other forms have functions of
-// their own, such as [MulVecCOO] and [MulMatBSR]; they need no conversion. Package cudalib makes cuSPARSE compute the products of a stream, where
-// it is installed.
+// their own, such as [MulVecCOO] and [MulMatBSR]. To multiply with the transpose of an ELL or
+// BSR matrix, convert it to CSR. Package cudalib makes cuSPARSE compute the products of a
+// stream, where it is installed.
 //
 // # Systems
 //
