@@ -449,7 +449,7 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 		"random: Shuffle: dst overlaps from; shuffle":                                                random.Shuffle(s, src, i32.Slice(0, 6), i32.Slice(5, 10)),
 		"random: Points: first is 4294967297,":                                                       random.Points(s, q, 1<<32+1, f32.Slice(0, 9)),
 		"random: Bits: dst is nil":                                                                   random.Bits[uint32](s, src, nil),
-		"random: Choice: weights was not made by NewAlia":                                            random.Choice(s, src, i64, &random.Alias{}),
+		"random: Choice: weights was not made":                                                       random.Choice(s, src, i64, &random.Alias{}),
 		"random: Shuffle: from is nil":                                                               random.Shuffle(s, src, i32, nil),
 		"random: Shuffle: dst has 10 elements from offset 1, but from has 10":                        random.Shuffle(s, src.At(1), i32, gputest.Alloc[int32](t, dev, 10)),
 		"random: Shuffle: dst has elements of 3 bytes with an alignment of 1;":                       random.Shuffle(s, src, triples, gputest.Alloc[[3]uint8](t, dev, 10)),
