@@ -125,3 +125,14 @@ func ExampleNrm2() {
 	show(s, norm.Data)
 	// Output: [5e+30]
 }
+
+func ExampleLange() {
+	dev := open()
+	defer dev.Close()
+	s := dev.DefaultStream()
+	a := matrix(s, 2, 2, 1, -2, 3, 4)
+	norm := matrix(s, 1, 1, 0)
+	must(blas.Lange(s, blas.MaxRowSum, a, norm.Data))
+	show(s, norm.Data)
+	// Output: [7]
+}

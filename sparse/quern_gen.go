@@ -20,22 +20,33 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/sparse",
 	Archive: &quern_gen_zip,
-	Sum:     "46c78106f4bf510838fb5b9adcbe7e467a675b3bb570cfc288756e7ec202ab31",
+	Sum:     "5c623231052f8a9908e39a7dad777669a5d5ec9c955f73b5329780e9059e9bcc",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
 // Where one of these does not compile, the file is stale: run go generate.
 
 type quern_gen_is_stale__run_go_generate__mulBSR_float32 func(kernel.Thread, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulBSRColumns_float32 func(kernel.Thread, int, int, int, int, int, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__starts func(kernel.Thread, []int32, []int32)
 type quern_gen_is_stale__run_go_generate__rowsOf func(kernel.Thread, []int32, []int32)
 type quern_gen_is_stale__run_go_generate__gather_float32 func(kernel.Thread, []int32, []int32, []float32, []int32, []float32)
 type quern_gen_is_stale__run_go_generate__gatherRows_float32 func(kernel.Thread, []int32, []int32, []float32, []int32, []float32)
 type quern_gen_is_stale__run_go_generate__longest func(kernel.Thread, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__countBSR func(kernel.Thread, int, int, int, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__fromBSR_float32 func(kernel.Thread, int, int, int, []int32, []int32, []float32, []int32, []int32, []float32)
+type quern_gen_is_stale__run_go_generate__blockColumns func(kernel.Thread, int, int, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__blockLines func(kernel.Thread, int, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__blockHeads func(kernel.Thread, int, []int32, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__blockStarts func(kernel.Thread, []int32, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__fillBlocks_float32 func(kernel.Thread, int, []int32, []int32, []float32, []int32, []int32, []int32, []float32)
 type quern_gen_is_stale__run_go_generate__dotTiles_float32 func(kernel.Thread, int, []float32, []float32, []float64)
 type quern_gen_is_stale__run_go_generate__dotParts_float32 func(kernel.Thread, int, int, []float32, []float32, []float64)
 type quern_gen_is_stale__run_go_generate__toELL_float32 func(kernel.Thread, int, int, []int32, []int32, []float32, []int32, []float32)
 type quern_gen_is_stale__run_go_generate__mulELL_float32 func(kernel.Thread, int, float32, float32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__mulELLColumns_float32 func(kernel.Thread, int, int, int, int, int, float32, float32, []int32, []float32, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__countELL func(kernel.Thread, int, int, []int32, []int32)
+type quern_gen_is_stale__run_go_generate__fromELL_float32 func(kernel.Thread, int, []int32, []float32, []int32, []int32, []float32)
 type quern_gen_is_stale__run_go_generate__mulColumns_float32 func(kernel.Thread, int, int, int, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__mulTiles_float32 func(kernel.Thread, int, int, int, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__mulRows_float32 func(kernel.Thread, int, float32, float32, []int32, []int32, []float32, []float32, []float32)
@@ -76,15 +87,26 @@ type quern_gen_is_stale__run_go_generate__solveWarps_float32 func(kernel.Thread,
 type quern_gen_is_stale__run_go_generate__solveAll_float32 func(kernel.Thread, bool, bool, []int32, []int32, []float32, []float32, []float32)
 
 var quern_mulBSR_float32 quern_gen_is_stale__run_go_generate__mulBSR_float32 = mulBSR[float32]
+var quern_mulBSRColumns_float32 quern_gen_is_stale__run_go_generate__mulBSRColumns_float32 = mulBSRColumns[float32]
 var quern_starts quern_gen_is_stale__run_go_generate__starts = starts
 var quern_rowsOf quern_gen_is_stale__run_go_generate__rowsOf = rowsOf
 var quern_gather_float32 quern_gen_is_stale__run_go_generate__gather_float32 = gather[float32]
 var quern_gatherRows_float32 quern_gen_is_stale__run_go_generate__gatherRows_float32 = gatherRows[float32]
 var quern_longest quern_gen_is_stale__run_go_generate__longest = longest
+var quern_countBSR quern_gen_is_stale__run_go_generate__countBSR = countBSR
+var quern_fromBSR_float32 quern_gen_is_stale__run_go_generate__fromBSR_float32 = fromBSR[float32]
+var quern_blockColumns quern_gen_is_stale__run_go_generate__blockColumns = blockColumns
+var quern_blockLines quern_gen_is_stale__run_go_generate__blockLines = blockLines
+var quern_blockHeads quern_gen_is_stale__run_go_generate__blockHeads = blockHeads
+var quern_blockStarts quern_gen_is_stale__run_go_generate__blockStarts = blockStarts
+var quern_fillBlocks_float32 quern_gen_is_stale__run_go_generate__fillBlocks_float32 = fillBlocks[float32]
 var quern_dotTiles_float32 quern_gen_is_stale__run_go_generate__dotTiles_float32 = dotTiles[float32]
 var quern_dotParts_float32 quern_gen_is_stale__run_go_generate__dotParts_float32 = dotParts[float32]
 var quern_toELL_float32 quern_gen_is_stale__run_go_generate__toELL_float32 = toELL[float32]
 var quern_mulELL_float32 quern_gen_is_stale__run_go_generate__mulELL_float32 = mulELL[float32]
+var quern_mulELLColumns_float32 quern_gen_is_stale__run_go_generate__mulELLColumns_float32 = mulELLColumns[float32]
+var quern_countELL quern_gen_is_stale__run_go_generate__countELL = countELL
+var quern_fromELL_float32 quern_gen_is_stale__run_go_generate__fromELL_float32 = fromELL[float32]
 var quern_mulColumns_float32 quern_gen_is_stale__run_go_generate__mulColumns_float32 = mulColumns[float32]
 var quern_mulTiles_float32 quern_gen_is_stale__run_go_generate__mulTiles_float32 = mulTiles[float32]
 var quern_mulRows_float32 quern_gen_is_stale__run_go_generate__mulRows_float32 = mulRows[float32]
@@ -154,11 +176,46 @@ func LaunchMulBSR[T float32 | float64](s *gpu.Stream, g gpu.Grid, block int, alp
 	return l.End()
 }
 
+var quernMulBSRColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulBSRColumns[float32]", Code: &quernPTX, Host: quernHostMulBSRColumns[float32], Plain: quernPlainMulBSRColumns[float32]}}
+var quernMulBSRColumns_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulBSRColumns[float64]", Code: &quernPTX, Host: quernHostMulBSRColumns[float64], Plain: quernPlainMulBSRColumns[float64]}}
+
+// LaunchMulBSRColumns runs mulBSRColumns on the grid g.
+//
+// mulBSRColumns computes an element of c with each thread, as mulColumns does.
+func LaunchMulBSRColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols, inner, block, strideB, strideC int, alpha, beta T, start, index *gpu.Buffer[int32], value, b, c *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernMulBSRColumns_float32
+	case *float64:
+		k = quernMulBSRColumns_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, cols)
+	gpu.Arg(l, inner)
+	gpu.Arg(l, block)
+	gpu.Arg(l, strideB)
+	gpu.Arg(l, strideC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, value)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
 var quernStarts = &gpu.Kernel{Declared: compiled.Declaration{Name: "starts", Code: &quernPTX, Host: quernHostStarts, Plain: quernPlainStarts}}
 
 // LaunchStarts runs starts on the grid g.
 //
-// starts finds where each row begins among the sorted rows of entries.
+// starts finds where each row begins among the sorted rows of entries. It has a thread for each
+// entry, which checks the order, and for each element of start.
 func LaunchStarts(s *gpu.Stream, g gpu.Grid, rows, start *gpu.Buffer[int32]) error {
 	l, err := quernStarts.Begin(s, g)
 	if err != nil {
@@ -248,6 +305,153 @@ func LaunchLongest(s *gpu.Stream, g gpu.Grid, start, greatest *gpu.Buffer[int32]
 	}
 	gpu.SliceArg(l, start)
 	gpu.SliceArg(l, greatest)
+	return l.End()
+}
+
+var quernCountBSR = &gpu.Kernel{Declared: compiled.Declaration{Name: "countBSR", Code: &quernPTX, Host: quernHostCountBSR, Plain: quernPlainCountBSR}}
+
+// LaunchCountBSR runs countBSR on the grid g.
+//
+// countBSR counts the elements of each row that are in blocks and within the matrix.
+func LaunchCountBSR(s *gpu.Stream, g gpu.Grid, rows, cols, block int, start, index, count *gpu.Buffer[int32]) error {
+	l, err := quernCountBSR.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, cols)
+	gpu.Arg(l, block)
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, count)
+	return l.End()
+}
+
+var quernFromBSR_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fromBSR[float32]", Code: &quernPTX, Host: quernHostFromBSR[float32], Plain: quernPlainFromBSR[float32]}}
+var quernFromBSR_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fromBSR[float64]", Code: &quernPTX, Host: quernHostFromBSR[float64], Plain: quernPlainFromBSR[float64]}}
+
+// LaunchFromBSR runs fromBSR on the grid g.
+//
+// fromBSR writes the entries of a row with each thread.
+func LaunchFromBSR[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols, block int, startIn, indexIn *gpu.Buffer[int32], valueIn *gpu.Buffer[T], start, index *gpu.Buffer[int32], value *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernFromBSR_float32
+	case *float64:
+		k = quernFromBSR_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, cols)
+	gpu.Arg(l, block)
+	gpu.SliceArg(l, startIn)
+	gpu.SliceArg(l, indexIn)
+	gpu.SliceArg(l, valueIn)
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, value)
+	return l.End()
+}
+
+var quernBlockColumns = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockColumns", Code: &quernPTX, Host: quernHostBlockColumns, Plain: quernPlainBlockColumns}}
+
+// LaunchBlockColumns runs blockColumns on the grid g.
+//
+// blockColumns finds the block column of each entry.
+func LaunchBlockColumns(s *gpu.Stream, g gpu.Grid, cols, block int, index, columns *gpu.Buffer[int32]) error {
+	l, err := quernBlockColumns.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, cols)
+	gpu.Arg(l, block)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, columns)
+	return l.End()
+}
+
+var quernBlockLines = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockLines", Code: &quernPTX, Host: quernHostBlockLines, Plain: quernPlainBlockLines}}
+
+// LaunchBlockLines runs blockLines on the grid g.
+//
+// blockLines finds the block row of each of the entries with the given numbers.
+func LaunchBlockLines(s *gpu.Stream, g gpu.Grid, block int, start, numbers, lines *gpu.Buffer[int32]) error {
+	l, err := quernBlockLines.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, block)
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, numbers)
+	gpu.SliceArg(l, lines)
+	return l.End()
+}
+
+var quernBlockHeads = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockHeads", Code: &quernPTX, Host: quernHostBlockHeads, Plain: quernPlainBlockHeads}}
+
+// LaunchBlockHeads runs blockHeads on the grid g.
+//
+// blockHeads marks the first entry of each block with 1, and others, and the last element, with 0.
+func LaunchBlockHeads(s *gpu.Stream, g gpu.Grid, block int, index, numbers, lines, heads *gpu.Buffer[int32]) error {
+	l, err := quernBlockHeads.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, block)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, numbers)
+	gpu.SliceArg(l, lines)
+	gpu.SliceArg(l, heads)
+	return l.End()
+}
+
+var quernBlockStarts = &gpu.Kernel{Declared: compiled.Declaration{Name: "blockStarts", Code: &quernPTX, Host: quernHostBlockStarts, Plain: quernPlainBlockStarts}}
+
+// LaunchBlockStarts runs blockStarts on the grid g.
+//
+// blockStarts finds the first block of each block row. before[k] is the number of blocks before
+// entry k.
+func LaunchBlockStarts(s *gpu.Stream, g gpu.Grid, lines, before, start *gpu.Buffer[int32]) error {
+	l, err := quernBlockStarts.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, lines)
+	gpu.SliceArg(l, before)
+	gpu.SliceArg(l, start)
+	return l.End()
+}
+
+var quernFillBlocks_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBlocks[float32]", Code: &quernPTX, Host: quernHostFillBlocks_float32, Plain: quernPlainFillBlocks[float32]}}
+var quernFillBlocks_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fillBlocks[float64]", Code: &quernPTX, Host: quernHostFillBlocks_float64, Plain: quernPlainFillBlocks[float64]}}
+
+// LaunchFillBlocks runs fillBlocks on the grid g.
+//
+// fillBlocks adds the entries of a block with the thread of its first one. The values are 0 before.
+func LaunchFillBlocks[T float32 | float64](s *gpu.Stream, g gpu.Grid, block int, start, indexIn *gpu.Buffer[int32], valueIn *gpu.Buffer[T], numbers, before, index *gpu.Buffer[int32], value *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernFillBlocks_float32
+	case *float64:
+		k = quernFillBlocks_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, block)
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, indexIn)
+	gpu.SliceArg(l, valueIn)
+	gpu.SliceArg(l, numbers)
+	gpu.SliceArg(l, before)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, value)
 	return l.End()
 }
 
@@ -352,6 +556,82 @@ func LaunchMulELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, width int, alp
 	gpu.SliceArg(l, value)
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
+	return l.End()
+}
+
+var quernMulELLColumns_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulELLColumns[float32]", Code: &quernPTX, Host: quernHostMulELLColumns_float32, Plain: quernPlainMulELLColumns[float32]}}
+var quernMulELLColumns_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "mulELLColumns[float64]", Code: &quernPTX, Host: quernHostMulELLColumns_float64, Plain: quernPlainMulELLColumns[float64]}}
+
+// LaunchMulELLColumns runs mulELLColumns on the grid g.
+//
+// mulELLColumns computes an element of c with each thread, as mulColumns does.
+func LaunchMulELLColumns[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows, cols, width, strideB, strideC int, alpha, beta T, index *gpu.Buffer[int32], value, b, c *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernMulELLColumns_float32
+	case *float64:
+		k = quernMulELLColumns_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, cols)
+	gpu.Arg(l, width)
+	gpu.Arg(l, strideB)
+	gpu.Arg(l, strideC)
+	gpu.Arg(l, alpha)
+	gpu.Arg(l, beta)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, value)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernCountELL = &gpu.Kernel{Declared: compiled.Declaration{Name: "countELL", Code: &quernPTX, Host: quernHostCountELL, Plain: quernPlainCountELL}}
+
+// LaunchCountELL runs countELL on the grid g.
+//
+// countELL counts the entries of each row.
+func LaunchCountELL(s *gpu.Stream, g gpu.Grid, rows, width int, index, count *gpu.Buffer[int32]) error {
+	l, err := quernCountELL.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.Arg(l, width)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, count)
+	return l.End()
+}
+
+var quernFromELL_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fromELL[float32]", Code: &quernPTX, Host: quernHostFromELL[float32], Plain: quernPlainFromELL[float32]}}
+var quernFromELL_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "fromELL[float64]", Code: &quernPTX, Host: quernHostFromELL[float64], Plain: quernPlainFromELL[float64]}}
+
+// LaunchFromELL runs fromELL on the grid g.
+//
+// fromELL writes the entries of a row with each thread.
+func LaunchFromELL[T float32 | float64](s *gpu.Stream, g gpu.Grid, rows int, indexIn *gpu.Buffer[int32], valueIn *gpu.Buffer[T], start, index *gpu.Buffer[int32], value *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernFromELL_float32
+	case *float64:
+		k = quernFromELL_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rows)
+	gpu.SliceArg(l, indexIn)
+	gpu.SliceArg(l, valueIn)
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, value)
 	return l.End()
 }
 
@@ -1250,26 +1530,26 @@ func quernRow1MulBSR[T float32 | float64](r *host.Run, base int, y []T, block in
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				row := base + threadX
-				/*line bsr.go:110*/ line := host.Div(row, block)
-				/*line bsr.go:110*/ i := host.Rem(row, block)
+				/*line bsr.go:132*/ line := host.Div(row, block)
+				/*line bsr.go:132*/ i := host.Rem(row, block)
 				var sum T
 				end := int(start[line+1])
 				for k := int(start[line]); k < end; k++ {
 					if r.Halted() {
-						/*line bsr.go:113*/ r.Halt()
+						/*line bsr.go:135*/ r.Halt()
 					}
-					/*line bsr.go:114*/ at := (k*block + i) * block
-					/*line bsr.go:114*/ first := int(index[k]) * block
+					/*line bsr.go:136*/ at := (k*block + i) * block
+					/*line bsr.go:136*/ first := int(index[k]) * block
 					for j := 0; j < block && first+j < len(x); j++ {
 						if r.Halted() {
-							/*line bsr.go:115*/ r.Halt()
+							/*line bsr.go:137*/ r.Halt()
 						}
-						/*line bsr.go:116*/ sum += value[at+j] * x[first+j]
+						/*line bsr.go:138*/ sum += value[at+j] * x[first+j]
 					}
 				}
 				_ = row2[threadX]
 				t10 := &row2[threadX]
-				/*line bsr.go:119*/ result0 := scaled[T](alpha, sum, beta, t10)
+				/*line bsr.go:141*/ result0 := scaled[T](alpha, sum, beta, t10)
 				row2[threadX] = result0
 			}
 			return
@@ -1278,31 +1558,109 @@ func quernRow1MulBSR[T float32 | float64](r *host.Run, base int, y []T, block in
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-		/*line bsr.go:107*/ if row >= len(y) {
+		/*line bsr.go:129*/ if row >= len(y) {
 			continue
 		}
 		line := host.Div(row, block)
-		/*line bsr.go:110*/ i := host.Rem(row, block)
+		/*line bsr.go:132*/ i := host.Rem(row, block)
 		var sum T
 		end := int(start[line+1])
 		for k := int(start[line]); k < end; k++ {
 			if r.Halted() {
-				/*line bsr.go:113*/ r.Halt()
+				/*line bsr.go:135*/ r.Halt()
 			}
-			/*line bsr.go:114*/ at := (k*block + i) * block
-			/*line bsr.go:114*/ first := int(index[k]) * block
+			/*line bsr.go:136*/ at := (k*block + i) * block
+			/*line bsr.go:136*/ first := int(index[k]) * block
 			for j := 0; j < block && first+j < len(x); j++ {
 				if r.Halted() {
-					/*line bsr.go:115*/ r.Halt()
+					/*line bsr.go:137*/ r.Halt()
 				}
-				/*line bsr.go:116*/ sum += value[at+j] * x[first+j]
+				/*line bsr.go:138*/ sum += value[at+j] * x[first+j]
 			}
 		}
 		_ = y[row]
-		/*line bsr.go:119*/ t10 := &y[row]
-		/*line bsr.go:119*/ result0 := scaled[T](alpha, sum, beta, t10)
-		/*line bsr.go:119*/ y[row] = result0
-	} /*line quern_gen.go:1305:1*/
+		/*line bsr.go:141*/ t10 := &y[row]
+		/*line bsr.go:141*/ result0 := scaled[T](alpha, sum, beta, t10)
+		/*line bsr.go:141*/ y[row] = result0
+	} /*line quern_gen.go:1585:1*/
+}
+
+func quernPlainMulBSRColumns[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[T](r, 6), host.Value[T](r, 7), host.Slice[int32](r, 8), host.Slice[int32](r, 9), host.Slice[T](r, 10), host.Slice[T](r, 11), host.Slice[T](r, 12)
+	host.Plain(r, func(t kernel.Thread) { mulBSRColumns[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12) })
+}
+
+func quernHostMulBSRColumns[T float32 | float64](r *host.Run) {
+	rows := host.Value[int](r, 0)
+	cols := host.Value[int](r, 1)
+	inner := host.Value[int](r, 2)
+	block := host.Value[int](r, 3)
+	strideB := host.Value[int](r, 4)
+	strideC := host.Value[int](r, 5)
+	alpha := host.Value[T](r, 6)
+	beta := host.Value[T](r, 7)
+	start := host.Slice[int32](r, 8)
+	index := host.Slice[int32](r, 9)
+	value := host.Slice[T](r, 10)
+	b := host.Slice[T](r, 11)
+	c := host.Slice[T](r, 12)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockY * dimY
+		base2 := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start2 := base + threadY
+				quernRow1MulBSRColumns[T](r, start2, base2, cols, size, rows, block, start, index, inner, value, b, strideB, strideC, c, alpha, beta, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MulBSRColumns[T float32 | float64](r *host.Run, start2 int, base2 int, cols int, size int, rows int, block int, start []int32, index []int32, inner int, value []T, b []T, strideB int, strideC int, c []T, alpha T, beta T, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		column := base2 + threadX
+		/*line bsr.go:161*/ row := start2
+		if column >= cols {
+			continue
+		}
+		for ; row < rows; row += size {
+			if r.Halted() {
+				/*line bsr.go:165*/ r.Halt()
+			}
+			/*line bsr.go:166*/ line := host.Div(row, block)
+			/*line bsr.go:166*/ i := host.Rem(row, block)
+			var sum T
+			end := int(start[line+1])
+			for k := int(start[line]); k < end; k++ {
+				if r.Halted() {
+					/*line bsr.go:169*/ r.Halt()
+				}
+				/*line bsr.go:170*/ at := (k*block + i) * block
+				/*line bsr.go:170*/ first := int(index[k]) * block
+				for j := 0; j < block && first+j < inner; j++ {
+					if r.Halted() {
+						/*line bsr.go:171*/ r.Halt()
+					}
+					/*line bsr.go:172*/ sum += value[at+j] * b[(first+j)*strideB+column]
+				}
+			}
+			at2 := row*strideC + column
+			_ = c[at2]
+			/*line bsr.go:176*/ t10 := &c[at2]
+			/*line bsr.go:176*/ result0 := scaled[T](alpha, sum, beta, t10)
+			/*line bsr.go:176*/ c[at2] = result0
+		}
+	} /*line quern_gen.go:1663:1*/
 }
 
 func quernPlainStarts(r *host.Run) {
@@ -1319,42 +1677,83 @@ func quernHostStarts(r *host.Run) {
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX - 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Starts(r, base, start, rows, width)
+				quernRow1Starts(r, base, rows, start, width, base2)
+				quernRow2Starts(r, base, start, rows, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Starts(r *host.Run, base int, start []int32, rows []int32, width int) {
+func quernRow1Starts(r *host.Run, base int, rows []int32, start []int32, width int, base2 int) {
 	if base >= -1<<61 && base <= 1<<61 {
-		count := min(len(start)-base, width)
+		count := min(len(rows)-base, width)
 		if count <= 0 {
 			return
 		}
-		if base >= 0 && count <= len(start)-base {
-			row := start[base:][:count]
+		if base >= 0 && count <= len(rows)-base && base2 >= 0 && count <= len(rows)-base2 {
+			row2 := rows[base:][:count]
+			row3 := rows[base2:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				i := base + threadX
+				/*line convert.go:34*/ row := row2[threadX]
+				if !(row >= 0 && int(row)+1 < len(start)) {
+					/*line convert.go:35*/ host.Fail(r, "assertion failed: an entry is outside of the matrix")
+				}
+				/*line convert.go:36*/ if !(i == 0 || row3[threadX] <= row) {
+					/*line convert.go:36*/ host.Fail(r, "assertion failed: the entries of a sorted matrix are not in the order of rows")
+				}
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line convert.go:33*/ if i < len(rows) {
+			row := rows[i]
+			if !(row >= 0 && int(row)+1 < len(start)) {
+				/*line convert.go:35*/ host.Fail(r, "assertion failed: an entry is outside of the matrix")
+			}
+			/*line convert.go:36*/ if !(i == 0 || rows[i-1] <= row) {
+				/*line convert.go:36*/ host.Fail(r, "assertion failed: the entries of a sorted matrix are not in the order of rows")
+			}
+		}
+	} /*line quern_gen.go:1727:1*/
+}
+
+//go:noinline
+func quernRow2Starts(r *host.Run, base int, start []int32, rows []int32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count2 := min(len(start)-base, width)
+		if count2 <= 0 {
+			return
+		}
+		if base >= 0 && count2 <= len(start)-base {
+			row4 := start[base:][:count2]
+			for threadX := range count2 {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
 				t2 := int32(i)
-				/*line convert.go:14*/ high := len(rows)
+				/*line convert.go:15*/ high := len(rows)
 				low := 0
-				/*line convert.go:15*/ for low < high {
+				/*line convert.go:16*/ for low < high {
 					if r.Halted() {
-						/*line convert.go:15*/ r.Halt()
+						/*line convert.go:16*/ r.Halt()
 					}
-					/*line convert.go:16*/ mid := (low + high) / 2
+					/*line convert.go:17*/ mid := (low + high) / 2
 					if rows[mid] < t2 {
 						low = mid + 1
 					} else {
 						high = mid
 					}
 				}
-				/*line convert.go:31*/ row[threadX] = int32(low)
+				/*line convert.go:39*/ row4[threadX] = int32(low)
 			}
 			return
 		}
@@ -1363,23 +1762,23 @@ func quernRow1Starts(r *host.Run, base int, start []int32, rows []int32, width i
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		t2 := int32(i)
-		/*line convert.go:30*/ if i < len(start) {
-			/*line convert.go:14*/ high := len(rows)
+		/*line convert.go:38*/ if i < len(start) {
+			/*line convert.go:15*/ high := len(rows)
 			low := 0
-			/*line convert.go:15*/ for low < high {
+			/*line convert.go:16*/ for low < high {
 				if r.Halted() {
-					/*line convert.go:15*/ r.Halt()
+					/*line convert.go:16*/ r.Halt()
 				}
-				/*line convert.go:16*/ mid := (low + high) / 2
+				/*line convert.go:17*/ mid := (low + high) / 2
 				if rows[mid] < t2 {
 					low = mid + 1
 				} else {
 					high = mid
 				}
 			}
-			/*line convert.go:31*/ start[i] = int32(low)
+			/*line convert.go:39*/ start[i] = int32(low)
 		}
-	} /*line quern_gen.go:1382:1*/
+	} /*line quern_gen.go:1781:1*/
 }
 
 func quernPlainRowsOf(r *host.Run) {
@@ -1418,20 +1817,20 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, start []int32, width i
 				r.ThreadIdx.X = threadX
 				k := base + threadX
 				t2 := int32(k) + 1
-				/*line convert.go:14*/ high := len(start)
+				/*line convert.go:15*/ high := len(start)
 				low := 0
-				/*line convert.go:15*/ for low < high {
+				/*line convert.go:16*/ for low < high {
 					if r.Halted() {
-						/*line convert.go:15*/ r.Halt()
+						/*line convert.go:16*/ r.Halt()
 					}
-					/*line convert.go:16*/ mid := (low + high) / 2
+					/*line convert.go:17*/ mid := (low + high) / 2
 					if start[mid] < t2 {
 						low = mid + 1
 					} else {
 						high = mid
 					}
 				}
-				/*line convert.go:40*/ row[threadX] = int32(low - 1)
+				/*line convert.go:48*/ row[threadX] = int32(low - 1)
 			}
 			return
 		}
@@ -1440,23 +1839,23 @@ func quernRow1RowsOf(r *host.Run, base int, rows []int32, start []int32, width i
 		r.ThreadIdx.X = threadX
 		k := base + threadX
 		t2 := int32(k) + 1
-		/*line convert.go:39*/ if k < len(rows) {
-			/*line convert.go:14*/ high := len(start)
+		/*line convert.go:47*/ if k < len(rows) {
+			/*line convert.go:15*/ high := len(start)
 			low := 0
-			/*line convert.go:15*/ for low < high {
+			/*line convert.go:16*/ for low < high {
 				if r.Halted() {
-					/*line convert.go:15*/ r.Halt()
+					/*line convert.go:16*/ r.Halt()
 				}
-				/*line convert.go:16*/ mid := (low + high) / 2
+				/*line convert.go:17*/ mid := (low + high) / 2
 				if start[mid] < t2 {
 					low = mid + 1
 				} else {
 					high = mid
 				}
 			}
-			/*line convert.go:40*/ rows[k] = int32(low - 1)
+			/*line convert.go:48*/ rows[k] = int32(low - 1)
 		}
-	} /*line quern_gen.go:1459:1*/
+	} /*line quern_gen.go:1858:1*/
 }
 
 func quernPlainGather[T float32 | float64](r *host.Run) {
@@ -1498,11 +1897,11 @@ func quernRow1Gather[T float32 | float64](r *host.Run, base int, numbers []int32
 			row3 := value[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line convert.go:49*/ at := row[threadX]
+				/*line convert.go:57*/ at := row[threadX]
 				_ = row2[threadX]
-				/*line convert.go:50*/ _ = row3[threadX]
-				/*line convert.go:50*/ t5 := indexIn[at]
-				/*line convert.go:50*/ t6 := valueIn[at]
+				/*line convert.go:58*/ _ = row3[threadX]
+				/*line convert.go:58*/ t5 := indexIn[at]
+				/*line convert.go:58*/ t6 := valueIn[at]
 				row2[threadX] = t5
 				row3[threadX] = t6
 			}
@@ -1512,16 +1911,16 @@ func quernRow1Gather[T float32 | float64](r *host.Run, base int, numbers []int32
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		k := base + threadX
-		/*line convert.go:48*/ if k < len(numbers) && k < len(index) && k < len(value) {
+		/*line convert.go:56*/ if k < len(numbers) && k < len(index) && k < len(value) {
 			at := numbers[k]
 			_ = index[k]
-			/*line convert.go:50*/ _ = value[k]
-			/*line convert.go:50*/ t5 := indexIn[at]
-			/*line convert.go:50*/ t6 := valueIn[at]
-			/*line convert.go:50*/ index[k] = t5
-			/*line convert.go:50*/ value[k] = t6
+			/*line convert.go:58*/ _ = value[k]
+			/*line convert.go:58*/ t5 := indexIn[at]
+			/*line convert.go:58*/ t6 := valueIn[at]
+			/*line convert.go:58*/ index[k] = t5
+			/*line convert.go:58*/ value[k] = t6
 		}
-	} /*line quern_gen.go:1524:1*/
+	} /*line quern_gen.go:1923:1*/
 }
 
 func quernPlainGatherRows[T float32 | float64](r *host.Run) {
@@ -1563,25 +1962,25 @@ func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []i
 			row3 := value[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line convert.go:59*/ at := row[threadX]
+				/*line convert.go:67*/ at := row[threadX]
 				_ = row2[threadX]
-				/*line convert.go:60*/ _ = row3[threadX]
+				/*line convert.go:68*/ _ = row3[threadX]
 				t6 := at + 1
-				/*line convert.go:14*/ high := len(start)
+				/*line convert.go:15*/ high := len(start)
 				low := 0
-				/*line convert.go:15*/ for low < high {
+				/*line convert.go:16*/ for low < high {
 					if r.Halted() {
-						/*line convert.go:15*/ r.Halt()
+						/*line convert.go:16*/ r.Halt()
 					}
-					/*line convert.go:16*/ mid := (low + high) / 2
+					/*line convert.go:17*/ mid := (low + high) / 2
 					if start[mid] < t6 {
 						low = mid + 1
 					} else {
 						high = mid
 					}
 				}
-				/*line convert.go:60*/ t8 := int32(low - 1)
-				/*line convert.go:60*/ t9 := valueIn[at]
+				/*line convert.go:68*/ t8 := int32(low - 1)
+				/*line convert.go:68*/ t9 := valueIn[at]
 				row2[threadX] = t8
 				row3[threadX] = t9
 			}
@@ -1591,30 +1990,30 @@ func quernRow1GatherRows[T float32 | float64](r *host.Run, base int, numbers []i
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		k := base + threadX
-		/*line convert.go:58*/ if k < len(numbers) && k < len(index) && k < len(value) {
+		/*line convert.go:66*/ if k < len(numbers) && k < len(index) && k < len(value) {
 			at := numbers[k]
 			_ = index[k]
-			/*line convert.go:60*/ _ = value[k]
+			/*line convert.go:68*/ _ = value[k]
 			t6 := at + 1
-			/*line convert.go:14*/ high := len(start)
+			/*line convert.go:15*/ high := len(start)
 			low := 0
-			/*line convert.go:15*/ for low < high {
+			/*line convert.go:16*/ for low < high {
 				if r.Halted() {
-					/*line convert.go:15*/ r.Halt()
+					/*line convert.go:16*/ r.Halt()
 				}
-				/*line convert.go:16*/ mid := (low + high) / 2
+				/*line convert.go:17*/ mid := (low + high) / 2
 				if start[mid] < t6 {
 					low = mid + 1
 				} else {
 					high = mid
 				}
 			}
-			/*line convert.go:60*/ t8 := int32(low - 1)
-			/*line convert.go:60*/ t9 := valueIn[at]
-			/*line convert.go:60*/ index[k] = t8
-			/*line convert.go:60*/ value[k] = t9
+			/*line convert.go:68*/ t8 := int32(low - 1)
+			/*line convert.go:68*/ t9 := valueIn[at]
+			/*line convert.go:68*/ index[k] = t8
+			/*line convert.go:68*/ value[k] = t9
 		}
-	} /*line quern_gen.go:1617:1*/
+	} /*line quern_gen.go:2016:1*/
 }
 
 func quernPlainLongest(r *host.Run) {
@@ -1646,13 +2045,611 @@ func quernHostLongest(r *host.Run) {
 func quernRow1Longest(r *host.Run, base int, size int, start []int32, greatest []int32, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-//line convert.go:229
+//line convert.go:246
 		var n int32
 		for i := base + threadX; i+1 < len(start); i += size {
 			n = max(n, start[i+1]-start[i])
 		}
 		kernel.AtomicMax(&greatest[0], n)
-	} /*line quern_gen.go:1655:1*/
+	} /*line quern_gen.go:2054:1*/
+}
+
+func quernPlainCountBSR(r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5)
+	host.Plain(r, func(t kernel.Thread) { quern_countBSR(t, v0, v1, v2, v3, v4, v5) })
+}
+
+func quernHostCountBSR(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	cols := host.Value[int](r, 1)
+	block := host.Value[int](r, 2)
+	start := host.Slice[int32](r, 3)
+	index := host.Slice[int32](r, 4)
+	count := host.Slice[int32](r, 5)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1CountBSR(r, base, count, rows, start, block, index, cols, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1CountBSR(r *host.Run, base int, count []int32, rows int, start []int32, block int, index []int32, cols int, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count2 := min(len(count)-base, width)
+		if count2 <= 0 {
+			return
+		}
+		if base >= 0 && count2 <= len(count)-base {
+			row2 := count[base:][:count2]
+			for threadX := range count2 {
+				r.ThreadIdx.X = threadX
+				row := base + threadX
+				/*line convert_bsr.go:19*/ n := 0
+				/*line convert_bsr.go:20:10000*/ if row < rows {
+					end := int(start[host.Div(row, block)+1])
+					/*line convert_bsr.go:22*/ for k := int(start[host.Div(row, block)]); k < end; k++ {
+						first := int(index[k]) * block
+						if !(first >= 0 && first < cols) {
+							/*line convert_bsr.go:24*/ host.Fail(r, "assertion failed: a block is outside of the matrix")
+						}
+						/*line convert_bsr.go:25*/ n += min(block, cols-first)
+					}
+				}
+				row2[threadX] = int32(n)
+			}
+			return
+		}
+	}
+	/*line convert_bsr.go:33:10000*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+		/*line convert_bsr.go:16:10000*/ if row >= len(count) {
+			continue
+		}
+		/*line convert_bsr.go:19*/ n := 0
+		/*line convert_bsr.go:20:10000*/ if row < rows {
+			end := int(start[host.Div(row, block)+1])
+			/*line convert_bsr.go:22*/ for k := int(start[host.Div(row, block)]); k < end; k++ {
+				first := int(index[k]) * block
+				if !(first >= 0 && first < cols) {
+					/*line convert_bsr.go:24*/ host.Fail(r, "assertion failed: a block is outside of the matrix")
+				}
+				/*line convert_bsr.go:25*/ n += min(block, cols-first)
+			}
+		}
+		count[row] = int32(n)
+	} /*line quern_gen.go:2130:1*/
+}
+
+func quernPlainFromBSR[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[T](r, 5), host.Slice[int32](r, 6), host.Slice[int32](r, 7), host.Slice[T](r, 8)
+	host.Plain(r, func(t kernel.Thread) { fromBSR[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+}
+
+func quernHostFromBSR[T float32 | float64](r *host.Run) {
+	rows := host.Value[int](r, 0)
+	cols := host.Value[int](r, 1)
+	block := host.Value[int](r, 2)
+	startIn := host.Slice[int32](r, 3)
+	indexIn := host.Slice[int32](r, 4)
+	valueIn := host.Slice[T](r, 5)
+	start := host.Slice[int32](r, 6)
+	index := host.Slice[int32](r, 7)
+	value := host.Slice[T](r, 8)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FromBSR[T](r, start, rows, index, base, startIn, block, indexIn, cols, value, valueIn, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FromBSR[T float32 | float64](r *host.Run, start []int32, rows int, index []int32, base int, startIn []int32, block int, indexIn []int32, cols int, value []T, valueIn []T, width int) {
+	count := width
+	if rows >= 0 && rows < len(start) && base >= 0 && count <= len(start)-base {
+		row2 := start[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			row := base + threadX
+			/*line convert_bsr.go:35:10000*/ if !(int(start[rows]) == len(index)) {
+				/*line convert_bsr.go:35*/ host.Fail(r, "assertion failed: the CSR matrix must have as many entries as the blocks have elements; CountBSR tells how many")
+			}
+			if row >= rows {
+				continue
+			}
+			to := int(row2[threadX])
+			/*line convert_bsr.go:40*/ end := int(startIn[host.Div(row, block)+1])
+			/*line convert_bsr.go:41:10000*/ for k := int(startIn[host.Div(row, block)]); k < end; k++ {
+				/*line convert_bsr.go:42:10000*/ if r.Halted() {
+					/*line convert_bsr.go:41*/ r.Halt()
+				}
+				/*line convert_bsr.go:42:10000*/ at := (k*block + host.Rem(row, block)) * block
+				/*line convert_bsr.go:42*/ first := int(indexIn[k]) * block
+				for j := 0; j < block && first+j < cols; j++ {
+					/*line convert_bsr.go:44:10000*/ if r.Halted() {
+						/*line convert_bsr.go:43*/ r.Halt()
+					}
+					/*line convert_bsr.go:44:10000*/ _ = index[to]
+					/*line convert_bsr.go:44*/ _ = value[to]
+					t9 := int32(first + j)
+					/*line convert_bsr.go:44*/ t10 := valueIn[at+j]
+					/*line convert_bsr.go:44*/ index[to] = t9
+					/*line convert_bsr.go:44*/ value[to] = t10
+					to++
+				}
+			}
+		}
+		return
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+		/*line convert_bsr.go:35:10000*/ if !(int(start[rows]) == len(index)) {
+			/*line convert_bsr.go:35*/ host.Fail(r, "assertion failed: the CSR matrix must have as many entries as the blocks have elements; CountBSR tells how many")
+		}
+		if row >= rows {
+			continue
+		}
+		to := int(start[row])
+		/*line convert_bsr.go:40*/ end := int(startIn[host.Div(row, block)+1])
+		/*line convert_bsr.go:41:10000*/ for k := int(startIn[host.Div(row, block)]); k < end; k++ {
+			/*line convert_bsr.go:42:10000*/ if r.Halted() {
+				/*line convert_bsr.go:41*/ r.Halt()
+			}
+			/*line convert_bsr.go:42:10000*/ at := (k*block + host.Rem(row, block)) * block
+			/*line convert_bsr.go:42*/ first := int(indexIn[k]) * block
+			for j := 0; j < block && first+j < cols; j++ {
+				/*line convert_bsr.go:44:10000*/ if r.Halted() {
+					/*line convert_bsr.go:43*/ r.Halt()
+				}
+				/*line convert_bsr.go:44:10000*/ _ = index[to]
+				/*line convert_bsr.go:44*/ _ = value[to]
+				t9 := int32(first + j)
+				/*line convert_bsr.go:44*/ t10 := valueIn[at+j]
+				/*line convert_bsr.go:44*/ index[to] = t9
+				/*line convert_bsr.go:44*/ value[to] = t10
+				to++
+			}
+		}
+	} /*line quern_gen.go:2231:1*/
+}
+
+func quernPlainBlockColumns(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_blockColumns(t, v0, v1, v2, v3) })
+}
+
+func quernHostBlockColumns(r *host.Run) {
+	cols := host.Value[int](r, 0)
+	block := host.Value[int](r, 1)
+	index := host.Slice[int32](r, 2)
+	columns := host.Slice[int32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BlockColumns(r, base, columns, index, cols, block, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlockColumns(r *host.Run, base int, columns []int32, index []int32, cols int, block int, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(columns)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(index)-base && count <= len(columns)-base {
+			row := index[base:][:count]
+			row2 := columns[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				/*line convert_bsr.go:124*/ j := int(row[threadX])
+				if !(j >= 0 && j < cols) {
+					/*line convert_bsr.go:125*/ host.Fail(r, "assertion failed: an entry is outside of the matrix")
+				}
+				/*line convert_bsr.go:126*/ row2[threadX] = int32(host.Div(j, block))
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		k := base + threadX
+		/*line convert_bsr.go:123*/ if k < len(columns) {
+			j := int(index[k])
+			if !(j >= 0 && j < cols) {
+				/*line convert_bsr.go:125*/ host.Fail(r, "assertion failed: an entry is outside of the matrix")
+			}
+			/*line convert_bsr.go:126*/ columns[k] = int32(host.Div(j, block))
+		}
+	} /*line quern_gen.go:2290:1*/
+}
+
+func quernPlainBlockLines(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_blockLines(t, v0, v1, v2, v3) })
+}
+
+func quernHostBlockLines(r *host.Run) {
+	block := host.Value[int](r, 0)
+	start := host.Slice[int32](r, 1)
+	numbers := host.Slice[int32](r, 2)
+	lines := host.Slice[int32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BlockLines(r, base, lines, numbers, start, block, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlockLines(r *host.Run, base int, lines []int32, numbers []int32, start []int32, block int, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(lines)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(numbers)-base && count <= len(lines)-base {
+			row := numbers[base:][:count]
+			row2 := lines[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				/*line convert_bsr.go:135*/ t2 := row[threadX] + 1
+				/*line convert.go:15*/ high := len(start)
+				low := 0
+				/*line convert.go:16*/ for low < high {
+					if r.Halted() {
+						/*line convert.go:16*/ r.Halt()
+					}
+					/*line convert.go:17*/ mid := (low + high) / 2
+					if start[mid] < t2 {
+						low = mid + 1
+					} else {
+						high = mid
+					}
+				}
+				/*line convert_bsr.go:135:10000*/ row2[threadX] = int32(host.Div(low-1, block))
+			}
+			/*line convert_bsr.go:137:10000*/ return
+		}
+	}
+	/*line convert_bsr.go:140*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		k := base + threadX
+		/*line convert_bsr.go:134*/ if k < len(lines) {
+			t2 := numbers[k] + 1
+			/*line convert.go:15*/ high := len(start)
+			low := 0
+			/*line convert.go:16*/ for low < high {
+				if r.Halted() {
+					/*line convert.go:16*/ r.Halt()
+				}
+				/*line convert.go:17*/ mid := (low + high) / 2
+				if start[mid] < t2 {
+					low = mid + 1
+				} else {
+					high = mid
+				}
+			}
+			/*line convert_bsr.go:135:10000*/ lines[k] = int32(host.Div(low-1, block))
+		}
+	} /*line quern_gen.go:2369:1*/
+}
+
+func quernPlainBlockHeads(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_blockHeads(t, v0, v1, v2, v3, v4) })
+}
+
+func quernHostBlockHeads(r *host.Run) {
+	block := host.Value[int](r, 0)
+	index := host.Slice[int32](r, 1)
+	numbers := host.Slice[int32](r, 2)
+	lines := host.Slice[int32](r, 3)
+	heads := host.Slice[int32](r, 4)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		base2 := blockX*dimX - 1
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BlockHeads(r, base, heads, lines, index, numbers, block, width, base2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlockHeads(r *host.Run, base int, heads []int32, lines []int32, index []int32, numbers []int32, block int, width int, base2 int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(heads)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(lines)-base && base2 >= 0 && count <= len(lines)-base2 && count <= len(numbers)-base && count <= len(numbers)-base2 && count <= len(heads)-base {
+			row := lines[base:][:count]
+			row2 := lines[base2:][:count]
+			row3 := numbers[base:][:count]
+			row4 := numbers[base2:][:count]
+			row5 := heads[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				k := base + threadX
+//line convert_bsr.go:147
+				var head int32
+				if k < len(lines) {
+					if k == 0 || row[threadX] != row2[threadX] || host.Div(int(index[row3[threadX]]), block) != host.Div(int(index[row4[threadX]]), block) {
+						head = 1
+					}
+				}
+				row5[threadX] = head
+			}
+			return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		k := base + threadX
+		/*line convert_bsr.go:144:10000*/ if k >= len(heads) {
+			continue
+		}
+//line convert_bsr.go:147:10000
+		var head int32
+		/*line convert_bsr.go:148*/ if k < len(lines) {
+			if k == 0 || lines[k] != lines[k-1] || host.Div(int(index[numbers[k]]), block) != host.Div(int(index[numbers[k-1]]), block) {
+				head = 1
+			}
+		}
+		heads[k] = head
+	} /*line quern_gen.go:2441:1*/
+}
+
+func quernPlainBlockStarts(r *host.Run) {
+	v0, v1, v2 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_blockStarts(t, v0, v1, v2) })
+}
+
+func quernHostBlockStarts(r *host.Run) {
+	lines := host.Slice[int32](r, 0)
+	before := host.Slice[int32](r, 1)
+	start := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BlockStarts(r, base, start, lines, before, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlockStarts(r *host.Run, base int, start []int32, lines []int32, before []int32, width int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count := min(len(start)-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(start)-base {
+			row := start[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+				t2 := int32(i)
+				/*line convert.go:15*/ high := len(lines)
+				low := 0
+				/*line convert.go:16*/ for low < high {
+					if r.Halted() {
+						/*line convert.go:16*/ r.Halt()
+					}
+					/*line convert.go:17*/ mid := (low + high) / 2
+					if lines[mid] < t2 {
+						low = mid + 1
+					} else {
+						high = mid
+					}
+				}
+				/*line convert_bsr.go:162:10000*/ row[threadX] = before[low]
+			}
+			/*line convert_bsr.go:164*/ return
+		}
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t2 := int32(i)
+		/*line convert_bsr.go:161*/ if i < len(start) {
+			/*line convert.go:15*/ high := len(lines)
+			low := 0
+			/*line convert.go:16*/ for low < high {
+				if r.Halted() {
+					/*line convert.go:16*/ r.Halt()
+				}
+				/*line convert.go:17*/ mid := (low + high) / 2
+				if lines[mid] < t2 {
+					low = mid + 1
+				} else {
+					high = mid
+				}
+			}
+			/*line convert_bsr.go:162:10000*/ start[i] = before[low]
+		}
+	} /*line quern_gen.go:2519:1*/
+}
+
+func quernPlainFillBlocks[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[T](r, 3), host.Slice[int32](r, 4), host.Slice[int32](r, 5), host.Slice[int32](r, 6), host.Slice[T](r, 7)
+	host.Plain(r, func(t kernel.Thread) { fillBlocks[T](t, v0, v1, v2, v3, v4, v5, v6, v7) })
+}
+
+func quernHostFillBlocks_float32(r *host.Run) {
+	block := host.Value[int](r, 0)
+	start := host.Slice[int32](r, 1)
+	indexIn := host.Slice[int32](r, 2)
+	valueIn := host.Slice[float32](r, 3)
+	numbers := host.Slice[int32](r, 4)
+	before := host.Slice[int32](r, 5)
+	index := host.Slice[int32](r, 6)
+	value := host.Slice[float32](r, 7)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	n := len(before) - 1
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FillBlocks_float32(r, before, n, index, base, indexIn, numbers, block, start, value, valueIn, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FillBlocks_float32(r *host.Run, before []int32, n int, index []int32, base int, indexIn []int32, numbers []int32, block int, start []int32, value []float32, valueIn []float32, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		/*line convert_bsr.go:171:10000*/ if !(int(before[n]) == len(index)) {
+			/*line convert_bsr.go:171*/ host.Fail(r, "assertion failed: the BSR matrix must have as many blocks as the entries are in; CountBlocks tells how many")
+		}
+		/*line convert_bsr.go:172:10000*/ k := base + threadX
+		/*line convert_bsr.go:173*/ if k >= n || before[k] == before[k+1] {
+			continue
+		}
+		b := before[k]
+		index[b] = int32(host.Div(int(indexIn[numbers[k]]), block))
+		for ; k < n && before[k+1] == b+1; k++ {
+			if r.Halted() {
+				/*line convert_bsr.go:178*/ r.Halt()
+			}
+			/*line convert_bsr.go:179*/ number := numbers[k]
+			t2 := number + 1
+			/*line convert.go:15*/ high := len(start)
+			low := 0
+			/*line convert.go:16*/ for low < high {
+				if r.Halted() {
+					/*line convert.go:16*/ r.Halt()
+				}
+				/*line convert.go:17*/ mid := (low + high) / 2
+				if start[mid] < t2 {
+					low = mid + 1
+				} else {
+					high = mid
+				}
+			}
+			/*line convert_bsr.go:180*/ i := host.Rem(low-1, block)
+			/*line convert_bsr.go:180*/ j := host.Rem(int(indexIn[number]), block)
+			value[(int(b)*block+i)*block+j] += valueIn[number]
+		}
+	} /*line quern_gen.go:2588:1*/
+}
+
+func quernHostFillBlocks_float64(r *host.Run) {
+	block := host.Value[int](r, 0)
+	start := host.Slice[int32](r, 1)
+	indexIn := host.Slice[int32](r, 2)
+	valueIn := host.Slice[float64](r, 3)
+	numbers := host.Slice[int32](r, 4)
+	before := host.Slice[int32](r, 5)
+	index := host.Slice[int32](r, 6)
+	value := host.Slice[float64](r, 7)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	n := len(before) - 1
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FillBlocks_float64(r, before, n, index, base, indexIn, numbers, block, start, value, valueIn, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FillBlocks_float64(r *host.Run, before []int32, n int, index []int32, base int, indexIn []int32, numbers []int32, block int, start []int32, value []float64, valueIn []float64, width int) {
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		/*line convert_bsr.go:171:10000*/ if !(int(before[n]) == len(index)) {
+			/*line convert_bsr.go:171*/ host.Fail(r, "assertion failed: the BSR matrix must have as many blocks as the entries are in; CountBlocks tells how many")
+		}
+		/*line convert_bsr.go:172:10000*/ k := base + threadX
+		/*line convert_bsr.go:173*/ if k >= n || before[k] == before[k+1] {
+			continue
+		}
+		b := before[k]
+		index[b] = int32(host.Div(int(indexIn[numbers[k]]), block))
+		for ; k < n && before[k+1] == b+1; k++ {
+			if r.Halted() {
+				/*line convert_bsr.go:178*/ r.Halt()
+			}
+			/*line convert_bsr.go:179*/ number := numbers[k]
+			t2 := number + 1
+			/*line convert.go:15*/ high := len(start)
+			low := 0
+			/*line convert.go:16*/ for low < high {
+				if r.Halted() {
+					/*line convert.go:16*/ r.Halt()
+				}
+				/*line convert.go:17*/ mid := (low + high) / 2
+				if start[mid] < t2 {
+					low = mid + 1
+				} else {
+					high = mid
+				}
+			}
+			/*line convert_bsr.go:180*/ i := host.Rem(low-1, block)
+			/*line convert_bsr.go:180*/ j := host.Rem(int(indexIn[number]), block)
+			value[(int(b)*block+i)*block+j] += valueIn[number]
+		}
+	} /*line quern_gen.go:2652:1*/
 }
 
 func quernPlainDotTiles[T float32 | float64](r *host.Run) {
@@ -1687,13 +2684,13 @@ func quernHostDotTiles[T float32 | float64](r *host.Run) {
 		from := blockY * n
 		base := blockY*gridX + blockX
 		/*line dot.go:24*/ iFirst = blockX * 256
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line dot.go:25:20000*/ for threadZ := range 1 {
+			/*line dot.go:26*/ for threadY := range 1 {
 				first := (threadZ*1 + threadY) * 256
 				quernRow1DotTiles[T](r, sums, first)
 			}
 		}
-		/*line dot.go:31:10000*/ for ; 0 < size && size < 1099511627776 && 0 <= n && iFirst < size2; iFirst += size3 {
+		for ; 0 < size && size < 1099511627776 && 0 <= n && iFirst < size2; iFirst += size3 {
 			at = iFirst + size4
 			at2 = iFirst + size5
 			at3 = iFirst + size6
@@ -1701,22 +2698,22 @@ func quernHostDotTiles[T float32 | float64](r *host.Run) {
 			start2 := from + at
 			start3 := from + at2
 			start4 := from + at3
-			/*line dot.go:39:10000*/ for threadZ := range 1 {
-				/*line dot.go:40:10000*/ for threadY := range 1 {
+			/*line dot.go:39:20000*/ for threadZ := range 1 {
+				/*line dot.go:40:20000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
 					quernRow2DotTiles[T](r, sums, first2, x, start, y, iFirst, start2, at, start3, at2, start4, at3, from)
 				}
 			}
 		}
-		/*line dot.go:47*/ iFirst2 = max(iFirst, blockX*256)
-		/*line dot.go:48:10000*/ for ; iFirst2 < n; iFirst2 += size {
-			/*line dot.go:49*/ if r.Halted() {
+		/*line dot.go:47:20000*/ iFirst2 = max(iFirst, blockX*256)
+		/*line dot.go:48:20000*/ for ; iFirst2 < n; iFirst2 += size {
+			/*line dot.go:49:20000*/ if r.Halted() {
 				/*line dot.go:24*/ r.Halt()
 			}
 			start5 := from + iFirst2
 			for threadZ := range 1 {
-				for threadY := range 1 {
+				/*line dot.go:28:20000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 256
 					quernRow3DotTiles[T](r, sums, first3, iFirst2, n, x, start5, y, from)
@@ -1724,27 +2721,27 @@ func quernHostDotTiles[T float32 | float64](r *host.Run) {
 			}
 		}
 		/*line dot.go:27*/ host.ReduceAdd(reduceAdds, sums)
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line dot.go:28:20000*/ for threadZ := range 1 {
+			/*line dot.go:29*/ for threadY := range 1 {
 				first4 := (threadZ*1 + threadY) * 256
 				quernRow4DotTiles[T](r, reduceAdds, first4, sums2, warps)
 			}
 		}
 		for threadZ := range 1 {
-			for threadY := range 1 {
+			/*line dot.go:35:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first5 := (threadZ*1 + threadY) * 256
 				quernRow5DotTiles[T](r, sums2, first5, warps, partial, base)
 			}
 		}
-	} /*line quern_gen.go:1740:1*/
+	} /*line quern_gen.go:2737:1*/
 }
 
 //go:noinline
 func quernRow1DotTiles[T float32 | float64](r *host.Run, sums []float64, first int) {
 	sumRow := (*[256]float64)(sums[first:])
 //line dot.go:22
-	*sumRow = [256]float64{} /*line quern_gen.go:1747:1*/
+	*sumRow = [256]float64{} /*line quern_gen.go:2744:1*/
 }
 
 //go:noinline
@@ -1767,9 +2764,9 @@ func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, first2 
 			sum += float64(row7[threadX]) * float64(row8[threadX])
 			sumRow[threadX] = sum
 		}
-		/*line dot.go:31:10000*/ return
+		return
 	}
-	/*line dot.go:33:10000*/ for threadX := range 256 {
+	/*line dot.go:33:20000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		/*line dot.go:25*/ sum += float64(x[start+threadX]) * float64(y[iFirst+threadX])
@@ -1777,7 +2774,7 @@ func quernRow2DotTiles[T float32 | float64](r *host.Run, sums []float64, first2 
 		/*line dot.go:25*/ sum += float64(x[start3+threadX]) * float64(y[at2+threadX])
 		/*line dot.go:25*/ sum += float64(x[start4+threadX]) * float64(y[at3+threadX])
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:1780:1*/
+	} /*line quern_gen.go:2777:1*/
 }
 
 //go:noinline
@@ -1797,17 +2794,17 @@ func quernRow3DotTiles[T float32 | float64](r *host.Run, sums []float64, first3 
 				/*line dot.go:25*/ sum += float64(row9[threadX]) * float64(row10[threadX])
 				sumRow2[threadX] = sum
 			}
-			return
+			/*line dot.go:28:20000*/ return
 		}
 	}
-	/*line dot.go:31:10000*/ for threadX := range 256 {
+	/*line dot.go:31*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
-		/*line dot.go:24*/ if iFirst2+threadX < n {
+		/*line dot.go:24:20000*/ if iFirst2+threadX < n {
 			sum += float64(x[start5+threadX]) * float64(y[iFirst2+threadX])
 		}
-		sumRow[threadX] = sum
-	} /*line quern_gen.go:1810:1*/
+		/*line dot.go:27*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:2807:1*/
 }
 
 //go:noinline
@@ -1817,11 +2814,11 @@ func quernRow4DotTiles[T float32 | float64](r *host.Run, reduceAdds []float64, f
 	for threadX := range 256 {
 		reduceAdd := reduceAddRow[threadX]
 		/*line dot.go:27*/ sum2 := reduceAdd
-		if threadX&31 == 0 {
+		/*line dot.go:28:20000*/ if threadX&31 == 0 {
 			warps[threadX>>5] = sum2
 		}
-		/*line dot.go:31:10000*/ sumRow3[threadX] = sum2
-	} /*line quern_gen.go:1824:1*/
+		/*line dot.go:31*/ sumRow3[threadX] = sum2
+	} /*line quern_gen.go:2821:1*/
 }
 
 //go:noinline
@@ -1861,9 +2858,9 @@ func quernRow5DotTiles[T float32 | float64](r *host.Run, sums2 []float64, first5
 			sum2 += w8
 			/*line dot.go:37*/ partial[base] = sum2
 		}
-		/*line dot.go:39:10000*/ return
+		/*line dot.go:39:20000*/ return
 	}
-	/*line dot.go:41*/ for threadX := range 256 {
+	/*line dot.go:41:20000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		var sum2 float64
 		/*line dot.go:32*/ if threadX == 0 {
@@ -1886,7 +2883,7 @@ func quernRow5DotTiles[T float32 | float64](r *host.Run, sums2 []float64, first5
 			sum2 += w8
 			/*line dot.go:37*/ partial[base] = sum2
 		}
-	} /*line quern_gen.go:1889:1*/
+	} /*line quern_gen.go:2886:1*/
 }
 
 func quernPlainDotParts[T float32 | float64](r *host.Run) {
@@ -1930,17 +2927,17 @@ func quernRow1DotParts[T float32 | float64](r *host.Run, base int, end int, x []
 		var c float64
 		var d float64
 		/*line dot.go:48*/ i := base
-		for ; i+3 < end; i += 4 {
+		/*line dot.go:49:20000*/ for ; i+3 < end; i += 4 {
 			a += float64(x[base2+i]) * float64(y[i])
 			b += float64(x[base2+i+1]) * float64(y[i+1])
 			c += float64(x[base2+i+2]) * float64(y[i+2])
 			d += float64(x[base2+i+3]) * float64(y[i+3])
 		}
-		for ; i < end; i++ {
+		/*line dot.go:55*/ for ; i < end; i++ {
 			a += float64(x[base2+i]) * float64(y[i])
 		}
-		/*line dot.go:58:10000*/ partial[base3] = a + b + (c + d)
-	} /*line quern_gen.go:1943:1*/
+		partial[base3] = a + b + (c + d)
+	} /*line quern_gen.go:2940:1*/
 }
 
 func quernPlainToELL[T float32 | float64](r *host.Run) {
@@ -1972,9 +2969,9 @@ func quernHostToELL[T float32 | float64](r *host.Run) {
 				quernRow1ToELL[T](r, firsts, width2, ns, base, rows, start, width, base2)
 				for k := 0; k < whole; k += 4 {
 					if r.Halted() {
-						/*line ell.go:62*/ r.Halt()
+						/*line ell.go:63*/ r.Halt()
 					}
-					/*line ell.go:64:20000*/ start2 := k * rows
+					/*line ell.go:65:30000*/ start2 := k * rows
 					start3 := (k + 1) * rows
 					start4 := (k + 2) * rows
 					start5 := (k + 3) * rows
@@ -1984,17 +2981,17 @@ func quernHostToELL[T float32 | float64](r *host.Run) {
 					start9 := (k+3)*rows + base
 					quernRow2ToELL[T](r, firsts, width2, ns, base, rows, start, k, indexIn, valueIn, index, start2, value, start3, start4, start5, base2, start6, start7, start8, start9)
 				}
-				/*line ell.go:74*/ for k2 := whole; k2 < width; k2++ {
-					if r.Halted() {
-						/*line ell.go:62*/ r.Halt()
+				/*line ell.go:75:30000*/ for k2 := whole; k2 < width; k2++ {
+					/*line ell.go:76*/ if r.Halted() {
+						/*line ell.go:63*/ r.Halt()
 					}
-					/*line ell.go:64:20000*/ start10 := k2 * rows
+					/*line ell.go:65:30000*/ start10 := k2 * rows
 					start11 := k2*rows + base
 					quernRow3ToELL[T](r, firsts, width2, ns, base, rows, start, k2, indexIn, valueIn, index, start10, value, base2, start11)
 				}
 			}
 		}
-	} /*line quern_gen.go:1997:1*/
+	} /*line quern_gen.go:2994:1*/
 }
 
 //go:noinline
@@ -2013,10 +3010,10 @@ func quernRow1ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 			nRow2 := nRow[:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line ell.go:59*/ first := int(row2[threadX])
+				/*line ell.go:60*/ first := int(row2[threadX])
 				n := int(row3[threadX]) - first
-				if !(n <= width) {
-					/*line ell.go:61*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
+				/*line ell.go:62:30000*/ if !(n <= width) {
+					/*line ell.go:62*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
 				}
 				firstRow2[threadX] = first
 				nRow2[threadX] = n
@@ -2029,16 +3026,16 @@ func quernRow1ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 		first := firstRow[threadX]
 		n := nRow[threadX]
 		row := base + threadX
-		if row < rows && row+1 < len(start) {
-			/*line ell.go:59*/ first = int(start[row])
+		/*line ell.go:75:30000*/ if row < rows && row+1 < len(start) {
+			/*line ell.go:60*/ first = int(start[row])
 			n = int(start[row+1]) - first
-			if !(n <= width) {
-				/*line ell.go:61*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
+			/*line ell.go:62:30000*/ if !(n <= width) {
+				/*line ell.go:62*/ host.Fail(r, "assertion failed: a row has more entries than the ELL matrix has places")
 			}
 		}
-		/*line ell.go:64:20000*/ firstRow[threadX] = first
+		/*line ell.go:65:30000*/ firstRow[threadX] = first
 		nRow[threadX] = n
-	} /*line quern_gen.go:2041:1*/
+	} /*line quern_gen.go:3038:1*/
 }
 
 //go:noinline
@@ -2065,55 +3062,55 @@ func quernRow2ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 				r.ThreadIdx.X = threadX
 				first := firstRow3[threadX]
 				n := nRow3[threadX]
-//line ell.go:63
+//line ell.go:64
 				var j int32 = -1
 				var v T
-				/*line ell.go:64:20000*/ if k < n {
+				/*line ell.go:65:30000*/ if k < n {
 					j = indexIn[first+k]
-					/*line ell.go:65*/ v = valueIn[first+k]
+					/*line ell.go:66*/ v = valueIn[first+k]
 				}
-				/*line ell.go:67:20000*/ _ = row4[threadX]
-				/*line ell.go:67*/ _ = row5[threadX]
+				/*line ell.go:68:30000*/ _ = row4[threadX]
+				/*line ell.go:68*/ _ = row5[threadX]
 				row4[threadX] = j
 				row5[threadX] = v
-//line ell.go:63
+//line ell.go:64
 				var j2 int32 = -1
 				var v2 T
-				/*line ell.go:64:20000*/ if k+1 < n {
+				/*line ell.go:65:30000*/ if k+1 < n {
 					j2 = indexIn[first+(k+1)]
-					/*line ell.go:65*/ v2 = valueIn[first+(k+1)]
+					/*line ell.go:66*/ v2 = valueIn[first+(k+1)]
 				}
-				/*line ell.go:67:20000*/ _ = row6[threadX]
-				/*line ell.go:67*/ _ = row7[threadX]
+				/*line ell.go:68:30000*/ _ = row6[threadX]
+				/*line ell.go:68*/ _ = row7[threadX]
 				row6[threadX] = j2
 				row7[threadX] = v2
-//line ell.go:63
+//line ell.go:64
 				var j3 int32 = -1
 				var v3 T
-				/*line ell.go:64:20000*/ if k+2 < n {
+				/*line ell.go:65:30000*/ if k+2 < n {
 					j3 = indexIn[first+(k+2)]
-					/*line ell.go:65*/ v3 = valueIn[first+(k+2)]
+					/*line ell.go:66*/ v3 = valueIn[first+(k+2)]
 				}
-				/*line ell.go:67:20000*/ _ = row8[threadX]
-				/*line ell.go:67*/ _ = row9[threadX]
+				/*line ell.go:68:30000*/ _ = row8[threadX]
+				/*line ell.go:68*/ _ = row9[threadX]
 				row8[threadX] = j3
 				row9[threadX] = v3
-//line ell.go:63
+//line ell.go:64
 				var j4 int32 = -1
 				var v4 T
-				/*line ell.go:64:20000*/ if k+3 < n {
+				/*line ell.go:65:30000*/ if k+3 < n {
 					j4 = indexIn[first+(k+3)]
-					/*line ell.go:65*/ v4 = valueIn[first+(k+3)]
+					/*line ell.go:66*/ v4 = valueIn[first+(k+3)]
 				}
-				/*line ell.go:67:20000*/ _ = row10[threadX]
-				/*line ell.go:67*/ _ = row11[threadX]
+				/*line ell.go:68:30000*/ _ = row10[threadX]
+				/*line ell.go:68*/ _ = row11[threadX]
 				row10[threadX] = j4
 				row11[threadX] = v4
 			}
-			return
+			/*line ell.go:72:30000*/ return
 		}
 	}
-	for threadX := range width2 {
+	/*line ell.go:75:30000*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		first := firstRow[threadX]
 		n := nRow[threadX]
@@ -2126,53 +3123,53 @@ func quernRow2ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 		t73 := start4 + row
 		t54 := start5 + row
 		t74 := start5 + row
-		if row < rows && row+1 < len(start) {
-//line ell.go:63
+		/*line ell.go:88*/ if row < rows && row+1 < len(start) {
+//line ell.go:64
 			var j int32 = -1
 			var v T
-			/*line ell.go:64:20000*/ if k < n {
+			/*line ell.go:65:30000*/ if k < n {
 				j = indexIn[first+k]
-				/*line ell.go:65*/ v = valueIn[first+k]
+				/*line ell.go:66*/ v = valueIn[first+k]
 			}
-			/*line ell.go:67:20000*/ _ = index[t5]
-			/*line ell.go:67*/ _ = value[t7]
-			/*line ell.go:67*/ index[t5] = j
-			/*line ell.go:67*/ value[t7] = v
-//line ell.go:63
+			/*line ell.go:68:30000*/ _ = index[t5]
+			/*line ell.go:68*/ _ = value[t7]
+			/*line ell.go:68*/ index[t5] = j
+			/*line ell.go:68*/ value[t7] = v
+//line ell.go:64
 			var j2 int32 = -1
 			var v2 T
-			/*line ell.go:64:20000*/ if k+1 < n {
+			/*line ell.go:65:30000*/ if k+1 < n {
 				j2 = indexIn[first+(k+1)]
-				/*line ell.go:65*/ v2 = valueIn[first+(k+1)]
+				/*line ell.go:66*/ v2 = valueIn[first+(k+1)]
 			}
-			/*line ell.go:67:20000*/ _ = index[t52]
-			/*line ell.go:67*/ _ = value[t72]
-			/*line ell.go:67*/ index[t52] = j2
-			/*line ell.go:67*/ value[t72] = v2
-//line ell.go:63
+			/*line ell.go:68:30000*/ _ = index[t52]
+			/*line ell.go:68*/ _ = value[t72]
+			/*line ell.go:68*/ index[t52] = j2
+			/*line ell.go:68*/ value[t72] = v2
+//line ell.go:64
 			var j3 int32 = -1
 			var v3 T
-			/*line ell.go:64:20000*/ if k+2 < n {
+			/*line ell.go:65:30000*/ if k+2 < n {
 				j3 = indexIn[first+(k+2)]
-				/*line ell.go:65*/ v3 = valueIn[first+(k+2)]
+				/*line ell.go:66*/ v3 = valueIn[first+(k+2)]
 			}
-			/*line ell.go:67:20000*/ _ = index[t53]
-			/*line ell.go:67*/ _ = value[t73]
-			/*line ell.go:67*/ index[t53] = j3
-			/*line ell.go:67*/ value[t73] = v3
-//line ell.go:63
+			/*line ell.go:68:30000*/ _ = index[t53]
+			/*line ell.go:68*/ _ = value[t73]
+			/*line ell.go:68*/ index[t53] = j3
+			/*line ell.go:68*/ value[t73] = v3
+//line ell.go:64
 			var j4 int32 = -1
 			var v4 T
-			/*line ell.go:64:20000*/ if k+3 < n {
+			/*line ell.go:65:30000*/ if k+3 < n {
 				j4 = indexIn[first+(k+3)]
-				/*line ell.go:65*/ v4 = valueIn[first+(k+3)]
+				/*line ell.go:66*/ v4 = valueIn[first+(k+3)]
 			}
-			/*line ell.go:67:20000*/ _ = index[t54]
-			/*line ell.go:67*/ _ = value[t74]
-			/*line ell.go:67*/ index[t54] = j4
-			/*line ell.go:67*/ value[t74] = v4
+			/*line ell.go:68:30000*/ _ = index[t54]
+			/*line ell.go:68*/ _ = value[t74]
+			/*line ell.go:68*/ index[t54] = j4
+			/*line ell.go:68*/ value[t74] = v4
 		}
-	} /*line quern_gen.go:2175:1*/
+	} /*line quern_gen.go:3172:1*/
 }
 
 //go:noinline
@@ -2193,42 +3190,42 @@ func quernRow3ToELL[T float32 | float64](r *host.Run, firsts []int, width2 int, 
 				r.ThreadIdx.X = threadX
 				first := firstRow4[threadX]
 				n := nRow4[threadX]
-//line ell.go:63
+//line ell.go:64
 				var j5 int32 = -1
 				var v5 T
-				/*line ell.go:64:20000*/ if k2 < n {
+				/*line ell.go:65:30000*/ if k2 < n {
 					j5 = indexIn[first+k2]
-					/*line ell.go:65*/ v5 = valueIn[first+k2]
+					/*line ell.go:66*/ v5 = valueIn[first+k2]
 				}
-				/*line ell.go:67:20000*/ _ = row12[threadX]
-				/*line ell.go:67*/ _ = row13[threadX]
+				/*line ell.go:68:30000*/ _ = row12[threadX]
+				/*line ell.go:68*/ _ = row13[threadX]
 				row12[threadX] = j5
 				row13[threadX] = v5
 			}
-			return
+			/*line ell.go:72:30000*/ return
 		}
 	}
-	for threadX := range width2 {
+	/*line ell.go:75:30000*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		first := firstRow[threadX]
 		n := nRow[threadX]
 		row := base + threadX
 		t55 := start10 + row
 		t75 := start10 + row
-		if row < rows && row+1 < len(start) {
-//line ell.go:63
+		/*line ell.go:82*/ if row < rows && row+1 < len(start) {
+//line ell.go:64
 			var j5 int32 = -1
 			var v5 T
-			/*line ell.go:64:20000*/ if k2 < n {
+			/*line ell.go:65:30000*/ if k2 < n {
 				j5 = indexIn[first+k2]
-				/*line ell.go:65*/ v5 = valueIn[first+k2]
+				/*line ell.go:66*/ v5 = valueIn[first+k2]
 			}
-			/*line ell.go:67:20000*/ _ = index[t55]
-			/*line ell.go:67*/ _ = value[t75]
-			/*line ell.go:67*/ index[t55] = j5
-			/*line ell.go:67*/ value[t75] = v5
+			/*line ell.go:68:30000*/ _ = index[t55]
+			/*line ell.go:68*/ _ = value[t75]
+			/*line ell.go:68*/ index[t55] = j5
+			/*line ell.go:68*/ value[t75] = v5
 		}
-	} /*line quern_gen.go:2231:1*/
+	} /*line quern_gen.go:3228:1*/
 }
 
 func quernPlainMulELL[T float32 | float64](r *host.Run) {
@@ -2271,13 +3268,13 @@ func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width in
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				row := base + threadX
-//line ell.go:77
+//line ell.go:78
 				var sum T
 				for k := 0; k < width; k++ {
 					if r.Halted() {
-						/*line ell.go:78*/ r.Halt()
+						/*line ell.go:79*/ r.Halt()
 					}
-					/*line ell.go:79*/ j := index[k*len(y)+row]
+					/*line ell.go:80*/ j := index[k*len(y)+row]
 					if j < 0 {
 						break
 					}
@@ -2285,7 +3282,7 @@ func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width in
 				}
 				_ = row2[threadX]
 				t7 := &row2[threadX]
-				/*line ell.go:85*/ result0 := scaled[T](alpha, sum, beta, t7)
+				/*line ell.go:86*/ result0 := scaled[T](alpha, sum, beta, t7)
 				row2[threadX] = result0
 			}
 			return
@@ -2294,25 +3291,317 @@ func quernRow1MulELL[T float32 | float64](r *host.Run, base int, y []T, width in
 	for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-		/*line ell.go:74*/ if row >= len(y) {
+		/*line ell.go:75:30000*/ if row >= len(y) {
 			continue
 		}
+//line ell.go:78
 		var sum T
 		for k := 0; k < width; k++ {
 			if r.Halted() {
-				/*line ell.go:78*/ r.Halt()
+				/*line ell.go:79*/ r.Halt()
 			}
-			/*line ell.go:79*/ j := index[k*len(y)+row]
+			/*line ell.go:80*/ j := index[k*len(y)+row]
 			if j < 0 {
 				break
 			}
 			sum += value[k*len(y)+row] * x[j]
 		}
 		_ = y[row]
-		/*line ell.go:85*/ t7 := &y[row]
-		/*line ell.go:85*/ result0 := scaled[T](alpha, sum, beta, t7)
-		/*line ell.go:85*/ y[row] = result0
-	} /*line quern_gen.go:2315:1*/
+		/*line ell.go:86*/ t7 := &y[row]
+		/*line ell.go:86*/ result0 := scaled[T](alpha, sum, beta, t7)
+		/*line ell.go:86*/ y[row] = result0
+	} /*line quern_gen.go:3313:1*/
+}
+
+func quernPlainMulELLColumns[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[T](r, 5), host.Value[T](r, 6), host.Slice[int32](r, 7), host.Slice[T](r, 8), host.Slice[T](r, 9), host.Slice[T](r, 10)
+	host.Plain(r, func(t kernel.Thread) { mulELLColumns[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10) })
+}
+
+func quernHostMulELLColumns_float32(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	cols := host.Value[int](r, 1)
+	width := host.Value[int](r, 2)
+	strideB := host.Value[int](r, 3)
+	strideC := host.Value[int](r, 4)
+	alpha := host.Value[float32](r, 5)
+	beta := host.Value[float32](r, 6)
+	index := host.Slice[int32](r, 7)
+	value := host.Slice[float32](r, 8)
+	b := host.Slice[float32](r, 9)
+	c := host.Slice[float32](r, 10)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockY * dimY
+		base2 := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := base + threadY
+				quernRow1MulELLColumns_float32(r, start, base2, cols, size, rows, width, index, value, b, strideB, strideC, c, alpha, beta, width2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MulELLColumns_float32(r *host.Run, start int, base2 int, cols int, size int, rows int, width int, index []int32, value []float32, b []float32, strideB int, strideC int, c []float32, alpha float32, beta float32, width2 int) {
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		column := base2 + threadX
+		/*line ell.go:129*/ row := start
+		if column >= cols {
+			continue
+		}
+		for ; row < rows; row += size {
+			/*line ell.go:134:30000*/ if r.Halted() {
+				/*line ell.go:133*/ r.Halt()
+			}
+//line ell.go:134:30000
+			var sum float32
+			/*line ell.go:135:30000*/ for k := 0; k < width; k++ {
+				/*line ell.go:136:30000*/ if r.Halted() {
+					/*line ell.go:135*/ r.Halt()
+				}
+				/*line ell.go:136:30000*/ j := index[k*rows+row]
+				/*line ell.go:137:30000*/ if j < 0 {
+					break
+				}
+				/*line ell.go:140:30000*/ sum += value[k*rows+row] * b[int(j)*strideB+column]
+			}
+			/*line ell.go:142*/ at := row*strideC + column
+			_ = c[at]
+			/*line ell.go:143*/ t7 := &c[at]
+			/*line ell.go:143*/ result0 := scaled[float32](alpha, sum, beta, t7)
+			/*line ell.go:143*/ c[at] = result0
+		}
+	} /*line quern_gen.go:3384:1*/
+}
+
+func quernHostMulELLColumns_float64(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	cols := host.Value[int](r, 1)
+	width := host.Value[int](r, 2)
+	strideB := host.Value[int](r, 3)
+	strideC := host.Value[int](r, 4)
+	alpha := host.Value[float64](r, 5)
+	beta := host.Value[float64](r, 6)
+	index := host.Slice[int32](r, 7)
+	value := host.Slice[float64](r, 8)
+	b := host.Slice[float64](r, 9)
+	c := host.Slice[float64](r, 10)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockY * dimY
+		base2 := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := base + threadY
+				quernRow1MulELLColumns_float64(r, start, base2, cols, size, rows, width, index, value, b, strideB, strideC, c, alpha, beta, width2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MulELLColumns_float64(r *host.Run, start int, base2 int, cols int, size int, rows int, width int, index []int32, value []float64, b []float64, strideB int, strideC int, c []float64, alpha float64, beta float64, width2 int) {
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		column := base2 + threadX
+		/*line ell.go:129*/ row := start
+		if column >= cols {
+			continue
+		}
+		for ; row < rows; row += size {
+			/*line ell.go:134:30000*/ if r.Halted() {
+				/*line ell.go:133*/ r.Halt()
+			}
+//line ell.go:134:30000
+			var sum float64
+			/*line ell.go:135:30000*/ for k := 0; k < width; k++ {
+				/*line ell.go:136:30000*/ if r.Halted() {
+					/*line ell.go:135*/ r.Halt()
+				}
+				/*line ell.go:136:30000*/ j := index[k*rows+row]
+				/*line ell.go:137:30000*/ if j < 0 {
+					break
+				}
+				/*line ell.go:140:30000*/ sum += value[k*rows+row] * b[int(j)*strideB+column]
+			}
+			/*line ell.go:142*/ at := row*strideC + column
+			_ = c[at]
+			/*line ell.go:143*/ t7 := &c[at]
+			/*line ell.go:143*/ result0 := scaled[float64](alpha, sum, beta, t7)
+			/*line ell.go:143*/ c[at] = result0
+		}
+	} /*line quern_gen.go:3450:1*/
+}
+
+func quernPlainCountELL(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_countELL(t, v0, v1, v2, v3) })
+}
+
+func quernHostCountELL(r *host.Run) {
+	rows := host.Value[int](r, 0)
+	width := host.Value[int](r, 1)
+	index := host.Slice[int32](r, 2)
+	count := host.Slice[int32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1CountELL(r, base, count, rows, width, index, width2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1CountELL(r *host.Run, base int, count []int32, rows int, width int, index []int32, width2 int) {
+	if base >= -1<<61 && base <= 1<<61 {
+		count2 := min(len(count)-base, width2)
+		if count2 <= 0 {
+			return
+		}
+		if base >= 0 && count2 <= len(count)-base {
+			row2 := count[base:][:count2]
+			for threadX := range count2 {
+				r.ThreadIdx.X = threadX
+				row := base + threadX
+				/*line ell.go:168*/ n := 0
+				/*line ell.go:169:30000*/ for row < rows && n < width && index[n*rows+row] >= 0 {
+					/*line ell.go:170:30000*/ if r.Halted() {
+						/*line ell.go:169*/ r.Halt()
+					}
+					/*line ell.go:170:30000*/ n++
+				}
+				/*line ell.go:172:30000*/ row2[threadX] = int32(n)
+			}
+			/*line ell.go:174*/ return
+		}
+	}
+	for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+		/*line ell.go:165:30000*/ if row >= len(count) {
+			continue
+		}
+		/*line ell.go:168*/ n := 0
+		/*line ell.go:169:30000*/ for row < rows && n < width && index[n*rows+row] >= 0 {
+			/*line ell.go:170:30000*/ if r.Halted() {
+				/*line ell.go:169*/ r.Halt()
+			}
+			/*line ell.go:170:30000*/ n++
+		}
+		/*line ell.go:172:30000*/ count[row] = int32(n)
+	} /*line quern_gen.go:3516:1*/
+}
+
+func quernPlainFromELL[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[T](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4), host.Slice[T](r, 5)
+	host.Plain(r, func(t kernel.Thread) { fromELL[T](t, v0, v1, v2, v3, v4, v5) })
+}
+
+func quernHostFromELL[T float32 | float64](r *host.Run) {
+	rows := host.Value[int](r, 0)
+	indexIn := host.Slice[int32](r, 1)
+	valueIn := host.Slice[T](r, 2)
+	start := host.Slice[int32](r, 3)
+	index := host.Slice[int32](r, 4)
+	value := host.Slice[T](r, 5)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		base2 := blockX*dimX + 1
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FromELL[T](r, start, rows, index, base, value, indexIn, valueIn, width, base2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FromELL[T float32 | float64](r *host.Run, start []int32, rows int, index []int32, base int, value []T, indexIn []int32, valueIn []T, width int, base2 int) {
+	count := width
+	if rows >= 0 && rows < len(start) && base >= 0 && count <= len(start)-base && base2 >= 0 && count <= len(start)-base2 {
+		row2 := start[base:][:count]
+		row3 := start[base2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			row := base + threadX
+			/*line ell.go:179:30000*/ if !(int(start[rows]) == len(index)) {
+				/*line ell.go:179*/ host.Fail(r, "assertion failed: the CSR matrix must have as many entries as the ELL matrix; CountELL tells how many")
+			}
+			if row >= rows {
+				continue
+			}
+			first := int(row2[threadX])
+			n := int(row3[threadX]) - first
+			for k := 0; k < n; k++ {
+				if r.Halted() {
+					/*line ell.go:186*/ r.Halt()
+				}
+				/*line ell.go:187*/ t3 := first + k
+				/*line ell.go:187*/ _ = index[t3]
+				t5 := first + k
+				/*line ell.go:187*/ _ = value[t5]
+				/*line ell.go:187*/ t6 := indexIn[k*rows+row]
+				/*line ell.go:187*/ t7 := valueIn[k*rows+row]
+				/*line ell.go:187*/ index[t3] = t6
+				/*line ell.go:187*/ value[t5] = t7
+			}
+		}
+		return
+	}
+	for threadX := range width {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+		/*line ell.go:179:30000*/ if !(int(start[rows]) == len(index)) {
+			/*line ell.go:179*/ host.Fail(r, "assertion failed: the CSR matrix must have as many entries as the ELL matrix; CountELL tells how many")
+		}
+		if row >= rows {
+			continue
+		}
+		first := int(start[row])
+		n := int(start[row+1]) - first
+		for k := 0; k < n; k++ {
+			if r.Halted() {
+				/*line ell.go:186*/ r.Halt()
+			}
+			/*line ell.go:187*/ t3 := first + k
+			/*line ell.go:187*/ _ = index[t3]
+			t5 := first + k
+			/*line ell.go:187*/ _ = value[t5]
+			/*line ell.go:187*/ t6 := indexIn[k*rows+row]
+			/*line ell.go:187*/ t7 := valueIn[k*rows+row]
+			/*line ell.go:187*/ index[t3] = t6
+			/*line ell.go:187*/ value[t5] = t7
+		}
+	} /*line quern_gen.go:3604:1*/
 }
 
 func quernPlainMulColumns[T float32 | float64](r *host.Run) {
@@ -2335,6 +3624,8 @@ func quernHostMulColumns_float32(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -2343,63 +3634,39 @@ func quernHostMulColumns_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				row := base + threadY
-				same := row >= rows || row+1 >= len(start)
-				start2 := row * strideC
-				start3 := row*strideC + base2
-				quernRow1MulColumns_float32(r, same, base2, cols, start, row, value, b, index, strideB, c, start2, alpha, beta, width, rows, start3)
+				start2 := base + threadY
+				quernRow1MulColumns_float32(r, start2, base2, cols, size, rows, start, value, b, index, strideB, strideC, c, alpha, beta, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulColumns_float32(r *host.Run, same bool, base2 int, cols int, start []int32, row int, value []float32, b []float32, index []int32, strideB int, c []float32, start2 int, alpha float32, beta float32, width int, rows int, start3 int) {
-	if !(row < rows && row+1 < len(start)) {
-		return
-	}
-	if base2 >= -1<<61 && base2 <= 1<<61 && cols >= -1<<61 && cols <= 1<<61 {
-		count := min(cols-base2, width)
-		if count <= 0 {
-			return
-		}
-		if row+1 >= 0 && row+1 < len(start) && row >= 0 && row < len(start) && start3 >= 0 && count <= len(c)-start3 {
-			row2 := c[start3:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				column := base2 + threadX
-//line multiply_matrix.go:17
-				var sum float32
-				end := int(start[row+1])
-				/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
-					sum += value[k] * b[int(index[k])*strideB+column]
-				}
-				/*line multiply_matrix.go:23*/ _ = row2[threadX]
-				t6 := &row2[threadX]
-				/*line multiply_matrix.go:23*/ result0 := scaled[float32](alpha, sum, beta, t6)
-				row2[threadX] = result0
-			}
-			/*line multiply_matrix.go:26:30000*/ return
-		}
-	}
-	/*line multiply_matrix.go:29:30000*/ for threadX := range width {
+func quernRow1MulColumns_float32(r *host.Run, start2 int, base2 int, cols int, size int, rows int, start []int32, value []float32, b []float32, index []int32, strideB int, strideC int, c []float32, alpha float32, beta float32, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		column := base2 + threadX
-		at := start2 + column
-		/*line multiply_matrix.go:14*/ if same || column >= cols {
+		/*line multiply_matrix.go:13*/ row := start2
+		if column >= cols {
 			continue
 		}
-//line multiply_matrix.go:17:30000
-		var sum float32
-		end := int(start[row+1])
-		/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
-			sum += value[k] * b[int(index[k])*strideB+column]
+		/*line multiply_matrix.go:17:40000*/ for ; row < rows && row+1 < len(start); row += size {
+			/*line multiply_matrix.go:18:40000*/ if r.Halted() {
+				/*line multiply_matrix.go:17*/ r.Halt()
+			}
+//line multiply_matrix.go:18:40000
+			var sum float32
+			end := int(start[row+1])
+			/*line multiply_matrix.go:20:40000*/ for k := int(start[row]); k < end; k++ {
+				sum += value[k] * b[int(index[k])*strideB+column]
+			}
+			/*line multiply_matrix.go:23*/ at := row*strideC + column
+			_ = c[at]
+			/*line multiply_matrix.go:24*/ t6 := &c[at]
+			/*line multiply_matrix.go:24*/ result0 := scaled[float32](alpha, sum, beta, t6)
+			/*line multiply_matrix.go:24*/ c[at] = result0
 		}
-		/*line multiply_matrix.go:23*/ _ = c[at]
-		/*line multiply_matrix.go:23*/ t6 := &c[at]
-		/*line multiply_matrix.go:23*/ result0 := scaled[float32](alpha, sum, beta, t6)
-		/*line multiply_matrix.go:23*/ c[at] = result0
-	} /*line quern_gen.go:2402:1*/
+	} /*line quern_gen.go:3669:1*/
 }
 
 func quernHostMulColumns_float64(r *host.Run) {
@@ -2417,6 +3684,8 @@ func quernHostMulColumns_float64(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -2425,63 +3694,39 @@ func quernHostMulColumns_float64(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				row := base + threadY
-				same := row >= rows || row+1 >= len(start)
-				start2 := row * strideC
-				start3 := row*strideC + base2
-				quernRow1MulColumns_float64(r, same, base2, cols, start, row, value, b, index, strideB, c, start2, alpha, beta, width, rows, start3)
+				start2 := base + threadY
+				quernRow1MulColumns_float64(r, start2, base2, cols, size, rows, start, value, b, index, strideB, strideC, c, alpha, beta, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulColumns_float64(r *host.Run, same bool, base2 int, cols int, start []int32, row int, value []float64, b []float64, index []int32, strideB int, c []float64, start2 int, alpha float64, beta float64, width int, rows int, start3 int) {
-	if !(row < rows && row+1 < len(start)) {
-		return
-	}
-	if base2 >= -1<<61 && base2 <= 1<<61 && cols >= -1<<61 && cols <= 1<<61 {
-		count := min(cols-base2, width)
-		if count <= 0 {
-			return
-		}
-		if row+1 >= 0 && row+1 < len(start) && row >= 0 && row < len(start) && start3 >= 0 && count <= len(c)-start3 {
-			row2 := c[start3:][:count]
-			for threadX := range count {
-				r.ThreadIdx.X = threadX
-				column := base2 + threadX
-//line multiply_matrix.go:17
-				var sum float64
-				end := int(start[row+1])
-				/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
-					sum += value[k] * b[int(index[k])*strideB+column]
-				}
-				/*line multiply_matrix.go:23*/ _ = row2[threadX]
-				t6 := &row2[threadX]
-				/*line multiply_matrix.go:23*/ result0 := scaled[float64](alpha, sum, beta, t6)
-				row2[threadX] = result0
-			}
-			/*line multiply_matrix.go:26:30000*/ return
-		}
-	}
-	/*line multiply_matrix.go:29:30000*/ for threadX := range width {
+func quernRow1MulColumns_float64(r *host.Run, start2 int, base2 int, cols int, size int, rows int, start []int32, value []float64, b []float64, index []int32, strideB int, strideC int, c []float64, alpha float64, beta float64, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		column := base2 + threadX
-		at := start2 + column
-		/*line multiply_matrix.go:14*/ if same || column >= cols {
+		/*line multiply_matrix.go:13*/ row := start2
+		if column >= cols {
 			continue
 		}
-//line multiply_matrix.go:17:30000
-		var sum float64
-		end := int(start[row+1])
-		/*line multiply_matrix.go:19:30000*/ for k := int(start[row]); k < end; k++ {
-			sum += value[k] * b[int(index[k])*strideB+column]
+		/*line multiply_matrix.go:17:40000*/ for ; row < rows && row+1 < len(start); row += size {
+			/*line multiply_matrix.go:18:40000*/ if r.Halted() {
+				/*line multiply_matrix.go:17*/ r.Halt()
+			}
+//line multiply_matrix.go:18:40000
+			var sum float64
+			end := int(start[row+1])
+			/*line multiply_matrix.go:20:40000*/ for k := int(start[row]); k < end; k++ {
+				sum += value[k] * b[int(index[k])*strideB+column]
+			}
+			/*line multiply_matrix.go:23*/ at := row*strideC + column
+			_ = c[at]
+			/*line multiply_matrix.go:24*/ t6 := &c[at]
+			/*line multiply_matrix.go:24*/ result0 := scaled[float64](alpha, sum, beta, t6)
+			/*line multiply_matrix.go:24*/ c[at] = result0
 		}
-		/*line multiply_matrix.go:23*/ _ = c[at]
-		/*line multiply_matrix.go:23*/ t6 := &c[at]
-		/*line multiply_matrix.go:23*/ result0 := scaled[float64](alpha, sum, beta, t6)
-		/*line multiply_matrix.go:23*/ c[at] = result0
-	} /*line quern_gen.go:2484:1*/
+	} /*line quern_gen.go:3729:1*/
 }
 
 func quernPlainMulTiles[T float32 | float64](r *host.Run) {
@@ -2504,6 +3749,8 @@ func quernHostMulTiles_float32(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -2512,123 +3759,70 @@ func quernHostMulTiles_float32(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				row := base + threadY
-				same := row >= rows || row+1 >= len(start)
-				start2 := row * strideC
-				quernRow1MulTiles_float32(r, same, base2, cols, start, row, value, index, strideB, b, start2, c, alpha, beta, width, rows)
+				start2 := base + threadY
+				quernRow1MulTiles_float32(r, start2, base2, cols, size, rows, start, value, index, strideB, b, strideC, c, alpha, beta, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulTiles_float32(r *host.Run, same bool, base2 int, cols int, start []int32, row int, value []float32, index []int32, strideB int, b []float32, start2 int, c []float32, alpha float32, beta float32, width int, rows int) {
-	if !(row < rows) {
-		return
-	}
-	count := width
-	if row+1 >= 0 && row+1 < len(start) && row >= 0 && row < len(start) {
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			tile := base2 + threadX
-			first := tile * 8
-			at5 := start2 + first
-			/*line multiply_matrix.go:34:30000*/ if first < cols && row+1 < len(start) {
-				/*line multiply_matrix.go:37*/ end := int(start[row+1])
-				if first+8 <= cols {
-					sum := [8]float32{}
-					/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
-						/*line multiply_matrix.go:41:30000*/ if r.Halted() {
-							/*line multiply_matrix.go:40*/ r.Halt()
-						}
-						/*line multiply_matrix.go:41:30000*/ v := value[k]
-						/*line multiply_matrix.go:41*/ at := int(index[k])*strideB + first
-						t4 := at + 8
-						/*line multiply_matrix.go:42*/ t5 := b[at:t4]
-						for j := 0; j < len(t5); j++ {
-							/*line multiply_matrix.go:42*/ x := t5[j]
-							sum[j] += v * x
-						}
-					}
-					for j2 := 0; j2 < 8; j2++ {
-						/*line multiply_matrix.go:46*/ v2 := sum[j2]
-						at2 := at5 + j2
-						_ = c[at2]
-						/*line multiply_matrix.go:48*/ t11 := &c[at2]
-						/*line multiply_matrix.go:48*/ result0 := scaled[float32](alpha, v2, beta, t11)
-						/*line multiply_matrix.go:48*/ c[at2] = result0
-					}
-					continue
-				}
-				for column := first; column < cols; column++ {
-					if r.Halted() {
-						/*line multiply_matrix.go:52*/ r.Halt()
-					}
-//line multiply_matrix.go:53
-					var sum2 float32
-					/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
-						sum2 += value[k2] * b[int(index[k2])*strideB+column]
-					}
-					/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-					_ = c[at4]
-					/*line multiply_matrix.go:58*/ t18 := &c[at4]
-					/*line multiply_matrix.go:58*/ result02 := scaled[float32](alpha, sum2, beta, t18)
-					/*line multiply_matrix.go:58*/ c[at4] = result02
-				}
-			}
-		}
-		return
-	}
-	/*line multiply_matrix.go:64:30000*/ for threadX := range width {
+func quernRow1MulTiles_float32(r *host.Run, start2 int, base2 int, cols int, size int, rows int, start []int32, value []float32, index []int32, strideB int, b []float32, strideC int, c []float32, alpha float32, beta float32, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		tile := base2 + threadX
 		first := tile * 8
-		at3 := start2 + first
-		/*line multiply_matrix.go:34:30000*/ if same || first >= cols {
+		/*line multiply_matrix.go:38*/ row := start2
+		/*line multiply_matrix.go:40:40000*/ if first >= cols {
 			continue
 		}
-		/*line multiply_matrix.go:37*/ end := int(start[row+1])
-		if first+8 <= cols {
-			sum := [8]float32{}
-			/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
-				/*line multiply_matrix.go:41:30000*/ if r.Halted() {
-					/*line multiply_matrix.go:40*/ r.Halt()
+		/*line multiply_matrix.go:43:40000*/ for ; row < rows && row+1 < len(start); row += size {
+			/*line multiply_matrix.go:44:40000*/ if r.Halted() {
+				/*line multiply_matrix.go:43*/ r.Halt()
+			}
+			/*line multiply_matrix.go:44:40000*/ end := int(start[row+1])
+			/*line multiply_matrix.go:45*/ if first+8 <= cols {
+				sum := [8]float32{}
+				/*line multiply_matrix.go:47:40000*/ for k := int(start[row]); k < end; k++ {
+					/*line multiply_matrix.go:48:40000*/ if r.Halted() {
+						/*line multiply_matrix.go:47*/ r.Halt()
+					}
+					/*line multiply_matrix.go:48:40000*/ v := value[k]
+					/*line multiply_matrix.go:48*/ at := int(index[k])*strideB + first
+					t4 := at + 8
+					/*line multiply_matrix.go:49*/ t5 := b[at:t4]
+					/*line multiply_matrix.go:50:40000*/ for j := 0; j < len(t5); j++ {
+						/*line multiply_matrix.go:49*/ x := t5[j]
+						sum[j] += v * x
+					}
 				}
-				/*line multiply_matrix.go:41:30000*/ v := value[k]
-				/*line multiply_matrix.go:41*/ at := int(index[k])*strideB + first
-				t4 := at + 8
-				/*line multiply_matrix.go:42*/ t5 := b[at:t4]
-				for j := 0; j < len(t5); j++ {
-					/*line multiply_matrix.go:42*/ x := t5[j]
-					sum[j] += v * x
+				/*line multiply_matrix.go:53:40000*/ for j2 := 0; j2 < 8; j2++ {
+					/*line multiply_matrix.go:53*/ v2 := sum[j2]
+					at2 := row*strideC + first + j2
+					_ = c[at2]
+					/*line multiply_matrix.go:55*/ t11 := &c[at2]
+					/*line multiply_matrix.go:55*/ result0 := scaled[float32](alpha, v2, beta, t11)
+					/*line multiply_matrix.go:55*/ c[at2] = result0
 				}
+				continue
 			}
-			for j2 := 0; j2 < 8; j2++ {
-				/*line multiply_matrix.go:46*/ v2 := sum[j2]
-				at2 := at3 + j2
-				_ = c[at2]
-				/*line multiply_matrix.go:48*/ t11 := &c[at2]
-				/*line multiply_matrix.go:48*/ result0 := scaled[float32](alpha, v2, beta, t11)
-				/*line multiply_matrix.go:48*/ c[at2] = result0
+			for column := first; column < cols; column++ {
+				if r.Halted() {
+					/*line multiply_matrix.go:59*/ r.Halt()
+				}
+//line multiply_matrix.go:60
+				var sum2 float32
+				for k2 := int(start[row]); k2 < end; k2++ {
+					sum2 += value[k2] * b[int(index[k2])*strideB+column]
+				}
+				/*line multiply_matrix.go:64:40000*/ at3 := row*strideC + column
+				_ = c[at3]
+				/*line multiply_matrix.go:65*/ t18 := &c[at3]
+				/*line multiply_matrix.go:65*/ result02 := scaled[float32](alpha, sum2, beta, t18)
+				/*line multiply_matrix.go:65*/ c[at3] = result02
 			}
-			continue
 		}
-		for column := first; column < cols; column++ {
-			if r.Halted() {
-				/*line multiply_matrix.go:52*/ r.Halt()
-			}
-//line multiply_matrix.go:53
-			var sum2 float32
-			/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
-				sum2 += value[k2] * b[int(index[k2])*strideB+column]
-			}
-			/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-			_ = c[at4]
-			/*line multiply_matrix.go:58*/ t18 := &c[at4]
-			/*line multiply_matrix.go:58*/ result02 := scaled[float32](alpha, sum2, beta, t18)
-			/*line multiply_matrix.go:58*/ c[at4] = result02
-		}
-	} /*line quern_gen.go:2631:1*/
+	} /*line quern_gen.go:3825:1*/
 }
 
 func quernHostMulTiles_float64(r *host.Run) {
@@ -2646,6 +3840,8 @@ func quernHostMulTiles_float64(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
+	gridY := r.GridDim.Y
+	size := gridY * dimY
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -2654,123 +3850,70 @@ func quernHostMulTiles_float64(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				row := base + threadY
-				same := row >= rows || row+1 >= len(start)
-				start2 := row * strideC
-				quernRow1MulTiles_float64(r, same, base2, cols, start, row, value, index, strideB, b, start2, c, alpha, beta, width, rows)
+				start2 := base + threadY
+				quernRow1MulTiles_float64(r, start2, base2, cols, size, rows, start, value, index, strideB, b, strideC, c, alpha, beta, width)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MulTiles_float64(r *host.Run, same bool, base2 int, cols int, start []int32, row int, value []float64, index []int32, strideB int, b []float64, start2 int, c []float64, alpha float64, beta float64, width int, rows int) {
-	if !(row < rows) {
-		return
-	}
-	count := width
-	if row+1 >= 0 && row+1 < len(start) && row >= 0 && row < len(start) {
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			tile := base2 + threadX
-			first := tile * 8
-			at5 := start2 + first
-			/*line multiply_matrix.go:34:30000*/ if first < cols && row+1 < len(start) {
-				/*line multiply_matrix.go:37*/ end := int(start[row+1])
-				if first+8 <= cols {
-					sum := [8]float64{}
-					/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
-						/*line multiply_matrix.go:41:30000*/ if r.Halted() {
-							/*line multiply_matrix.go:40*/ r.Halt()
-						}
-						/*line multiply_matrix.go:41:30000*/ v := value[k]
-						/*line multiply_matrix.go:41*/ at := int(index[k])*strideB + first
-						t4 := at + 8
-						/*line multiply_matrix.go:42*/ t5 := b[at:t4]
-						for j := 0; j < len(t5); j++ {
-							/*line multiply_matrix.go:42*/ x := t5[j]
-							sum[j] += v * x
-						}
-					}
-					for j2 := 0; j2 < 8; j2++ {
-						/*line multiply_matrix.go:46*/ v2 := sum[j2]
-						at2 := at5 + j2
-						_ = c[at2]
-						/*line multiply_matrix.go:48*/ t11 := &c[at2]
-						/*line multiply_matrix.go:48*/ result0 := scaled[float64](alpha, v2, beta, t11)
-						/*line multiply_matrix.go:48*/ c[at2] = result0
-					}
-					continue
-				}
-				for column := first; column < cols; column++ {
-					if r.Halted() {
-						/*line multiply_matrix.go:52*/ r.Halt()
-					}
-//line multiply_matrix.go:53
-					var sum2 float64
-					/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
-						sum2 += value[k2] * b[int(index[k2])*strideB+column]
-					}
-					/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-					_ = c[at4]
-					/*line multiply_matrix.go:58*/ t18 := &c[at4]
-					/*line multiply_matrix.go:58*/ result02 := scaled[float64](alpha, sum2, beta, t18)
-					/*line multiply_matrix.go:58*/ c[at4] = result02
-				}
-			}
-		}
-		return
-	}
-	/*line multiply_matrix.go:64:30000*/ for threadX := range width {
+func quernRow1MulTiles_float64(r *host.Run, start2 int, base2 int, cols int, size int, rows int, start []int32, value []float64, index []int32, strideB int, b []float64, strideC int, c []float64, alpha float64, beta float64, width int) {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		tile := base2 + threadX
 		first := tile * 8
-		at3 := start2 + first
-		/*line multiply_matrix.go:34:30000*/ if same || first >= cols {
+		/*line multiply_matrix.go:38*/ row := start2
+		/*line multiply_matrix.go:40:40000*/ if first >= cols {
 			continue
 		}
-		/*line multiply_matrix.go:37*/ end := int(start[row+1])
-		if first+8 <= cols {
-			sum := [8]float64{}
-			/*line multiply_matrix.go:40:30000*/ for k := int(start[row]); k < end; k++ {
-				/*line multiply_matrix.go:41:30000*/ if r.Halted() {
-					/*line multiply_matrix.go:40*/ r.Halt()
+		/*line multiply_matrix.go:43:40000*/ for ; row < rows && row+1 < len(start); row += size {
+			/*line multiply_matrix.go:44:40000*/ if r.Halted() {
+				/*line multiply_matrix.go:43*/ r.Halt()
+			}
+			/*line multiply_matrix.go:44:40000*/ end := int(start[row+1])
+			/*line multiply_matrix.go:45*/ if first+8 <= cols {
+				sum := [8]float64{}
+				/*line multiply_matrix.go:47:40000*/ for k := int(start[row]); k < end; k++ {
+					/*line multiply_matrix.go:48:40000*/ if r.Halted() {
+						/*line multiply_matrix.go:47*/ r.Halt()
+					}
+					/*line multiply_matrix.go:48:40000*/ v := value[k]
+					/*line multiply_matrix.go:48*/ at := int(index[k])*strideB + first
+					t4 := at + 8
+					/*line multiply_matrix.go:49*/ t5 := b[at:t4]
+					/*line multiply_matrix.go:50:40000*/ for j := 0; j < len(t5); j++ {
+						/*line multiply_matrix.go:49*/ x := t5[j]
+						sum[j] += v * x
+					}
 				}
-				/*line multiply_matrix.go:41:30000*/ v := value[k]
-				/*line multiply_matrix.go:41*/ at := int(index[k])*strideB + first
-				t4 := at + 8
-				/*line multiply_matrix.go:42*/ t5 := b[at:t4]
-				for j := 0; j < len(t5); j++ {
-					/*line multiply_matrix.go:42*/ x := t5[j]
-					sum[j] += v * x
+				/*line multiply_matrix.go:53:40000*/ for j2 := 0; j2 < 8; j2++ {
+					/*line multiply_matrix.go:53*/ v2 := sum[j2]
+					at2 := row*strideC + first + j2
+					_ = c[at2]
+					/*line multiply_matrix.go:55*/ t11 := &c[at2]
+					/*line multiply_matrix.go:55*/ result0 := scaled[float64](alpha, v2, beta, t11)
+					/*line multiply_matrix.go:55*/ c[at2] = result0
 				}
+				continue
 			}
-			for j2 := 0; j2 < 8; j2++ {
-				/*line multiply_matrix.go:46*/ v2 := sum[j2]
-				at2 := at3 + j2
-				_ = c[at2]
-				/*line multiply_matrix.go:48*/ t11 := &c[at2]
-				/*line multiply_matrix.go:48*/ result0 := scaled[float64](alpha, v2, beta, t11)
-				/*line multiply_matrix.go:48*/ c[at2] = result0
+			for column := first; column < cols; column++ {
+				if r.Halted() {
+					/*line multiply_matrix.go:59*/ r.Halt()
+				}
+//line multiply_matrix.go:60
+				var sum2 float64
+				for k2 := int(start[row]); k2 < end; k2++ {
+					sum2 += value[k2] * b[int(index[k2])*strideB+column]
+				}
+				/*line multiply_matrix.go:64:40000*/ at3 := row*strideC + column
+				_ = c[at3]
+				/*line multiply_matrix.go:65*/ t18 := &c[at3]
+				/*line multiply_matrix.go:65*/ result02 := scaled[float64](alpha, sum2, beta, t18)
+				/*line multiply_matrix.go:65*/ c[at3] = result02
 			}
-			continue
 		}
-		for column := first; column < cols; column++ {
-			if r.Halted() {
-				/*line multiply_matrix.go:52*/ r.Halt()
-			}
-//line multiply_matrix.go:53
-			var sum2 float64
-			/*line multiply_matrix.go:54:30000*/ for k2 := int(start[row]); k2 < end; k2++ {
-				sum2 += value[k2] * b[int(index[k2])*strideB+column]
-			}
-			/*line multiply_matrix.go:57:30000*/ at4 := start2 + column
-			_ = c[at4]
-			/*line multiply_matrix.go:58*/ t18 := &c[at4]
-			/*line multiply_matrix.go:58*/ result02 := scaled[float64](alpha, sum2, beta, t18)
-			/*line multiply_matrix.go:58*/ c[at4] = result02
-		}
-	} /*line quern_gen.go:2773:1*/
+	} /*line quern_gen.go:3916:1*/
 }
 
 func quernPlainMulRows[T float32 | float64](r *host.Run) {
@@ -2800,33 +3943,33 @@ func quernHostMulRows[T float32 | float64](r *host.Run) {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		/*line multiply_vector.go:29*/ d = size
-		/*line multiply_vector.go:30:40000*/ for threadZ := range dimZ {
-			/*line multiply_vector.go:31:40000*/ for threadY := range dimY {
+		/*line multiply_vector.go:30:50000*/ for threadZ := range dimZ {
+			/*line multiply_vector.go:31:50000*/ for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*dimY + threadY) * dimX
 				quernRow1MulRows[T](r, sums, first, dimX, base, log, y, start, size2, c, value, x, index)
 			}
 		}
-		/*line multiply_vector.go:37:40000*/ for ; d > 0; d >>= 1 {
-			/*line multiply_vector.go:38:40000*/ if r.Halted() {
+		/*line multiply_vector.go:37:50000*/ for ; d > 0; d >>= 1 {
+			/*line multiply_vector.go:38:50000*/ if r.Halted() {
 				/*line multiply_vector.go:29*/ r.Halt()
 			}
-			/*line multiply_vector.go:30:40000*/ host.ShuffleXor(shuffleXors, sums, d)
-			/*line multiply_vector.go:31:40000*/ for threadZ := range dimZ {
-				/*line multiply_vector.go:32:40000*/ for threadY := range dimY {
+			/*line multiply_vector.go:30:50000*/ host.ShuffleXor(shuffleXors, sums, d)
+			/*line multiply_vector.go:31:50000*/ for threadZ := range dimZ {
+				/*line multiply_vector.go:32:50000*/ for threadY := range dimY {
 					first2 := (threadZ*dimY + threadY) * dimX
 					quernRow2MulRows[T](r, sums, first2, dimX, shuffleXors)
 				}
 			}
 		}
-		/*line multiply_vector.go:38:40000*/ for threadZ := range dimZ {
-			/*line multiply_vector.go:39:40000*/ for threadY := range dimY {
+		/*line multiply_vector.go:38:50000*/ for threadZ := range dimZ {
+			/*line multiply_vector.go:39:50000*/ for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*dimY + threadY) * dimX
 				quernRow3MulRows[T](r, sums, first3, dimX, base, size2, log, y, alpha, beta)
 			}
 		}
-	} /*line quern_gen.go:2829:1*/
+	} /*line quern_gen.go:3972:1*/
 }
 
 //go:noinline
@@ -2838,17 +3981,17 @@ func quernRow1MulRows[T float32 | float64](r *host.Run, sums []T, first int, dim
 		lane := (base + threadX) & size2
 //line multiply_vector.go:22
 		var sum T
-		/*line multiply_vector.go:23:40000*/ if row < len(y) && row+1 < len(start) {
+		/*line multiply_vector.go:23:50000*/ if row < len(y) && row+1 < len(start) {
 			end := int(start[row+1])
-			/*line multiply_vector.go:25:40000*/ for k := int(start[row]) + lane; k < end; k += c << uint(log) {
-				/*line multiply_vector.go:26:40000*/ if r.Halted() {
+			/*line multiply_vector.go:25:50000*/ for k := int(start[row]) + lane; k < end; k += c << uint(log) {
+				/*line multiply_vector.go:26:50000*/ if r.Halted() {
 					/*line multiply_vector.go:25*/ r.Halt()
 				}
-				/*line multiply_vector.go:26:40000*/ sum += value[k] * x[index[k]]
+				/*line multiply_vector.go:26:50000*/ sum += value[k] * x[index[k]]
 			}
 		}
-		/*line multiply_vector.go:29:40000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:2851:1*/
+		/*line multiply_vector.go:29:50000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:3994:1*/
 }
 
 //go:noinline
@@ -2860,7 +4003,7 @@ func quernRow2MulRows[T float32 | float64](r *host.Run, sums []T, first2 int, di
 		shuffleXor := shuffleXorRow[threadX]
 		/*line multiply_vector.go:30*/ sum += shuffleXor
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2863:1*/
+	} /*line quern_gen.go:4006:1*/
 }
 
 //go:noinline
@@ -2871,13 +4014,13 @@ func quernRow3MulRows[T float32 | float64](r *host.Run, sums []T, first3 int, di
 		sum := sumRow[threadX]
 		lane := (base + threadX) & size2
 		row := (base + threadX) >> uint(log)
-		/*line multiply_vector.go:32:40000*/ if lane == 0 && row < len(y) {
+		/*line multiply_vector.go:32:50000*/ if lane == 0 && row < len(y) {
 			_ = y[row]
 			/*line multiply_vector.go:33*/ t11 := &y[row]
 			/*line multiply_vector.go:33*/ result0 := scaled[T](alpha, sum, beta, t11)
 			/*line multiply_vector.go:33*/ y[row] = result0
 		}
-	} /*line quern_gen.go:2880:1*/
+	} /*line quern_gen.go:4023:1*/
 }
 
 func quernPlainMulRow[T float32 | float64](r *host.Run) {
@@ -2925,32 +4068,32 @@ func quernRow1MulRow[T float32 | float64](r *host.Run, base int, y []T, start []
 //line multiply_vector.go:42
 				var sum T
 				end := int(row2[threadX])
-				for k := int(row3[threadX]); k < end; k++ {
+				/*line multiply_vector.go:44:50000*/ for k := int(row3[threadX]); k < end; k++ {
 					sum += value[k] * x[index[k]]
 				}
-				/*line multiply_vector.go:47:40000*/ _ = row4[threadX]
+				/*line multiply_vector.go:47:50000*/ _ = row4[threadX]
 				t6 := &row4[threadX]
 				/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, sum, beta, t6)
 				row4[threadX] = result0
 			}
-			/*line multiply_vector.go:50:40000*/ return
+			/*line multiply_vector.go:50:50000*/ return
 		}
 	}
-	/*line multiply_vector.go:53:40000*/ for threadX := range width {
+	/*line multiply_vector.go:53:50000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-		/*line multiply_vector.go:41:40000*/ if row < len(y) && row+1 < len(start) {
+		/*line multiply_vector.go:41:50000*/ if row < len(y) && row+1 < len(start) {
 			var sum T
 			end := int(start[row+1])
-			/*line multiply_vector.go:44*/ for k := int(start[row]); k < end; k++ {
+			/*line multiply_vector.go:44:50000*/ for k := int(start[row]); k < end; k++ {
 				sum += value[k] * x[index[k]]
 			}
-			/*line multiply_vector.go:47:40000*/ _ = y[row]
+			/*line multiply_vector.go:47:50000*/ _ = y[row]
 			/*line multiply_vector.go:47*/ t6 := &y[row]
 			/*line multiply_vector.go:47*/ result0 := scaled[T](alpha, sum, beta, t6)
 			/*line multiply_vector.go:47*/ y[row] = result0
 		}
-	} /*line quern_gen.go:2953:1*/
+	} /*line quern_gen.go:4096:1*/
 }
 
 func quernPlainMulParts[T float32 | float64](r *host.Run) {
@@ -3003,44 +4146,44 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 				t1 := min(p*steps, n+len(value))
 				t6 := min((p+1)*steps, n+len(value))
 				/*line multiply_vector.go:59*/ low := max(0, t1-t3)
-				/*line multiply_vector.go:60:40000*/ for high := min(t1, n); low < high; {
-					/*line multiply_vector.go:61:40000*/ if r.Halted() {
+				/*line multiply_vector.go:60:50000*/ for high := min(t1, n); low < high; {
+					/*line multiply_vector.go:61:50000*/ if r.Halted() {
 						/*line multiply_vector.go:60*/ r.Halt()
 					}
-					/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
-					/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t1-mid {
+					/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
+					/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
 						low = mid + 1
-//line multiply_vector.go:64:40000
+//line multiply_vector.go:64:50000
 					} else {
-						/*line multiply_vector.go:65*/ high = mid
+						/*line multiply_vector.go:65:50000*/ high = mid
 					}
 				}
-				/*line multiply_vector.go:81:40000*/ row := low
+				/*line multiply_vector.go:81:50000*/ row := low
 				k := min(p*steps, n+len(value)) - row
 				/*line multiply_vector.go:59*/ low2 := max(0, t6-t8)
-				/*line multiply_vector.go:60:40000*/ for high2 := min(t6, n); low2 < high2; {
-					/*line multiply_vector.go:61:40000*/ if r.Halted() {
+				/*line multiply_vector.go:60:50000*/ for high2 := min(t6, n); low2 < high2; {
+					/*line multiply_vector.go:61:50000*/ if r.Halted() {
 						/*line multiply_vector.go:60*/ r.Halt()
 					}
-					/*line multiply_vector.go:61:40000*/ mid2 := (low2 + high2) / 2
-					/*line multiply_vector.go:62:40000*/ if int(start[mid2+1]) < t6-mid2 {
+					/*line multiply_vector.go:61:50000*/ mid2 := (low2 + high2) / 2
+					/*line multiply_vector.go:62:50000*/ if int(start[mid2+1]) < t6-mid2 {
 						low2 = mid2 + 1
-//line multiply_vector.go:64:40000
+//line multiply_vector.go:64:50000
 					} else {
-						/*line multiply_vector.go:65*/ high2 = mid2
+						/*line multiply_vector.go:65:50000*/ high2 = mid2
 					}
 				}
-				/*line multiply_vector.go:84*/ end := min((p+1)*steps, n+len(value)) - low2
-				/*line multiply_vector.go:85:40000*/ for ; row < low2; row++ {
-					/*line multiply_vector.go:86*/ if r.Halted() {
+				/*line multiply_vector.go:84:50000*/ end := min((p+1)*steps, n+len(value)) - low2
+				/*line multiply_vector.go:85*/ for ; row < low2; row++ {
+					/*line multiply_vector.go:86:50000*/ if r.Halted() {
 						/*line multiply_vector.go:85*/ r.Halt()
 					}
-//line multiply_vector.go:86
+//line multiply_vector.go:86:50000
 					var sum T
-					/*line multiply_vector.go:88:40000*/ for stop := int(start[row+1]); k < stop; k++ {
+					/*line multiply_vector.go:88:50000*/ for stop := int(start[row+1]); k < stop; k++ {
 						sum += value[k] * x[index[k]]
 					}
-					/*line multiply_vector.go:91:40000*/ _ = y[row]
+					/*line multiply_vector.go:91*/ _ = y[row]
 					/*line multiply_vector.go:91*/ t16 := &y[row]
 					/*line multiply_vector.go:91*/ result0 := scaled[T](alpha, sum, beta, t16)
 					/*line multiply_vector.go:91*/ y[row] = result0
@@ -3062,49 +4205,49 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		t1 := min(p*steps, n+len(value))
-		/*line multiply_vector.go:77:40000*/ if p >= len(carry) || p >= len(rows) {
+		/*line multiply_vector.go:77*/ if p >= len(carry) || p >= len(rows) {
 			continue
 		}
-		/*line multiply_vector.go:59*/ low := max(0, t1-t3)
-		/*line multiply_vector.go:60:40000*/ for high := min(t1, n); low < high; {
-			/*line multiply_vector.go:61:40000*/ if r.Halted() {
+		/*line multiply_vector.go:59:50000*/ low := max(0, t1-t3)
+		/*line multiply_vector.go:60:50000*/ for high := min(t1, n); low < high; {
+			/*line multiply_vector.go:61:50000*/ if r.Halted() {
 				/*line multiply_vector.go:60*/ r.Halt()
 			}
-			/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
-			/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t1-mid {
+			/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
+			/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
 				low = mid + 1
-//line multiply_vector.go:64:40000
+//line multiply_vector.go:64:50000
 			} else {
-				/*line multiply_vector.go:65*/ high = mid
+				/*line multiply_vector.go:65:50000*/ high = mid
 			}
 		}
-		/*line multiply_vector.go:81:40000*/ row := low
+		/*line multiply_vector.go:81:50000*/ row := low
 		k := min(p*steps, n+len(value)) - row
 		t6 := min((p+1)*steps, n+len(value))
 		/*line multiply_vector.go:59*/ low2 := max(0, t6-t8)
-		/*line multiply_vector.go:60:40000*/ for high2 := min(t6, n); low2 < high2; {
-			/*line multiply_vector.go:61:40000*/ if r.Halted() {
+		/*line multiply_vector.go:60:50000*/ for high2 := min(t6, n); low2 < high2; {
+			/*line multiply_vector.go:61:50000*/ if r.Halted() {
 				/*line multiply_vector.go:60*/ r.Halt()
 			}
-			/*line multiply_vector.go:61:40000*/ mid2 := (low2 + high2) / 2
-			/*line multiply_vector.go:62:40000*/ if int(start[mid2+1]) < t6-mid2 {
+			/*line multiply_vector.go:61:50000*/ mid2 := (low2 + high2) / 2
+			/*line multiply_vector.go:62:50000*/ if int(start[mid2+1]) < t6-mid2 {
 				low2 = mid2 + 1
-//line multiply_vector.go:64:40000
+//line multiply_vector.go:64:50000
 			} else {
-				/*line multiply_vector.go:65*/ high2 = mid2
+				/*line multiply_vector.go:65:50000*/ high2 = mid2
 			}
 		}
-		/*line multiply_vector.go:84*/ end := min((p+1)*steps, n+len(value)) - low2
-		/*line multiply_vector.go:85:40000*/ for ; row < low2; row++ {
-			/*line multiply_vector.go:86*/ if r.Halted() {
+		/*line multiply_vector.go:84:50000*/ end := min((p+1)*steps, n+len(value)) - low2
+		/*line multiply_vector.go:85*/ for ; row < low2; row++ {
+			/*line multiply_vector.go:86:50000*/ if r.Halted() {
 				/*line multiply_vector.go:85*/ r.Halt()
 			}
-//line multiply_vector.go:86
+//line multiply_vector.go:86:50000
 			var sum T
-			/*line multiply_vector.go:88:40000*/ for stop := int(start[row+1]); k < stop; k++ {
+			/*line multiply_vector.go:88:50000*/ for stop := int(start[row+1]); k < stop; k++ {
 				sum += value[k] * x[index[k]]
 			}
-			/*line multiply_vector.go:91:40000*/ _ = y[row]
+			/*line multiply_vector.go:91*/ _ = y[row]
 			/*line multiply_vector.go:91*/ t16 := &y[row]
 			/*line multiply_vector.go:91*/ result0 := scaled[T](alpha, sum, beta, t16)
 			/*line multiply_vector.go:91*/ y[row] = result0
@@ -3118,7 +4261,7 @@ func quernRow1MulParts[T float32 | float64](r *host.Run, base int, carry []T, ro
 		t22 := int32(low2)
 		/*line multiply_vector.go:97*/ rows[p] = t22
 		/*line multiply_vector.go:97*/ carry[p] = sum2
-	} /*line quern_gen.go:3121:1*/
+	} /*line quern_gen.go:4264:1*/
 }
 
 func quernPlainMergeBounds(r *host.Run) {
@@ -3160,44 +4303,44 @@ func quernRow1MergeBounds(r *host.Run, base int, bounds []int32, rows int, entri
 				p := base + threadX
 				t1 := min(p*1024, rows+entries)
 				/*line multiply_vector.go:59*/ low := max(0, t1-entries)
-				/*line multiply_vector.go:60:40000*/ for high := min(t1, rows); low < high; {
-					/*line multiply_vector.go:61:40000*/ if r.Halted() {
+				/*line multiply_vector.go:60:50000*/ for high := min(t1, rows); low < high; {
+					/*line multiply_vector.go:61:50000*/ if r.Halted() {
 						/*line multiply_vector.go:60*/ r.Halt()
 					}
-					/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
-					/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t1-mid {
+					/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
+					/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
 						low = mid + 1
-//line multiply_vector.go:64:40000
+//line multiply_vector.go:64:50000
 					} else {
-						/*line multiply_vector.go:65*/ high = mid
+						/*line multiply_vector.go:65:50000*/ high = mid
 					}
 				}
-				/*line multiply_vector.go:113:40000*/ row[threadX] = int32(low)
+				/*line multiply_vector.go:113*/ row[threadX] = int32(low)
 			}
-			/*line multiply_vector.go:115:40000*/ return
+			return
 		}
 	}
-	/*line multiply_vector.go:118*/ for threadX := range width {
+	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		p := base + threadX
 		t1 := min(p*1024, rows+entries)
 		/*line multiply_vector.go:112*/ if p < len(bounds) {
 			/*line multiply_vector.go:59*/ low := max(0, t1-entries)
-			/*line multiply_vector.go:60:40000*/ for high := min(t1, rows); low < high; {
-				/*line multiply_vector.go:61:40000*/ if r.Halted() {
+			/*line multiply_vector.go:60:50000*/ for high := min(t1, rows); low < high; {
+				/*line multiply_vector.go:61:50000*/ if r.Halted() {
 					/*line multiply_vector.go:60*/ r.Halt()
 				}
-				/*line multiply_vector.go:61:40000*/ mid := (low + high) / 2
-				/*line multiply_vector.go:62:40000*/ if int(start[mid+1]) < t1-mid {
+				/*line multiply_vector.go:61:50000*/ mid := (low + high) / 2
+				/*line multiply_vector.go:62:50000*/ if int(start[mid+1]) < t1-mid {
 					low = mid + 1
-//line multiply_vector.go:64:40000
+//line multiply_vector.go:64:50000
 				} else {
-					/*line multiply_vector.go:65*/ high = mid
+					/*line multiply_vector.go:65:50000*/ high = mid
 				}
 			}
-			/*line multiply_vector.go:113:40000*/ bounds[p] = int32(low)
+			/*line multiply_vector.go:113*/ bounds[p] = int32(low)
 		}
-	} /*line quern_gen.go:3200:1*/
+	} /*line quern_gen.go:4343:1*/
 }
 
 func quernPlainMulMerge[T float32 | float64](r *host.Run) {
@@ -3241,22 +4384,22 @@ func quernHostMulMerge[T float32 | float64](r *host.Run) {
 		first := min(blockX*1024, n+len(value))
 		last := min(first+1024, n+len(value))
 		steps := last - first
-		/*line multiply_vector.go:129*/ if blockX+1 >= len(bounds) || blockX >= len(carry) {
+		/*line multiply_vector.go:129:50000*/ if blockX+1 >= len(bounds) || blockX >= len(carry) {
 			continue
 		}
-		r.ThreadIdx = kernel.Dim3{}
+		/*line multiply_vector.go:132:50000*/ r.ThreadIdx = kernel.Dim3{}
 		/*line multiply_vector.go:134*/ row0 = int(bounds[blockX])
 		r.ThreadIdx = kernel.Dim3{}
 		/*line multiply_vector.go:134*/ row1 = int(bounds[blockX+1])
 		k0 = first - row0
 		k1 = last - row1
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line multiply_vector.go:137:50000*/ for threadZ := range 1 {
+			/*line multiply_vector.go:138:50000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1MulMerge[T](r, k1, k0, products, value, x, index, row1, row0, ends, start)
 			}
 		}
-		/*line multiply_vector.go:148*/ count = row1 - row0
+		/*line multiply_vector.go:148:50000*/ count = row1 - row0
 		/*line multiply_vector.go:180*/ d = 1
 		start2 := k0 - k1
 		for threadZ := range 1 {
@@ -3267,20 +4410,20 @@ func quernHostMulMerge[T float32 | float64](r *host.Run) {
 			}
 		}
 		for ; d < 32; d *= 2 {
-			if r.Halted() {
+			/*line multiply_vector.go:190:50000*/ if r.Halted() {
 				/*line multiply_vector.go:180*/ r.Halt()
 			}
-			/*line multiply_vector.go:181*/ host.ShuffleUp(ss, sums, d)
+			/*line multiply_vector.go:181:50000*/ host.ShuffleUp(ss, sums, d)
 			host.ShuffleUp(ws, wholes, d)
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line multiply_vector.go:183*/ for threadZ := range 1 {
+				/*line multiply_vector.go:184:50000*/ for threadY := range 1 {
 					first3 := (threadZ*1 + threadY) * 128
 					quernRow3MulMerge[T](r, sums, first3, wholes, ss, ws, d)
 				}
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		/*line multiply_vector.go:190:50000*/ for threadZ := range 1 {
+			/*line multiply_vector.go:191*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 128
 				quernRow4MulMerge[T](r, sums, first4, wholes, warpSums, warpWhole)
@@ -3289,35 +4432,35 @@ func quernHostMulMerge[T float32 | float64](r *host.Run) {
 		/*line multiply_vector.go:189*/ host.ShuffleUp(shuffleUps, sums, 1)
 		host.ShuffleUp(shuffleUps2, wholes, 1)
 		for threadZ := range 1 {
-			for threadY := range 1 {
+			/*line multiply_vector.go:192:50000*/ for threadY := range 1 {
 				first5 := (threadZ*1 + threadY) * 128
 				quernRow5MulMerge[T](r, shuffleUps, first5, shuffleUps2, befores, beforeWholes)
 			}
 		}
-		for threadZ := range 1 {
+		/*line multiply_vector.go:197*/ for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first6 := (threadZ*1 + threadY) * 128
 				quernRow6MulMerge[T](r, sums, first6, heads, dones, wholes, befores, beforeWholes, warpWhole, warpSums, row0, y, alpha, beta, carry, blockX)
 			}
 		}
-	} /*line quern_gen.go:3304:1*/
+	} /*line quern_gen.go:4447:1*/
 }
 
 //go:noinline
 func quernRow1MulMerge[T float32 | float64](r *host.Run, k1 int, k0 int, products *[1024]T, value []T, x []T, index []int32, row1 int, row0 int, ends *[1025]int32, start []int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-		/*line multiply_vector.go:136*/ for k := threadX; k < k1-k0 && k < 1024; k += 128 {
+		/*line multiply_vector.go:136:50000*/ for k := threadX; k < k1-k0 && k < 1024; k += 128 {
 			products[k] = value[k0+k] * x[index[k0+k]]
 		}
-		for r2 := threadX; r2 <= row1-row0 && r2 < 1025; r2 += 128 {
+		/*line multiply_vector.go:139*/ for r2 := threadX; r2 <= row1-row0 && r2 < 1025; r2 += 128 {
 			ends[r2] = int32(k1 - k0)
-			if row0+r2+1 < len(start) {
+			/*line multiply_vector.go:141:50000*/ if row0+r2+1 < len(start) {
 				ends[r2] = start[row0+r2+1] - int32(k0)
 			}
 		}
-	} /*line quern_gen.go:3320:1*/
+	} /*line quern_gen.go:4463:1*/
 }
 
 //go:noinline
@@ -3335,10 +4478,11 @@ func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, h
 				/*line multiply_vector.go:151*/ r.Halt()
 			}
 			/*line multiply_vector.go:152*/ mid := (low + high) / 2
-			if int(ends[mid]) < d2-mid {
+			/*line multiply_vector.go:153:50000*/ if int(ends[mid]) < d2-mid {
 				low = mid + 1
+//line multiply_vector.go:155:50000
 			} else {
-				high = mid
+				/*line multiply_vector.go:156*/ high = mid
 			}
 		}
 		k2 := d2 - low
@@ -3347,31 +4491,32 @@ func quernRow2MulMerge[T float32 | float64](r *host.Run, sums []T, first2 int, h
 		var sum T
 		var head T
 		/*line multiply_vector.go:161*/ done := -1
-		for s := 0; s < 8 && d2+s < steps; s++ {
-			if k2 < int(ends[row]) {
+		/*line multiply_vector.go:162:50000*/ for s := 0; s < 8 && d2+s < steps; s++ {
+			/*line multiply_vector.go:163*/ if k2 < int(ends[row]) {
 				sum += products[k2]
 				k2++
 				continue
 			}
-			if done < 0 {
+			/*line multiply_vector.go:168:50000*/ if done < 0 {
 				done = row
 				head = sum
+//line multiply_vector.go:171:50000
 			} else {
-				/*line multiply_vector.go:171*/ t18 := row0 + row
+				/*line multiply_vector.go:171:50000*/ t18 := row0 + row
 				/*line multiply_vector.go:171*/ _ = y[t18]
 				/*line multiply_vector.go:171*/ t19 := &y[t18]
 				/*line multiply_vector.go:171*/ result0 := scaled[T](alpha, sum, beta, t19)
 				/*line multiply_vector.go:171*/ y[row0+row] = result0
 			}
-			sum = 0
+			/*line multiply_vector.go:173:50000*/ sum = 0
 			row++
 		}
-		/*line multiply_vector.go:178*/ whole := done >= 0
+		/*line multiply_vector.go:178:50000*/ whole := done >= 0
 		sumRow[threadX] = sum
 		headRow[threadX] = head
 		doneRow[threadX] = done
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:3374:1*/
+	} /*line quern_gen.go:4519:1*/
 }
 
 //go:noinline
@@ -3390,9 +4535,9 @@ func quernRow3MulMerge[T float32 | float64](r *host.Run, sums []T, first3 int, w
 			sum += s2
 			whole = w
 		}
-		sumRow[threadX] = sum
+		/*line multiply_vector.go:186:50000*/ sumRow[threadX] = sum
 		wholeRow[threadX] = whole
-	} /*line quern_gen.go:3395:1*/
+	} /*line quern_gen.go:4540:1*/
 }
 
 //go:noinline
@@ -3405,13 +4550,13 @@ func quernRow4MulMerge[T float32 | float64](r *host.Run, sums []T, first4 int, w
 		whole := wholeRow[threadX]
 		lane := threadX & 31
 		warp := threadX / 32
-		/*line multiply_vector.go:186*/ if lane == 31 {
+		/*line multiply_vector.go:186:50000*/ if lane == 31 {
 			_ = warpSums[warp]
 			/*line multiply_vector.go:187*/ _ = warpWhole[warp]
 			/*line multiply_vector.go:187*/ warpSums[warp] = sum
 			/*line multiply_vector.go:187*/ warpWhole[warp] = whole
 		}
-	} /*line quern_gen.go:3414:1*/
+	} /*line quern_gen.go:4559:1*/
 }
 
 //go:noinline
@@ -3426,13 +4571,13 @@ func quernRow5MulMerge[T float32 | float64](r *host.Run, shuffleUps []T, first5 
 		lane := threadX & 31
 		/*line multiply_vector.go:189*/ before := shuffleUp
 		beforeWhole := shuffleUp2
-		/*line multiply_vector.go:190*/ if lane == 0 {
+		/*line multiply_vector.go:190:50000*/ if lane == 0 {
 			before = 0
 			beforeWhole = false
 		}
-		beforeRow[threadX] = before
+		/*line multiply_vector.go:194*/ beforeRow[threadX] = before
 		beforeWholeRow[threadX] = beforeWhole
-	} /*line quern_gen.go:3435:1*/
+	} /*line quern_gen.go:4580:1*/
 }
 
 //go:noinline
@@ -3479,7 +4624,7 @@ func quernRow6MulMerge[T float32 | float64](r *host.Run, sums []T, first6 int, h
 			}
 			carry[blockX] = sum
 		}
-	} /*line quern_gen.go:3482:1*/
+	} /*line quern_gen.go:4627:1*/
 }
 
 func quernPlainAddCarries[T float32 | float64](r *host.Run) {
@@ -3519,13 +4664,12 @@ func quernRow1AddCarries[T float32 | float64](r *host.Run, base int, rows []int3
 		if int(row) >= len(y) || p > 0 && rows[p-1] == row {
 			continue
 		}
-//line multiply_vector.go:230:40000
 		var sum T
-		/*line multiply_vector.go:231*/ for ; p < len(rows) && p < len(carry) && rows[p] == row; p++ {
+		for ; p < len(rows) && p < len(carry) && rows[p] == row; p++ {
 			sum += carry[p]
 		}
 		y[row] += alpha * sum
-	} /*line quern_gen.go:3528:1*/
+	} /*line quern_gen.go:4672:1*/
 }
 
 func quernPlainFoldCarries[T float32 | float64](r *host.Run) {
@@ -3578,7 +4722,7 @@ func quernHostFoldCarries[T float32 | float64](r *host.Run) {
 				quernRow3FoldCarries[T](r, rows, first3, blockX, foldedRows, folded, sums, from, own, y, alpha)
 			}
 		}
-	} /*line quern_gen.go:3581:1*/
+	} /*line quern_gen.go:4725:1*/
 }
 
 //go:noinline
@@ -3617,7 +4761,7 @@ func quernRow1FoldCarries[T float32 | float64](r *host.Run, rows []int32, first 
 		own[threadX] = row
 		sums[0][threadX] = sum
 		rowRow[threadX] = row
-	} /*line quern_gen.go:3620:1*/
+	} /*line quern_gen.go:4764:1*/
 }
 
 //go:noinline
@@ -3646,7 +4790,7 @@ func quernRow2FoldCarries[T float32 | float64](r *host.Run, rows []int32, first2
 			s += sums[from][threadX-d]
 		}
 		sums[1-from][threadX] = s
-	} /*line quern_gen.go:3649:1*/
+	} /*line quern_gen.go:4793:1*/
 }
 
 //go:noinline
@@ -3668,7 +4812,7 @@ func quernRow3FoldCarries[T float32 | float64](r *host.Run, rows []int32, first3
 		if own[threadX+1] != row && int(row) < len(y) {
 			y[row] += alpha * sums[from][threadX]
 		}
-	} /*line quern_gen.go:3671:1*/
+	} /*line quern_gen.go:4815:1*/
 }
 
 func quernPlainFindDiagonal(r *host.Run) {
@@ -3715,49 +4859,49 @@ func quernRow1FindDiagonal(r *host.Run, base int, diagonal []int32, start []int3
 				var at int32 = -1
 				var last int32 = -1
 				/*line precondition_ilu.go:30*/ end := int(row2[threadX])
-				/*line precondition_ilu.go:31:50000*/ for k := int(row3[threadX]); k < end; k++ {
-					/*line precondition_ilu.go:32:50000*/ if index[k] <= last {
+				/*line precondition_ilu.go:31:60000*/ for k := int(row3[threadX]); k < end; k++ {
+					/*line precondition_ilu.go:32:60000*/ if index[k] <= last {
 						at = -1
 						break
 					}
-					/*line precondition_ilu.go:36:50000*/ last = index[k]
-					/*line precondition_ilu.go:37:50000*/ if int(last) == row {
+					/*line precondition_ilu.go:36:60000*/ last = index[k]
+					/*line precondition_ilu.go:37:60000*/ if int(last) == row {
 						at = int32(k)
 					}
 				}
-				/*line precondition_ilu.go:41:50000*/ row4[threadX] = at
-				/*line precondition_ilu.go:42:50000*/ if at < 0 {
+				/*line precondition_ilu.go:41:60000*/ row4[threadX] = at
+				/*line precondition_ilu.go:42:60000*/ if at < 0 {
 					kernel.AtomicMin(&flaw[0], int32(row))
 				}
 			}
-			/*line precondition_ilu.go:46:50000*/ return
+			/*line precondition_ilu.go:46*/ return
 		}
 	}
-	/*line precondition_ilu.go:49:50000*/ for threadX := range width {
+	/*line precondition_ilu.go:49:60000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
-		/*line precondition_ilu.go:26:50000*/ if row >= len(diagonal) || row+1 >= len(start) {
+		/*line precondition_ilu.go:26:60000*/ if row >= len(diagonal) || row+1 >= len(start) {
 			continue
 		}
-//line precondition_ilu.go:29:50000
+//line precondition_ilu.go:29:60000
 		var at int32 = -1
 		var last int32 = -1
 		/*line precondition_ilu.go:30*/ end := int(start[row+1])
-		/*line precondition_ilu.go:31:50000*/ for k := int(start[row]); k < end; k++ {
-			/*line precondition_ilu.go:32:50000*/ if index[k] <= last {
+		/*line precondition_ilu.go:31:60000*/ for k := int(start[row]); k < end; k++ {
+			/*line precondition_ilu.go:32:60000*/ if index[k] <= last {
 				at = -1
 				break
 			}
-			/*line precondition_ilu.go:36:50000*/ last = index[k]
-			/*line precondition_ilu.go:37:50000*/ if int(last) == row {
+			/*line precondition_ilu.go:36:60000*/ last = index[k]
+			/*line precondition_ilu.go:37:60000*/ if int(last) == row {
 				at = int32(k)
 			}
 		}
-		/*line precondition_ilu.go:41:50000*/ diagonal[row] = at
-		/*line precondition_ilu.go:42:50000*/ if at < 0 {
+		/*line precondition_ilu.go:41:60000*/ diagonal[row] = at
+		/*line precondition_ilu.go:42:60000*/ if at < 0 {
 			kernel.AtomicMin(&flaw[0], int32(row))
 		}
-	} /*line quern_gen.go:3760:1*/
+	} /*line quern_gen.go:4904:1*/
 }
 
 func quernPlainFactorWarps[T float32 | float64](r *host.Run) {
@@ -3788,64 +4932,64 @@ func quernHostFactorWarps[T float32 | float64](r *host.Run) {
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:64*/ t2 = sync[n:]
-		/*line precondition_ilu.go:65:50000*/ for threadZ := range 1 {
-			/*line precondition_ilu.go:66:50000*/ for threadY := range 1 {
+		/*line precondition_ilu.go:65:60000*/ for threadZ := range 1 {
+			/*line precondition_ilu.go:66:60000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1FactorWarps[T](r, t2, c, row)
 			}
 		}
-		/*line triangular.go:21*/ row2 = *row
+		/*line triangular.go:21:70000*/ row2 = *row
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:65*/ end = int(start[row2+1])
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:66*/ own = int(diagonal[row2])
 		r.ThreadIdx = kernel.Dim3{}
 		/*line precondition_ilu.go:67*/ k = int(start[row2])
-		for ; k < own; k++ {
-			/*line precondition_ilu.go:69:50000*/ if r.Halted() {
+		/*line precondition_ilu.go:68:60000*/ for ; k < own; k++ {
+			/*line precondition_ilu.go:69*/ if r.Halted() {
 				/*line precondition_ilu.go:67*/ r.Halt()
 			}
-			/*line precondition_ilu.go:69:50000*/ r.ThreadIdx = kernel.Dim3{}
+			r.ThreadIdx = kernel.Dim3{}
 			/*line precondition_ilu.go:68*/ j = int(index[k])
-			/*line precondition_ilu.go:69:50000*/ for threadZ := range 1 {
-				/*line precondition_ilu.go:70*/ for threadY := range 1 {
+			for threadZ := range 1 {
+				/*line precondition_ilu.go:70:60000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow2FactorWarps[T](r, sync, j)
 				}
 			}
-			/*line precondition_ilu.go:75:50000*/ r.ThreadIdx = kernel.Dim3{}
+			/*line precondition_ilu.go:75:60000*/ r.ThreadIdx = kernel.Dim3{}
 			/*line precondition_ilu.go:71*/ l = value[k] / value[diagonal[j]]
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line precondition_ilu.go:72:60000*/ for threadZ := range 1 {
+				/*line precondition_ilu.go:73*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first := (threadZ*1 + threadY) * 32
 					quernRow3FactorWarps[T](r, qs, first, diagonal, j)
 				}
 			}
-			/*line precondition_ilu.go:79:50000*/ r.ThreadIdx = kernel.Dim3{}
+			/*line precondition_ilu.go:79:60000*/ r.ThreadIdx = kernel.Dim3{}
 			/*line precondition_ilu.go:72*/ t7 = int(start[j+1])
 			t8 = k + 1
-			/*line precondition_ilu.go:74:50000*/ for threadZ := range 1 {
-				/*line precondition_ilu.go:75:50000*/ for threadY := range 1 {
+			for threadZ := range 1 {
+				/*line precondition_ilu.go:75:60000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
 					quernRow4FactorWarps[T](r, qs, first2, t7, index, t8, end, value, l)
 				}
 			}
-			/*line precondition_ilu.go:81:50000*/ for threadZ := range 1 {
-				/*line precondition_ilu.go:82*/ for threadY := range 1 {
+			/*line precondition_ilu.go:81:60000*/ for threadZ := range 1 {
+				/*line precondition_ilu.go:82:60000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow5FactorWarps[T](r, value, k, l)
 				}
 			}
 		}
-		/*line precondition_ilu.go:88:50000*/ for threadZ := range 1 {
-			/*line precondition_ilu.go:89*/ for threadY := range 1 {
+		/*line precondition_ilu.go:88:60000*/ for threadZ := range 1 {
+			/*line precondition_ilu.go:89:60000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow6FactorWarps[T](r, value, own, flaw, row2, sync)
 			}
 		}
-	} /*line quern_gen.go:3848:1*/
+	} /*line quern_gen.go:4992:1*/
 }
 
 //go:noinline
@@ -3860,15 +5004,15 @@ func quernRow1FactorWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint3
 			/*line triangular.go:18*/ old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-		return
+		/*line triangular.go:21:70000*/ return
 	}
-	/*line triangular.go:23:60000*/ for threadX := range 32 {
+	/*line triangular.go:23:70000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line triangular.go:17:60000*/ if threadX == 0 {
+		/*line triangular.go:17:70000*/ if threadX == 0 {
 			old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-	} /*line quern_gen.go:3871:1*/
+	} /*line quern_gen.go:5015:1*/
 }
 
 //go:noinline
@@ -3876,16 +5020,16 @@ func quernRow2FactorWarps[T float32 | float64](r *host.Run, sync []uint32, j int
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		var loaded uint32
-		/*line precondition_ilu.go:69:50000*/ for {
-			/*line precondition_ilu.go:70*/ if r.Halted() {
+		/*line precondition_ilu.go:69*/ for {
+			/*line precondition_ilu.go:70:60000*/ if r.Halted() {
 				/*line precondition_ilu.go:69*/ r.Halt()
 			}
-			/*line precondition_ilu.go:69:50000*/ loaded = host.Load(r, &sync[j])
-			/*line precondition_ilu.go:70*/ if !(loaded == 0) {
+			/*line precondition_ilu.go:69*/ loaded = host.Load(r, &sync[j])
+			/*line precondition_ilu.go:70:60000*/ if !(loaded == 0) {
 				break
 			}
 		}
-	} /*line quern_gen.go:3888:1*/
+	} /*line quern_gen.go:5032:1*/
 }
 
 //go:noinline
@@ -3895,7 +5039,7 @@ func quernRow3FactorWarps[T float32 | float64](r *host.Run, qs []int, first int,
 		r.ThreadIdx.X = threadX
 		/*line precondition_ilu.go:72*/ q := int(diagonal[j]) + 1 + threadX
 		qRow[threadX] = q
-	} /*line quern_gen.go:3898:1*/
+	} /*line quern_gen.go:5042:1*/
 }
 
 //go:noinline
@@ -3904,32 +5048,32 @@ func quernRow4FactorWarps[T float32 | float64](r *host.Run, qs []int, first2 int
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		q := qRow[threadX]
-		/*line precondition_ilu.go:50:50000*/ for ; q < t7; q += 32 {
-			/*line precondition_ilu.go:51*/ if r.Halted() {
+		/*line precondition_ilu.go:50:60000*/ for ; q < t7; q += 32 {
+			/*line precondition_ilu.go:51:60000*/ if r.Halted() {
 				/*line precondition_ilu.go:50*/ r.Halt()
 			}
-			/*line precondition_ilu.go:51*/ t3 := index[t8:end]
+			/*line precondition_ilu.go:51:60000*/ t3 := index[t8:end]
 			/*line precondition_ilu.go:51*/ t4 := index[q]
-			/*line convert.go:14*/ high := len(t3)
+			/*line convert.go:15*/ high := len(t3)
 			low := 0
-			/*line convert.go:15*/ for low < high {
+			/*line convert.go:16*/ for low < high {
 				if r.Halted() {
-					/*line convert.go:15*/ r.Halt()
+					/*line convert.go:16*/ r.Halt()
 				}
-				/*line convert.go:16*/ mid := (low + high) / 2
+				/*line convert.go:17*/ mid := (low + high) / 2
 				if t3[mid] < t4 {
 					low = mid + 1
 				} else {
 					high = mid
 				}
 			}
-			/*line precondition_ilu.go:51*/ at := t8 + low
-			/*line precondition_ilu.go:52:50000*/ if at < end && index[at] == index[q] {
+			/*line precondition_ilu.go:51:60000*/ at := t8 + low
+			/*line precondition_ilu.go:52*/ if at < end && index[at] == index[q] {
 				value[at] -= l * value[q]
 			}
 		}
-		/*line precondition_ilu.go:56*/ qRow[threadX] = q
-	} /*line quern_gen.go:3932:1*/
+		/*line precondition_ilu.go:56:60000*/ qRow[threadX] = q
+	} /*line quern_gen.go:5076:1*/
 }
 
 //go:noinline
@@ -3943,14 +5087,14 @@ func quernRow5FactorWarps[T float32 | float64](r *host.Run, value []T, k int, l 
 		for range count2 {
 			/*line precondition_ilu.go:75*/ value[k] = l
 		}
-		/*line precondition_ilu.go:77:50000*/ return
+		/*line precondition_ilu.go:77:60000*/ return
 	}
-	/*line precondition_ilu.go:79:50000*/ for threadX := range 32 {
+	/*line precondition_ilu.go:79:60000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line precondition_ilu.go:74:50000*/ if threadX == 0 {
+		/*line precondition_ilu.go:74*/ if threadX == 0 {
 			value[k] = l
 		}
-	} /*line quern_gen.go:3953:1*/
+	} /*line quern_gen.go:5097:1*/
 }
 
 //go:noinline
@@ -3963,23 +5107,23 @@ func quernRow6FactorWarps[T float32 | float64](r *host.Run, value []T, own int, 
 	if own >= 0 && own < len(value) && 0 < len(flaw) && row2 >= 0 && row2 < len(sync) {
 		for range count3 {
 			/*line precondition_ilu.go:80*/ p := value[own]
-			/*line precondition_ilu.go:81:50000*/ if p == 0 || p != p {
+			/*line precondition_ilu.go:81:60000*/ if p == 0 || p != p {
 				/*line precondition_ilu.go:81*/ kernel.AtomicMin(&flaw[0], int32(row2))
 			}
-			/*line precondition_ilu.go:83:50000*/ kernel.StoreRelease(&sync[row2], 1)
+			kernel.StoreRelease(&sync[row2], 1)
 		}
-		/*line precondition_ilu.go:85:50000*/ return
+		/*line precondition_ilu.go:85:60000*/ return
 	}
-	/*line precondition_ilu.go:87:50000*/ for threadX := range 32 {
+	/*line precondition_ilu.go:87*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line precondition_ilu.go:79:50000*/ if threadX == 0 {
+		/*line precondition_ilu.go:79:60000*/ if threadX == 0 {
 			p := value[own]
-			/*line precondition_ilu.go:81:50000*/ if p == 0 || p != p {
+			/*line precondition_ilu.go:81:60000*/ if p == 0 || p != p {
 				/*line precondition_ilu.go:81*/ kernel.AtomicMin(&flaw[0], int32(row2))
 			}
-			/*line precondition_ilu.go:83:50000*/ kernel.StoreRelease(&sync[row2], 1)
+			kernel.StoreRelease(&sync[row2], 1)
 		}
-	} /*line quern_gen.go:3982:1*/
+	} /*line quern_gen.go:5126:1*/
 }
 
 func quernPlainFactorAll[T float32 | float64](r *host.Run) {
@@ -4019,13 +5163,13 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 		if 0 < len(flaw) {
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
-				/*line precondition_ilu.go:94:50000*/ for row := 0; row < t1; row++ {
+				/*line precondition_ilu.go:94:60000*/ for row := 0; row < t1; row++ {
 					/*line precondition_ilu.go:95*/ if r.Halted() {
 						/*line precondition_ilu.go:94*/ r.Halt()
 					}
 					/*line precondition_ilu.go:95*/ end := int(start[row+1])
 					own := int(diagonal[row])
-					/*line precondition_ilu.go:97:50000*/ for k := int(start[row]); k < own; k++ {
+					/*line precondition_ilu.go:97:60000*/ for k := int(start[row]); k < own; k++ {
 						/*line precondition_ilu.go:98*/ if r.Halted() {
 							/*line precondition_ilu.go:97*/ r.Halt()
 						}
@@ -4033,27 +5177,27 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 						l := value[k] / value[diagonal[j]]
 						q := int(diagonal[j]) + 1
 						/*line precondition_ilu.go:100*/ t4 := int(start[j+1])
-						/*line precondition_ilu.go:50:50000*/ for t5 := k + 1; q < t4; q++ {
-							/*line precondition_ilu.go:51*/ if r.Halted() {
+						/*line precondition_ilu.go:50:60000*/ for t5 := k + 1; q < t4; q++ {
+							/*line precondition_ilu.go:51:60000*/ if r.Halted() {
 								/*line precondition_ilu.go:50*/ r.Halt()
 							}
-							/*line precondition_ilu.go:51*/ t3 := index[t5:end]
+							/*line precondition_ilu.go:51:60000*/ t3 := index[t5:end]
 							/*line precondition_ilu.go:51*/ t42 := index[q]
-							/*line convert.go:14*/ high := len(t3)
+							/*line convert.go:15*/ high := len(t3)
 							low := 0
-							/*line convert.go:15*/ for low < high {
+							/*line convert.go:16*/ for low < high {
 								if r.Halted() {
-									/*line convert.go:15*/ r.Halt()
+									/*line convert.go:16*/ r.Halt()
 								}
-								/*line convert.go:16*/ mid := (low + high) / 2
+								/*line convert.go:17*/ mid := (low + high) / 2
 								if t3[mid] < t42 {
 									low = mid + 1
 								} else {
 									high = mid
 								}
 							}
-							/*line precondition_ilu.go:51*/ at := t5 + low
-							/*line precondition_ilu.go:52:50000*/ if at < end && index[at] == index[q] {
+							/*line precondition_ilu.go:51:60000*/ at := t5 + low
+							/*line precondition_ilu.go:52*/ if at < end && index[at] == index[q] {
 								value[at] -= l * value[q]
 							}
 						}
@@ -4070,16 +5214,16 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 	}
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line precondition_ilu.go:91:50000*/ if base+threadX > 0 {
+		/*line precondition_ilu.go:91:60000*/ if base+threadX > 0 {
 			continue
 		}
-		/*line precondition_ilu.go:94:50000*/ for row := 0; row < t1; row++ {
+		/*line precondition_ilu.go:94:60000*/ for row := 0; row < t1; row++ {
 			/*line precondition_ilu.go:95*/ if r.Halted() {
 				/*line precondition_ilu.go:94*/ r.Halt()
 			}
 			/*line precondition_ilu.go:95*/ end := int(start[row+1])
 			own := int(diagonal[row])
-			/*line precondition_ilu.go:97:50000*/ for k := int(start[row]); k < own; k++ {
+			/*line precondition_ilu.go:97:60000*/ for k := int(start[row]); k < own; k++ {
 				/*line precondition_ilu.go:98*/ if r.Halted() {
 					/*line precondition_ilu.go:97*/ r.Halt()
 				}
@@ -4087,27 +5231,27 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 				l := value[k] / value[diagonal[j]]
 				q := int(diagonal[j]) + 1
 				/*line precondition_ilu.go:100*/ t4 := int(start[j+1])
-				/*line precondition_ilu.go:50:50000*/ for t5 := k + 1; q < t4; q++ {
-					/*line precondition_ilu.go:51*/ if r.Halted() {
+				/*line precondition_ilu.go:50:60000*/ for t5 := k + 1; q < t4; q++ {
+					/*line precondition_ilu.go:51:60000*/ if r.Halted() {
 						/*line precondition_ilu.go:50*/ r.Halt()
 					}
-					/*line precondition_ilu.go:51*/ t3 := index[t5:end]
+					/*line precondition_ilu.go:51:60000*/ t3 := index[t5:end]
 					/*line precondition_ilu.go:51*/ t42 := index[q]
-					/*line convert.go:14*/ high := len(t3)
+					/*line convert.go:15*/ high := len(t3)
 					low := 0
-					/*line convert.go:15*/ for low < high {
+					/*line convert.go:16*/ for low < high {
 						if r.Halted() {
-							/*line convert.go:15*/ r.Halt()
+							/*line convert.go:16*/ r.Halt()
 						}
-						/*line convert.go:16*/ mid := (low + high) / 2
+						/*line convert.go:17*/ mid := (low + high) / 2
 						if t3[mid] < t42 {
 							low = mid + 1
 						} else {
 							high = mid
 						}
 					}
-					/*line precondition_ilu.go:51*/ at := t5 + low
-					/*line precondition_ilu.go:52:50000*/ if at < end && index[at] == index[q] {
+					/*line precondition_ilu.go:51:60000*/ at := t5 + low
+					/*line precondition_ilu.go:52*/ if at < end && index[at] == index[q] {
 						value[at] -= l * value[q]
 					}
 				}
@@ -4118,7 +5262,7 @@ func quernRow1FactorAll[T float32 | float64](r *host.Run, base int, t1 int, star
 				flaw[0] = int32(row)
 			}
 		}
-	} /*line quern_gen.go:4121:1*/
+	} /*line quern_gen.go:5265:1*/
 }
 
 func quernPlainInverseDiagonal[T float32 | float64](r *host.Run) {
@@ -4164,42 +5308,42 @@ func quernRow1InverseDiagonal[T float32 | float64](r *host.Run, base int, invers
 //line precondition_jacobi.go:17
 				var d T
 				end := int(row[threadX])
-				/*line precondition_jacobi.go:19:70000*/ for k := int(row2[threadX]); k < end; k++ {
-					/*line precondition_jacobi.go:20:70000*/ if r.Halted() {
+				/*line precondition_jacobi.go:19:80000*/ for k := int(row2[threadX]); k < end; k++ {
+					/*line precondition_jacobi.go:20:80000*/ if r.Halted() {
 						/*line precondition_jacobi.go:19*/ r.Halt()
 					}
-					/*line precondition_jacobi.go:20:70000*/ if int(index[k]) == i {
+					/*line precondition_jacobi.go:20:80000*/ if int(index[k]) == i {
 						d += value[k]
 					}
 				}
-				/*line precondition_jacobi.go:24:70000*/ if d == 0 {
+				/*line precondition_jacobi.go:24:80000*/ if d == 0 {
 					d = 1
 				}
-				/*line precondition_jacobi.go:27:70000*/ row3[threadX] = 1 / d
+				/*line precondition_jacobi.go:27:80000*/ row3[threadX] = 1 / d
 			}
-			/*line precondition_jacobi.go:29:70000*/ return
+			/*line precondition_jacobi.go:29:80000*/ return
 		}
 	}
-	/*line precondition_jacobi.go:32:70000*/ for threadX := range width {
+	/*line precondition_jacobi.go:32:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line precondition_jacobi.go:16:70000*/ if i < len(inverse) && i+1 < len(start) {
+		/*line precondition_jacobi.go:16:80000*/ if i < len(inverse) && i+1 < len(start) {
 			var d T
 			end := int(start[i+1])
-			/*line precondition_jacobi.go:19:70000*/ for k := int(start[i]); k < end; k++ {
-				/*line precondition_jacobi.go:20:70000*/ if r.Halted() {
+			/*line precondition_jacobi.go:19:80000*/ for k := int(start[i]); k < end; k++ {
+				/*line precondition_jacobi.go:20:80000*/ if r.Halted() {
 					/*line precondition_jacobi.go:19*/ r.Halt()
 				}
-				/*line precondition_jacobi.go:20:70000*/ if int(index[k]) == i {
+				/*line precondition_jacobi.go:20:80000*/ if int(index[k]) == i {
 					d += value[k]
 				}
 			}
-			/*line precondition_jacobi.go:24:70000*/ if d == 0 {
+			/*line precondition_jacobi.go:24:80000*/ if d == 0 {
 				d = 1
 			}
-			/*line precondition_jacobi.go:27:70000*/ inverse[i] = 1 / d
+			/*line precondition_jacobi.go:27:80000*/ inverse[i] = 1 / d
 		}
-	} /*line quern_gen.go:4202:1*/
+	} /*line quern_gen.go:5346:1*/
 }
 
 func quernPlainScale[T float32 | float64](r *host.Run) {
@@ -4240,16 +5384,16 @@ func quernRow1Scale[T float32 | float64](r *host.Run, base int, z []T, d []T, r2
 			for threadX := range count {
 				/*line precondition_jacobi.go:36*/ row[threadX] = row2[threadX] * row3[threadX]
 			}
-			/*line precondition_jacobi.go:38:70000*/ return
+			/*line precondition_jacobi.go:38:80000*/ return
 		}
 	}
-	/*line precondition_jacobi.go:41:70000*/ for threadX := range width {
+	/*line precondition_jacobi.go:41:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line precondition_jacobi.go:35:70000*/ if i < len(z) {
+		/*line precondition_jacobi.go:35:80000*/ if i < len(z) {
 			z[i] = d[i] * r2[i]
 		}
-	} /*line quern_gen.go:4252:1*/
+	} /*line quern_gen.go:5396:1*/
 }
 
 func quernPlainStartCG(r *host.Run) {
@@ -4280,31 +5424,31 @@ func quernHostStartCG(r *host.Run) {
 				quernRow1StartCG(r, sums, first, n, bb)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(bs, sums)
-		/*line dot.go:68:10000*/ for threadZ := range 1 {
-			/*line dot.go:69:10000*/ for threadY := range 1 {
+		/*line dot.go:67:20000*/ host.ReduceAdd(bs, sums)
+		/*line dot.go:68:20000*/ for threadZ := range 1 {
+			/*line dot.go:69:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
 				quernRow2StartCG(r, sums2, first2, n, rr)
 			}
 		}
-		/*line dot.go:75:10000*/ host.ReduceAdd(rs, sums2)
-		/*line dot.go:76*/ for threadZ := range 1 {
-			/*line dot.go:77:10000*/ for threadY := range 1 {
+		/*line dot.go:75:20000*/ host.ReduceAdd(rs, sums2)
+		/*line dot.go:76:20000*/ for threadZ := range 1 {
+			/*line dot.go:77:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 32
 				quernRow3StartCG(r, sums3, first3, n, rz)
 			}
 		}
-		/*line dot.go:83:10000*/ host.ReduceAdd(zs, sums3)
-		/*line dot.go:84:10000*/ for threadZ := range 1 {
-			/*line dot.go:85:10000*/ for threadY := range 1 {
+		/*line dot.go:83:20000*/ host.ReduceAdd(zs, sums3)
+		/*line dot.go:84:20000*/ for threadZ := range 1 {
+			/*line dot.go:85:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 32
 				quernRow4StartCG(r, bs, first4, rs, zs, state, value, history)
 			}
 		}
-	} /*line quern_gen.go:4307:1*/
+	} /*line quern_gen.go:5451:1*/
 }
 
 //go:noinline
@@ -4314,11 +5458,11 @@ func quernRow1StartCG(r *host.Run, sums []float64, first int, n int, bb []float6
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum float64
-		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(bb); i += 32 {
+		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(bb); i += 32 {
 			sum += bb[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4321:1*/
+		/*line dot.go:67:20000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5465:1*/
 }
 
 //go:noinline
@@ -4328,11 +5472,11 @@ func quernRow2StartCG(r *host.Run, sums2 []float64, first2 int, n int, rr []floa
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum2 float64
-		/*line dot.go:64:10000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
+		/*line dot.go:64:20000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
 			sum2 += rr[i2]
 		}
-		/*line dot.go:67:10000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:4335:1*/
+		/*line dot.go:67:20000*/ sumRow2[threadX] = sum2
+	} /*line quern_gen.go:5479:1*/
 }
 
 //go:noinline
@@ -4342,11 +5486,11 @@ func quernRow3StartCG(r *host.Run, sums3 []float64, first3 int, n int, rz []floa
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum3 float64
-		/*line dot.go:64:10000*/ for i3 := threadX & 31; i3 < n && i3 < len(rz); i3 += 32 {
+		/*line dot.go:64:20000*/ for i3 := threadX & 31; i3 < n && i3 < len(rz); i3 += 32 {
 			sum3 += rz[i3]
 		}
-		/*line dot.go:67:10000*/ sumRow3[threadX] = sum3
-	} /*line quern_gen.go:4349:1*/
+		/*line dot.go:67:20000*/ sumRow3[threadX] = sum3
+	} /*line quern_gen.go:5493:1*/
 }
 
 //go:noinline
@@ -4382,22 +5526,22 @@ func quernRow4StartCG(r *host.Run, bs []float64, first4 int, rs []float64, zs []
 			/*line solve_cg.go:34*/ _ = state[6]
 			state[5] = 0
 			state[6] = 0
-			/*line solve_cg.go:35:80000*/ if r2 <= state[3] {
+			/*line solve_cg.go:35:90000*/ if r2 <= state[3] {
 				state[5] = 1
-//line solve_cg.go:37:80000
+//line solve_cg.go:37:90000
 			} else if !(r2 <= 1.7976931348623157e+308) {
-				/*line solve_cg.go:38:80000*/ state[5] = 3
+				/*line solve_cg.go:38:90000*/ state[5] = 3
 			}
-			/*line solve_cg.go:40:80000*/ history[0] = r2
+			/*line solve_cg.go:40:90000*/ history[0] = r2
 		}
-		/*line solve_cg.go:42:80000*/ return
+		/*line solve_cg.go:42:90000*/ return
 	}
-	/*line solve_cg.go:44:80000*/ for threadX := range 32 {
+	/*line solve_cg.go:44:90000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		b := bRow[threadX]
 		r2 := rRow[threadX]
 		z := zRow[threadX]
-		/*line solve_cg.go:31:80000*/ if threadX == 0 {
+		/*line solve_cg.go:31:90000*/ if threadX == 0 {
 			_ = state[0]
 			/*line solve_cg.go:32*/ _ = state[1]
 			/*line solve_cg.go:32*/ _ = state[2]
@@ -4413,15 +5557,15 @@ func quernRow4StartCG(r *host.Run, bs []float64, first4 int, rs []float64, zs []
 			/*line solve_cg.go:34*/ _ = state[6]
 			/*line solve_cg.go:34*/ state[5] = 0
 			/*line solve_cg.go:34*/ state[6] = 0
-			/*line solve_cg.go:35:80000*/ if r2 <= state[3] {
+			/*line solve_cg.go:35:90000*/ if r2 <= state[3] {
 				state[5] = 1
-//line solve_cg.go:37:80000
+//line solve_cg.go:37:90000
 			} else if !(r2 <= 1.7976931348623157e+308) {
-				/*line solve_cg.go:38:80000*/ state[5] = 3
+				/*line solve_cg.go:38:90000*/ state[5] = 3
 			}
-			/*line solve_cg.go:40:80000*/ history[0] = r2
+			/*line solve_cg.go:40:90000*/ history[0] = r2
 		}
-	} /*line quern_gen.go:4424:1*/
+	} /*line quern_gen.go:5568:1*/
 }
 
 func quernPlainAlphaCG(r *host.Run) {
@@ -4443,15 +5587,15 @@ func quernHostAlphaCG(r *host.Run) {
 				quernRow1AlphaCG(r, sums, first, n, pq)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(ds, sums)
-		/*line dot.go:68:10000*/ for threadZ := range 1 {
-			/*line dot.go:69:10000*/ for threadY := range 1 {
+		/*line dot.go:67:20000*/ host.ReduceAdd(ds, sums)
+		/*line dot.go:68:20000*/ for threadZ := range 1 {
+			/*line dot.go:69:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
 				quernRow2AlphaCG(r, ds, first2, state)
 			}
 		}
-	} /*line quern_gen.go:4454:1*/
+	} /*line quern_gen.go:5598:1*/
 }
 
 //go:noinline
@@ -4461,11 +5605,11 @@ func quernRow1AlphaCG(r *host.Run, sums []float64, first int, n int, pq []float6
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum float64
-		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(pq); i += 32 {
+		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(pq); i += 32 {
 			sum += pq[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4468:1*/
+		/*line dot.go:67:20000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5612:1*/
 }
 
 //go:noinline
@@ -4481,38 +5625,38 @@ func quernRow2AlphaCG(r *host.Run, ds []float64, first2 int, state []float64) {
 		for lane := range count {
 			d := dRow2[lane]
 			/*line solve_cg.go:50*/ state[0] = 0
-			/*line solve_cg.go:51:80000*/ if state[5] == 0 {
-				/*line solve_cg.go:52:80000*/ if d > 0 {
+			/*line solve_cg.go:51:90000*/ if state[5] == 0 {
+				/*line solve_cg.go:52:90000*/ if d > 0 {
 					state[0] = state[2] / d
-//line solve_cg.go:54:80000
+//line solve_cg.go:54
 				} else if d <= 0 {
-					/*line solve_cg.go:55:80000*/ state[5] = 2
-//line solve_cg.go:56:80000
+					/*line solve_cg.go:55:90000*/ state[5] = 2
+//line solve_cg.go:56:90000
 				} else {
-					/*line solve_cg.go:57:80000*/ state[5] = 3
+					/*line solve_cg.go:57:90000*/ state[5] = 3
 				}
 			}
 		}
-		/*line solve_cg.go:61:80000*/ return
+		/*line solve_cg.go:61:90000*/ return
 	}
-	/*line solve_cg.go:63:80000*/ for threadX := range 32 {
+	/*line solve_cg.go:63*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		d := dRow[threadX]
-		/*line solve_cg.go:49:80000*/ if threadX == 0 {
+		/*line solve_cg.go:49:90000*/ if threadX == 0 {
 			state[0] = 0
-			/*line solve_cg.go:51:80000*/ if state[5] == 0 {
-				/*line solve_cg.go:52:80000*/ if d > 0 {
+			/*line solve_cg.go:51:90000*/ if state[5] == 0 {
+				/*line solve_cg.go:52:90000*/ if d > 0 {
 					state[0] = state[2] / d
-//line solve_cg.go:54:80000
+//line solve_cg.go:54
 				} else if d <= 0 {
-					/*line solve_cg.go:55:80000*/ state[5] = 2
-//line solve_cg.go:56:80000
+					/*line solve_cg.go:55:90000*/ state[5] = 2
+//line solve_cg.go:56:90000
 				} else {
-					/*line solve_cg.go:57:80000*/ state[5] = 3
+					/*line solve_cg.go:57:90000*/ state[5] = 3
 				}
 			}
 		}
-	} /*line quern_gen.go:4515:1*/
+	} /*line quern_gen.go:5659:1*/
 }
 
 func quernPlainStepCG[T float32 | float64](r *host.Run) {
@@ -4552,22 +5696,22 @@ func quernRow1StepCG[T float32 | float64](r *host.Run, state []float64, base int
 		for threadX := range count {
 			i := base + threadX
 			/*line solve_cg.go:67*/ alpha := T(state[0])
-			/*line solve_cg.go:68:80000*/ if i < len(x) && alpha != 0 {
+			/*line solve_cg.go:68:90000*/ if i < len(x) && alpha != 0 {
 				row[threadX] += alpha * row2[threadX]
 				row3[threadX] -= alpha * row4[threadX]
 			}
 		}
-		/*line solve_cg.go:73:80000*/ return
+		/*line solve_cg.go:73:90000*/ return
 	}
-	/*line solve_cg.go:75:80000*/ for threadX := range width {
+	/*line solve_cg.go:75:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line solve_cg.go:67*/ alpha := T(state[0])
-		/*line solve_cg.go:68:80000*/ if i < len(x) && alpha != 0 {
+		/*line solve_cg.go:68:90000*/ if i < len(x) && alpha != 0 {
 			x[i] += alpha * p[i]
 			r2[i] -= alpha * q[i]
 		}
-	} /*line quern_gen.go:4570:1*/
+	} /*line quern_gen.go:5714:1*/
 }
 
 func quernPlainBetaCG(r *host.Run) {
@@ -4594,23 +5738,23 @@ func quernHostBetaCG(r *host.Run) {
 				quernRow1BetaCG(r, sums, first, n, rr)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(rs, sums)
-		/*line dot.go:68:10000*/ for threadZ := range 1 {
-			/*line dot.go:69:10000*/ for threadY := range 1 {
+		/*line dot.go:67:20000*/ host.ReduceAdd(rs, sums)
+		/*line dot.go:68:20000*/ for threadZ := range 1 {
+			/*line dot.go:69:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
 				quernRow2BetaCG(r, sums2, first2, n, rz)
 			}
 		}
-		/*line dot.go:75:10000*/ host.ReduceAdd(zs, sums2)
-		/*line dot.go:76*/ for threadZ := range 1 {
-			/*line dot.go:77:10000*/ for threadY := range 1 {
+		/*line dot.go:75:20000*/ host.ReduceAdd(zs, sums2)
+		/*line dot.go:76:20000*/ for threadZ := range 1 {
+			/*line dot.go:77:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 32
 				quernRow3BetaCG(r, rs, first3, zs, state, iteration, history)
 			}
 		}
-	} /*line quern_gen.go:4613:1*/
+	} /*line quern_gen.go:5757:1*/
 }
 
 //go:noinline
@@ -4620,11 +5764,11 @@ func quernRow1BetaCG(r *host.Run, sums []float64, first int, n int, rr []float64
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum float64
-		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(rr); i += 32 {
+		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(rr); i += 32 {
 			sum += rr[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4627:1*/
+		/*line dot.go:67:20000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5771:1*/
 }
 
 //go:noinline
@@ -4634,11 +5778,11 @@ func quernRow2BetaCG(r *host.Run, sums2 []float64, first2 int, n int, rz []float
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum2 float64
-		/*line dot.go:64:10000*/ for i2 := threadX & 31; i2 < n && i2 < len(rz); i2 += 32 {
+		/*line dot.go:64:20000*/ for i2 := threadX & 31; i2 < n && i2 < len(rz); i2 += 32 {
 			sum2 += rz[i2]
 		}
-		/*line dot.go:67:10000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:4641:1*/
+		/*line dot.go:67:20000*/ sumRow2[threadX] = sum2
+	} /*line quern_gen.go:5785:1*/
 }
 
 //go:noinline
@@ -4655,45 +5799,45 @@ func quernRow3BetaCG(r *host.Run, rs []float64, first3 int, zs []float64, state 
 		for threadX := range count {
 			r2 := rRow2[threadX]
 			z := zRow2[threadX]
-			/*line solve_cg.go:80:80000*/ if !(state[5] != 0) {
+			/*line solve_cg.go:80:90000*/ if !(state[5] != 0) {
 				/*line solve_cg.go:83*/ state[6] = float64(iteration)
 				history[iteration] = r2
-				/*line solve_cg.go:86:80000*/ if r2 <= state[3] {
+				/*line solve_cg.go:86:90000*/ if r2 <= state[3] {
 					state[5] = 1
-//line solve_cg.go:88:80000
+//line solve_cg.go:88:90000
 				} else if !(r2 <= 1.7976931348623157e+308) {
-					/*line solve_cg.go:89:80000*/ state[5] = 3
+					/*line solve_cg.go:89:90000*/ state[5] = 3
 //line solve_cg.go:90
 				} else if !(z > 0) {
-					/*line solve_cg.go:91:80000*/ state[5] = 2
+					/*line solve_cg.go:91:90000*/ state[5] = 2
 				}
-				/*line solve_cg.go:93:80000*/ state[1] = z / state[2]
+				/*line solve_cg.go:93:90000*/ state[1] = z / state[2]
 				state[2] = z
 			}
 		}
-		/*line solve_cg.go:97:80000*/ return
+		/*line solve_cg.go:97:90000*/ return
 	}
 	/*line solve_cg.go:99*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		r2 := rRow[threadX]
 		z := zRow[threadX]
-		/*line solve_cg.go:80:80000*/ if threadX > 0 || state[5] != 0 {
+		/*line solve_cg.go:80:90000*/ if threadX > 0 || state[5] != 0 {
 			continue
 		}
-		/*line solve_cg.go:83:80000*/ state[6] = float64(iteration)
+		/*line solve_cg.go:83:90000*/ state[6] = float64(iteration)
 		history[iteration] = r2
-		/*line solve_cg.go:86:80000*/ if r2 <= state[3] {
+		/*line solve_cg.go:86:90000*/ if r2 <= state[3] {
 			state[5] = 1
-//line solve_cg.go:88:80000
+//line solve_cg.go:88:90000
 		} else if !(r2 <= 1.7976931348623157e+308) {
-			/*line solve_cg.go:89:80000*/ state[5] = 3
+			/*line solve_cg.go:89:90000*/ state[5] = 3
 //line solve_cg.go:90
 		} else if !(z > 0) {
-			/*line solve_cg.go:91:80000*/ state[5] = 2
+			/*line solve_cg.go:91:90000*/ state[5] = 2
 		}
-		/*line solve_cg.go:93:80000*/ state[1] = z / state[2]
+		/*line solve_cg.go:93:90000*/ state[1] = z / state[2]
 		state[2] = z
-	} /*line quern_gen.go:4696:1*/
+	} /*line quern_gen.go:5840:1*/
 }
 
 func quernPlainTurnCG[T float32 | float64](r *host.Run) {
@@ -4731,20 +5875,20 @@ func quernRow1TurnCG[T float32 | float64](r *host.Run, base int, p []T, state []
 			row := p[base:][:count]
 			row2 := z[base:][:count]
 			for threadX := range count {
-				/*line solve_cg.go:101:80000*/ if state[5] == 0 {
+				/*line solve_cg.go:101:90000*/ if state[5] == 0 {
 					row[threadX] = row2[threadX] + T(state[1])*row[threadX]
 				}
 			}
-			/*line solve_cg.go:105:80000*/ return
+			/*line solve_cg.go:105:90000*/ return
 		}
 	}
-	/*line solve_cg.go:108:80000*/ for threadX := range width {
+	/*line solve_cg.go:108:90000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line solve_cg.go:101:80000*/ if i < len(p) && state[5] == 0 {
+		/*line solve_cg.go:101:90000*/ if i < len(p) && state[5] == 0 {
 			p[i] = z[i] + T(state[1])*p[i]
 		}
-	} /*line quern_gen.go:4747:1*/
+	} /*line quern_gen.go:5891:1*/
 }
 
 func quernPlainStartGMRES(r *host.Run) {
@@ -4775,23 +5919,23 @@ func quernHostStartGMRES(r *host.Run) {
 				quernRow1StartGMRES(r, sums, first2, n, bb)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(bs, sums)
-		/*line dot.go:68:10000*/ for threadZ := range 1 {
-			/*line dot.go:69:10000*/ for threadY := range 1 {
+		/*line dot.go:67:20000*/ host.ReduceAdd(bs, sums)
+		/*line dot.go:68:20000*/ for threadZ := range 1 {
+			/*line dot.go:69:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 32
 				quernRow2StartGMRES(r, sums2, first3, n, rr)
 			}
 		}
-		/*line dot.go:75:10000*/ host.ReduceAdd(rs, sums2)
-		/*line dot.go:76*/ for threadZ := range 1 {
-			/*line dot.go:77:10000*/ for threadY := range 1 {
+		/*line dot.go:75:20000*/ host.ReduceAdd(rs, sums2)
+		/*line dot.go:76:20000*/ for threadZ := range 1 {
+			/*line dot.go:77:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 32
 				quernRow3StartGMRES(r, bs, first4, rs, first, state, value, history, h, small)
 			}
 		}
-	} /*line quern_gen.go:4794:1*/
+	} /*line quern_gen.go:5938:1*/
 }
 
 //go:noinline
@@ -4801,11 +5945,11 @@ func quernRow1StartGMRES(r *host.Run, sums []float64, first2 int, n int, bb []fl
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum float64
-		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(bb); i += 32 {
+		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(bb); i += 32 {
 			sum += bb[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:4808:1*/
+		/*line dot.go:67:20000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:5952:1*/
 }
 
 //go:noinline
@@ -4815,11 +5959,11 @@ func quernRow2StartGMRES(r *host.Run, sums2 []float64, first3 int, n int, rr []f
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum2 float64
-		/*line dot.go:64:10000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
+		/*line dot.go:64:20000*/ for i2 := threadX & 31; i2 < n && i2 < len(rr); i2 += 32 {
 			sum2 += rr[i2]
 		}
-		/*line dot.go:67:10000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:4822:1*/
+		/*line dot.go:67:20000*/ sumRow2[threadX] = sum2
+	} /*line quern_gen.go:5966:1*/
 }
 
 //go:noinline
@@ -4837,7 +5981,7 @@ func quernRow3StartGMRES(r *host.Run, bs []float64, first4 int, rs []float64, fi
 			r.ThreadIdx.X = threadX
 			b := bRow2[threadX]
 			r2 := rRow2[threadX]
-			/*line solve_gmres.go:44:90000*/ if first {
+			/*line solve_gmres.go:44:100000*/ if first {
 				_ = state[2]
 				/*line solve_gmres.go:45*/ _ = state[3]
 				t12 := value * b
@@ -4849,31 +5993,31 @@ func quernRow3StartGMRES(r *host.Run, bs []float64, first4 int, rs []float64, fi
 				state[5] = 0
 				/*line solve_gmres.go:47*/ history[0] = r2
 			}
-			/*line solve_gmres.go:49:90000*/ state[1] = 0
-			/*line solve_gmres.go:50:90000*/ if r2 <= state[3] {
+			/*line solve_gmres.go:49:100000*/ state[1] = 0
+			/*line solve_gmres.go:50:100000*/ if r2 <= state[3] {
 				state[4] = 1
-//line solve_gmres.go:52:90000
+//line solve_gmres.go:52:100000
 			} else if !(r2 <= 1.7976931348623157e+308) {
-				/*line solve_gmres.go:53:90000*/ state[4] = 3
+				/*line solve_gmres.go:53:100000*/ state[4] = 3
 			}
-			/*line solve_gmres.go:55:90000*/ norm := math.Sqrt(r2 - 0)
+			/*line solve_gmres.go:55:100000*/ norm := math.Sqrt(r2 - 0)
 			state[0] = 0
-			/*line solve_gmres.go:57:90000*/ if norm > 0 {
+			/*line solve_gmres.go:57:100000*/ if norm > 0 {
 				state[0] = 1 / norm
 			}
-			/*line solve_gmres.go:60:90000*/ result0 := h.right(0)
+			/*line solve_gmres.go:60:100000*/ result0 := h.right(0)
 			/*line solve_gmres.go:60*/ small[result0] = norm
 		}
-		/*line solve_gmres.go:62:90000*/ return
+		/*line solve_gmres.go:62:100000*/ return
 	}
-	/*line solve_gmres.go:64:90000*/ for threadX := range 32 {
+	/*line solve_gmres.go:64:100000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		b := bRow[threadX]
 		r2 := rRow[threadX]
-		/*line solve_gmres.go:41:90000*/ if threadX > 0 {
+		/*line solve_gmres.go:41:100000*/ if threadX > 0 {
 			continue
 		}
-		/*line solve_gmres.go:44:90000*/ if first {
+		/*line solve_gmres.go:44:100000*/ if first {
 			_ = state[2]
 			/*line solve_gmres.go:45*/ _ = state[3]
 			t12 := value * b
@@ -4885,21 +6029,21 @@ func quernRow3StartGMRES(r *host.Run, bs []float64, first4 int, rs []float64, fi
 			/*line solve_gmres.go:46*/ state[5] = 0
 			history[0] = r2
 		}
-		/*line solve_gmres.go:49:90000*/ state[1] = 0
-		/*line solve_gmres.go:50:90000*/ if r2 <= state[3] {
+		/*line solve_gmres.go:49:100000*/ state[1] = 0
+		/*line solve_gmres.go:50:100000*/ if r2 <= state[3] {
 			state[4] = 1
-//line solve_gmres.go:52:90000
+//line solve_gmres.go:52:100000
 		} else if !(r2 <= 1.7976931348623157e+308) {
-			/*line solve_gmres.go:53:90000*/ state[4] = 3
+			/*line solve_gmres.go:53:100000*/ state[4] = 3
 		}
-		/*line solve_gmres.go:55:90000*/ norm := math.Sqrt(r2 - 0)
+		/*line solve_gmres.go:55:100000*/ norm := math.Sqrt(r2 - 0)
 		state[0] = 0
-		/*line solve_gmres.go:57:90000*/ if norm > 0 {
+		/*line solve_gmres.go:57:100000*/ if norm > 0 {
 			state[0] = 1 / norm
 		}
-		/*line solve_gmres.go:60:90000*/ result0 := h.right(0)
+		/*line solve_gmres.go:60:100000*/ result0 := h.right(0)
 		/*line solve_gmres.go:60*/ small[result0] = norm
-	} /*line quern_gen.go:4902:1*/
+	} /*line quern_gen.go:6046:1*/
 }
 
 func quernPlainUnitGMRES[T float32 | float64](r *host.Run) {
@@ -4939,16 +6083,16 @@ func quernRow1UnitGMRES[T float32 | float64](r *host.Run, base int, v []T, w []T
 			for threadX := range count {
 				/*line solve_gmres.go:68*/ row[threadX] = T(float64(row2[threadX]) * state[0])
 			}
-			/*line solve_gmres.go:70:90000*/ return
+			/*line solve_gmres.go:70:100000*/ return
 		}
 	}
-	/*line solve_gmres.go:73:90000*/ for threadX := range width {
+	/*line solve_gmres.go:73:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line solve_gmres.go:67:90000*/ if i < len(v) {
+		/*line solve_gmres.go:67:100000*/ if i < len(v) {
 			v[i] = T(float64(w[i]) * state[0])
 		}
-	} /*line quern_gen.go:4951:1*/
+	} /*line quern_gen.go:6095:1*/
 }
 
 func quernPlainSumGMRES(r *host.Run) {
@@ -4971,22 +6115,22 @@ func quernHostSumGMRES(r *host.Run) {
 		t2 := blockX * n
 		r.ThreadIdx = kernel.Dim3{}
 		/*line solve_gmres.go:78*/ t3 = partial[t2:]
-		/*line solve_gmres.go:79:90000*/ for threadZ := range 1 {
-			/*line solve_gmres.go:80:90000*/ for threadY := range 1 {
+		/*line solve_gmres.go:79:100000*/ for threadZ := range 1 {
+			/*line solve_gmres.go:80:100000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
 				quernRow1SumGMRES(r, sums, first, n, t3)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
-		/*line dot.go:68:10000*/ for threadZ := range 1 {
-			/*line dot.go:69:10000*/ for threadY := range 1 {
+		/*line dot.go:67:20000*/ host.ReduceAdd(reduceAdds, sums)
+		/*line dot.go:68:20000*/ for threadZ := range 1 {
+			/*line dot.go:69:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
 				quernRow2SumGMRES(r, reduceAdds, first2, h, blockX, small, second, column)
 			}
 		}
-	} /*line quern_gen.go:4989:1*/
+	} /*line quern_gen.go:6133:1*/
 }
 
 //go:noinline
@@ -4996,11 +6140,11 @@ func quernRow1SumGMRES(r *host.Run, sums []float64, first int, n int, t3 []float
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum float64
-		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(t3); i += 32 {
+		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(t3); i += 32 {
 			sum += t3[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5003:1*/
+		/*line dot.go:67:20000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:6147:1*/
 }
 
 //go:noinline
@@ -5010,17 +6154,17 @@ func quernRow2SumGMRES(r *host.Run, reduceAdds []float64, first2 int, h hessenbe
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
 		/*line solve_gmres.go:78*/ sum2 := reduceAdd
-		/*line solve_gmres.go:79:90000*/ if threadX == 0 {
+		/*line solve_gmres.go:79:100000*/ if threadX == 0 {
 			result0 := h.new(blockX)
 			/*line solve_gmres.go:80*/ small[result0] = sum2
-			/*line solve_gmres.go:81:90000*/ if second {
+			/*line solve_gmres.go:81:100000*/ if second {
 				result02 := h.at(blockX, column)
 				/*line solve_gmres.go:82*/ sum2 += small[result02]
 			}
-			/*line solve_gmres.go:84:90000*/ result03 := h.at(blockX, column)
+			/*line solve_gmres.go:84:100000*/ result03 := h.at(blockX, column)
 			/*line solve_gmres.go:84*/ small[result03] = sum2
 		}
-	} /*line quern_gen.go:5023:1*/
+	} /*line quern_gen.go:6167:1*/
 }
 
 func quernPlainSubtractGMRES[T float32 | float64](r *host.Run) {
@@ -5061,7 +6205,7 @@ func quernHostSubtractGMRES[T float32 | float64](r *host.Run) {
 					quernRow2SubtractGMRES[T](r, sums, width, base, w, h, v, small, basis, start, start2, start3, start4, start5, start6, start7, start8)
 				}
 				for v2 := whole; v2 < vectors; v2++ {
-					/*line solve_gmres.go:107:90000*/ if r.Halted() {
+					if r.Halted() {
 						/*line solve_gmres.go:94*/ r.Halt()
 					}
 					start9 := v2 * len(w)
@@ -5071,7 +6215,7 @@ func quernHostSubtractGMRES[T float32 | float64](r *host.Run) {
 				quernRow4SubtractGMRES[T](r, sums, width, base, w)
 			}
 		}
-	} /*line quern_gen.go:5074:1*/
+	} /*line quern_gen.go:6218:1*/
 }
 
 //go:noinline
@@ -5089,11 +6233,11 @@ func quernRow1SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 	for threadX := range width {
 		sum := sumRow[threadX]
 		i := base + threadX
-		/*line solve_gmres.go:99:90000*/ if i < len(w) {
+		/*line solve_gmres.go:99:100000*/ if i < len(w) {
 			sum = 0
 		}
-		/*line solve_gmres.go:102:90000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5096:1*/
+		/*line solve_gmres.go:102:100000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:6240:1*/
 }
 
 //go:noinline
@@ -5123,14 +6267,14 @@ func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 				/*line solve_gmres.go:95*/ sum += small[result04] * float64(row4[threadX])
 				sumRow3[threadX] = sum
 			}
-			/*line solve_gmres.go:98:90000*/ return
+			/*line solve_gmres.go:98:100000*/ return
 		}
 	}
-	/*line solve_gmres.go:101:90000*/ for threadX := range width {
+	/*line solve_gmres.go:101:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		i := base + threadX
-		/*line solve_gmres.go:105:90000*/ if i < len(w) {
+		/*line solve_gmres.go:105:100000*/ if i < len(w) {
 			/*line solve_gmres.go:95*/ result0 := h.new(v)
 			/*line solve_gmres.go:95*/ sum += small[result0] * float64(basis[start+i])
 			/*line solve_gmres.go:95*/ result02 := h.new(v + 1)
@@ -5140,8 +6284,8 @@ func quernRow2SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 			/*line solve_gmres.go:95*/ result04 := h.new(v + 3)
 			/*line solve_gmres.go:95*/ sum += small[result04] * float64(basis[start4+i])
 		}
-		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5144:1*/
+		/*line solve_gmres.go:97:100000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:6288:1*/
 }
 
 //go:noinline
@@ -5162,19 +6306,19 @@ func quernRow3SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 				/*line solve_gmres.go:95*/ sum += small[result05] * float64(row5[threadX])
 				sumRow4[threadX] = sum
 			}
-			/*line solve_gmres.go:98:90000*/ return
+			/*line solve_gmres.go:98:100000*/ return
 		}
 	}
-	/*line solve_gmres.go:101:90000*/ for threadX := range width {
+	/*line solve_gmres.go:101:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		i := base + threadX
-		/*line solve_gmres.go:105:90000*/ if i < len(w) {
+		/*line solve_gmres.go:105:100000*/ if i < len(w) {
 			/*line solve_gmres.go:95*/ result05 := h.new(v2)
 			/*line solve_gmres.go:95*/ sum += small[result05] * float64(basis[start9+i])
 		}
-		/*line solve_gmres.go:97:90000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5177:1*/
+		/*line solve_gmres.go:97:100000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:6321:1*/
 }
 
 //go:noinline
@@ -5192,17 +6336,17 @@ func quernRow4SubtractGMRES[T float32 | float64](r *host.Run, sums []float64, wi
 				sum := sumRow5[threadX]
 				/*line solve_gmres.go:97*/ row6[threadX] = T(float64(row6[threadX]) - sum)
 			}
-			/*line solve_gmres.go:99:90000*/ return
+			/*line solve_gmres.go:99:100000*/ return
 		}
 	}
-	/*line solve_gmres.go:102:90000*/ for threadX := range width {
+	/*line solve_gmres.go:102:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		i := base + threadX
 		/*line solve_gmres.go:106*/ if i < len(w) {
 			/*line solve_gmres.go:97*/ w[i] = T(float64(w[i]) - sum)
 		}
-	} /*line quern_gen.go:5205:1*/
+	} /*line quern_gen.go:6349:1*/
 }
 
 func quernPlainRotateGMRES(r *host.Run) {
@@ -5230,15 +6374,15 @@ func quernHostRotateGMRES(r *host.Run) {
 				quernRow1RotateGMRES(r, sums, first, n, ww)
 			}
 		}
-		/*line dot.go:67:10000*/ host.ReduceAdd(reduceAdds, sums)
-		/*line dot.go:68:10000*/ for threadZ := range 1 {
-			/*line dot.go:69:10000*/ for threadY := range 1 {
+		/*line dot.go:67:20000*/ host.ReduceAdd(reduceAdds, sums)
+		/*line dot.go:68:20000*/ for threadZ := range 1 {
+			/*line dot.go:69:20000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
 				quernRow2RotateGMRES(r, reduceAdds, first2, state, h, column, small, iteration, history, t40)
 			}
 		}
-	} /*line quern_gen.go:5241:1*/
+	} /*line quern_gen.go:6385:1*/
 }
 
 //go:noinline
@@ -5248,11 +6392,11 @@ func quernRow1RotateGMRES(r *host.Run, sums []float64, first int, n int, ww []fl
 		r.ThreadIdx.X = threadX
 //line dot.go:63
 		var sum float64
-		/*line dot.go:64:10000*/ for i := threadX & 31; i < n && i < len(ww); i += 32 {
+		/*line dot.go:64:20000*/ for i := threadX & 31; i < n && i < len(ww); i += 32 {
 			sum += ww[i]
 		}
-		/*line dot.go:67:10000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:5255:1*/
+		/*line dot.go:67:20000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:6399:1*/
 }
 
 //go:noinline
@@ -5262,23 +6406,23 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
 		/*line solve_gmres.go:106*/ norm := math.Sqrt(reduceAdd - 0)
-		/*line solve_gmres.go:107:90000*/ if threadX > 0 {
+		if threadX > 0 {
 			continue
 		}
-		/*line solve_gmres.go:110:90000*/ state[0] = 0
-		/*line solve_gmres.go:111:90000*/ if norm > 0 {
+		state[0] = 0
+		/*line solve_gmres.go:111:100000*/ if norm > 0 {
 			state[0] = 1 / norm
 		}
-		/*line solve_gmres.go:114:90000*/ if state[4] != 0 {
+		/*line solve_gmres.go:114*/ if state[4] != 0 {
 			continue
 		}
-		/*line solve_gmres.go:117*/ result0 := h.at(0, column)
+		result0 := h.at(0, column)
 		/*line solve_gmres.go:117*/ x := small[result0]
-		/*line solve_gmres.go:118:90000*/ for j := 0; j < column; j++ {
-			/*line solve_gmres.go:119:90000*/ if r.Halted() {
+		/*line solve_gmres.go:118:100000*/ for j := 0; j < column; j++ {
+			/*line solve_gmres.go:119*/ if r.Halted() {
 				/*line solve_gmres.go:118*/ r.Halt()
 			}
-			/*line solve_gmres.go:119:90000*/ t7 := j + 1
+			/*line solve_gmres.go:119*/ t7 := j + 1
 			/*line solve_gmres.go:119*/ result02 := h.at(t7, column)
 			/*line solve_gmres.go:119*/ y := small[result02]
 			result03 := h.cos(j)
@@ -5291,15 +6435,15 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 		}
 		length := math.Sqrt(x*x + norm*norm - 0)
 		state[5] = float64(iteration)
-		if !(length > 0) {
+		/*line solve_gmres.go:126:100000*/ if !(length > 0) {
 			state[4] = 4
-			if length != length {
+			/*line solve_gmres.go:128:100000*/ if length != length {
 				state[4] = 3
 			}
-			history[iteration] = history[iteration-1]
+			/*line solve_gmres.go:131:100000*/ history[iteration] = history[iteration-1]
 			continue
 		}
-		c2 := x / length
+		/*line solve_gmres.go:134:100000*/ c2 := x / length
 		s2 := norm / length
 		/*line solve_gmres.go:135*/ result06 := h.cos(column)
 		/*line solve_gmres.go:135*/ _ = small[result06]
@@ -5322,12 +6466,13 @@ func quernRow2RotateGMRES(r *host.Run, reduceAdds []float64, first2 int, state [
 		state[1] = float64(column + 1)
 		r2 := s2 * g * (s2 * g)
 		history[iteration] = r2
-		if r2 <= state[3] {
+		/*line solve_gmres.go:142:100000*/ if r2 <= state[3] {
 			state[4] = 1
+//line solve_gmres.go:144:100000
 		} else if !(r2 <= 1.7976931348623157e+308) {
-			state[4] = 3
+			/*line solve_gmres.go:145*/ state[4] = 3
 		}
-	} /*line quern_gen.go:5330:1*/
+	} /*line quern_gen.go:6475:1*/
 }
 
 func quernPlainSolveGMRES(r *host.Run) {
@@ -5360,12 +6505,12 @@ func quernRow1SolveGMRES(r *host.Run, state []float64, h hessenberg, small []flo
 			r.ThreadIdx.X = threadX
 			/*line solve_gmres.go:156*/ n := host.Int64[int](state[1])
 			for j := n - 1; j >= 0; j-- {
-				if r.Halted() {
+				/*line solve_gmres.go:158:100000*/ if r.Halted() {
 					/*line solve_gmres.go:157*/ r.Halt()
 				}
-				/*line solve_gmres.go:158*/ result0 := h.right(j)
+				/*line solve_gmres.go:158:100000*/ result0 := h.right(j)
 				/*line solve_gmres.go:158*/ sum := small[result0]
-				/*line solve_gmres.go:159:90000*/ for k := j + 1; k < n; k++ {
+				/*line solve_gmres.go:159:100000*/ for k := j + 1; k < n; k++ {
 					/*line solve_gmres.go:160*/ if r.Halted() {
 						/*line solve_gmres.go:159*/ r.Halt()
 					}
@@ -5373,26 +6518,26 @@ func quernRow1SolveGMRES(r *host.Run, state []float64, h hessenberg, small []flo
 					/*line solve_gmres.go:160*/ result03 := h.y(k)
 					/*line solve_gmres.go:160*/ sum -= small[result02] * small[result03]
 				}
-				/*line solve_gmres.go:162:90000*/ result04 := h.y(j)
+				/*line solve_gmres.go:162:100000*/ result04 := h.y(j)
 				/*line solve_gmres.go:162*/ result05 := h.at(j, j)
 				/*line solve_gmres.go:162*/ small[result04] = sum / small[result05]
 			}
 		}
-		return
+		/*line solve_gmres.go:165:100000*/ return
 	}
-	for threadX := range 32 {
+	/*line solve_gmres.go:167:100000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line solve_gmres.go:153:90000*/ if threadX > 0 {
+		/*line solve_gmres.go:153:100000*/ if threadX > 0 {
 			continue
 		}
-		/*line solve_gmres.go:156:90000*/ n := host.Int64[int](state[1])
+		/*line solve_gmres.go:156:100000*/ n := host.Int64[int](state[1])
 		/*line solve_gmres.go:157*/ for j := n - 1; j >= 0; j-- {
-			if r.Halted() {
+			/*line solve_gmres.go:158:100000*/ if r.Halted() {
 				/*line solve_gmres.go:157*/ r.Halt()
 			}
-			/*line solve_gmres.go:158*/ result0 := h.right(j)
+			/*line solve_gmres.go:158:100000*/ result0 := h.right(j)
 			/*line solve_gmres.go:158*/ sum := small[result0]
-			/*line solve_gmres.go:159:90000*/ for k := j + 1; k < n; k++ {
+			/*line solve_gmres.go:159:100000*/ for k := j + 1; k < n; k++ {
 				/*line solve_gmres.go:160*/ if r.Halted() {
 					/*line solve_gmres.go:159*/ r.Halt()
 				}
@@ -5400,11 +6545,11 @@ func quernRow1SolveGMRES(r *host.Run, state []float64, h hessenberg, small []flo
 				/*line solve_gmres.go:160*/ result03 := h.y(k)
 				/*line solve_gmres.go:160*/ sum -= small[result02] * small[result03]
 			}
-			/*line solve_gmres.go:162:90000*/ result04 := h.y(j)
+			/*line solve_gmres.go:162:100000*/ result04 := h.y(j)
 			/*line solve_gmres.go:162*/ result05 := h.at(j, j)
 			/*line solve_gmres.go:162*/ small[result04] = sum / small[result05]
 		}
-	} /*line quern_gen.go:5407:1*/
+	} /*line quern_gen.go:6552:1*/
 }
 
 func quernPlainCombineGMRES[T float32 | float64](r *host.Run) {
@@ -5449,40 +6594,40 @@ func quernRow1CombineGMRES[T float32 | float64](r *host.Run, base int, u []T, st
 //line solve_gmres.go:172
 				var sum float64
 				t1 := host.Int64[int](state[1])
-				for v := 0; v < t1; v++ {
-					if r.Halted() {
+				/*line solve_gmres.go:174:100000*/ for v := 0; v < t1; v++ {
+					/*line solve_gmres.go:175:100000*/ if r.Halted() {
 						/*line solve_gmres.go:173*/ r.Halt()
 					}
-					/*line solve_gmres.go:174*/ result0 := h.y(v)
+					/*line solve_gmres.go:174:100000*/ result0 := h.y(v)
 					/*line solve_gmres.go:174*/ sum += small[result0] * float64(basis[v*len(u)+i])
 				}
-				if add {
+				/*line solve_gmres.go:176:100000*/ if add {
 					sum += float64(row[threadX])
 				}
-				row[threadX] = T(sum)
+				/*line solve_gmres.go:179:100000*/ row[threadX] = T(sum)
 			}
-			/*line solve_gmres.go:181:90000*/ return
+			/*line solve_gmres.go:181:100000*/ return
 		}
 	}
-	/*line solve_gmres.go:184:90000*/ for threadX := range width {
+	/*line solve_gmres.go:184:100000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line solve_gmres.go:171:90000*/ if i < len(u) {
+		/*line solve_gmres.go:171:100000*/ if i < len(u) {
 			var sum float64
 			t1 := host.Int64[int](state[1])
-			/*line solve_gmres.go:174*/ for v := 0; v < t1; v++ {
-				if r.Halted() {
+			/*line solve_gmres.go:174:100000*/ for v := 0; v < t1; v++ {
+				/*line solve_gmres.go:175:100000*/ if r.Halted() {
 					/*line solve_gmres.go:173*/ r.Halt()
 				}
-				/*line solve_gmres.go:174*/ result0 := h.y(v)
+				/*line solve_gmres.go:174:100000*/ result0 := h.y(v)
 				/*line solve_gmres.go:174*/ sum += small[result0] * float64(basis[v*len(u)+i])
 			}
-			if add {
+			/*line solve_gmres.go:176:100000*/ if add {
 				sum += float64(u[i])
 			}
-			u[i] = T(sum)
+			/*line solve_gmres.go:179:100000*/ u[i] = T(sum)
 		}
-	} /*line quern_gen.go:5485:1*/
+	} /*line quern_gen.go:6630:1*/
 }
 
 func quernPlainAddVector[T float32 | float64](r *host.Run) {
@@ -5521,16 +6666,16 @@ func quernRow1AddVector[T float32 | float64](r *host.Run, base int, x []T, y []T
 			for threadX := range count {
 				/*line solve_gmres.go:188*/ row[threadX] += row2[threadX]
 			}
-			/*line solve_gmres.go:190:90000*/ return
+			/*line solve_gmres.go:190:100000*/ return
 		}
 	}
 	/*line solve_gmres.go:193*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line solve_gmres.go:187*/ if i < len(x) {
+		/*line solve_gmres.go:187:100000*/ if i < len(x) {
 			x[i] += y[i]
 		}
-	} /*line quern_gen.go:5533:1*/
+	} /*line quern_gen.go:6678:1*/
 }
 
 func quernPlainCountTiles(r *host.Run) {
@@ -5572,7 +6717,7 @@ func quernHostCountTiles(r *host.Run) {
 
 //go:noinline
 func quernRow1CountTiles(r *host.Run, count *[256]int32) {
-	/*line sort.go:23*/ clear(count[0:256]) /*line quern_gen.go:5575:1*/
+	/*line sort.go:23*/ clear(count[0:256]) /*line quern_gen.go:6720:1*/
 }
 
 //go:noinline
@@ -5587,16 +6732,16 @@ func quernRow2CountTiles(r *host.Run, start int, keys []int32, count *[256]int32
 			for threadX := range count3 {
 				/*line sort.go:27*/ count[uint32(row[threadX])>>shift&255] += 1
 			}
-			/*line sort.go:29:100000*/ return
+			/*line sort.go:29:110000*/ return
 		}
 	}
-	/*line sort.go:32:100000*/ for threadX := range 256 {
+	/*line sort.go:32:110000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := start + threadX
-		/*line sort.go:26:100000*/ if i < len(keys) {
+		/*line sort.go:26:110000*/ if i < len(keys) {
 			count[uint32(keys[i])>>shift&255] += 1
 		}
-	} /*line quern_gen.go:5599:1*/
+	} /*line quern_gen.go:6744:1*/
 }
 
 //go:noinline
@@ -5604,7 +6749,7 @@ func quernRow3CountTiles(r *host.Run, counts []int32, gridX int, blockX int, cou
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:31*/ counts[threadX*gridX+blockX] = count[threadX]
-	} /*line quern_gen.go:5607:1*/
+	} /*line quern_gen.go:6752:1*/
 }
 
 func quernPlainMoveTiles(r *host.Run) {
@@ -5632,49 +6777,49 @@ func quernHostMoveTiles(r *host.Run) {
 		blockX := r.BlockIdx.X
 		base2 := blockX * 2048
 		/*line sort.go:40*/ k = 0
-		/*line sort.go:41:100000*/ for threadZ := range 1 {
-			/*line sort.go:42:100000*/ for threadY := range 1 {
+		/*line sort.go:41:110000*/ for threadZ := range 1 {
+			/*line sort.go:42:110000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1MoveTiles(r, base, counts, gridX, blockX)
 			}
 		}
-		/*line sort.go:47:100000*/ for ; k < 8; k++ {
-			/*line sort.go:48:100000*/ for range 1 {
-				/*line sort.go:49:100000*/ for range 1 {
+		/*line sort.go:47:110000*/ for ; k < 8; k++ {
+			/*line sort.go:48:110000*/ for range 1 {
+				/*line sort.go:49:110000*/ for range 1 {
 					quernRow2MoveTiles(r, warps)
 				}
 			}
-			/*line sort.go:53:100000*/ start := base2 + k*256
-			/*line sort.go:54:100000*/ for threadZ := range 1 {
-				/*line sort.go:55:100000*/ for threadY := range 1 {
+			/*line sort.go:53:110000*/ start := base2 + k*256
+			/*line sort.go:54:110000*/ for threadZ := range 1 {
+				/*line sort.go:55:110000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first := (threadZ*1 + threadY) * 256
 					quernRow3MoveTiles(r, digits, first, keys2, start, keys, shift)
 				}
 			}
-			/*line sort.go:51:100000*/ host.MatchAny(sames, digits)
-			/*line sort.go:52:100000*/ for threadZ := range 1 {
-				/*line sort.go:53:100000*/ for threadY := range 1 {
+			/*line sort.go:51:110000*/ host.MatchAny(sames, digits)
+			/*line sort.go:52:110000*/ for threadZ := range 1 {
+				/*line sort.go:53:110000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 256
 					quernRow4MoveTiles(r, digits, first2, sames, ranks, c, warps)
 				}
 			}
-			/*line sort.go:59:100000*/ for range 1 {
-				/*line sort.go:60:100000*/ for range 1 {
+			/*line sort.go:59:110000*/ for range 1 {
+				/*line sort.go:60:110000*/ for range 1 {
 					quernRow5MoveTiles(r, base, warps)
 				}
 			}
-			/*line sort.go:64:100000*/ start2 := base2 + k*256
-			/*line sort.go:65:100000*/ for threadZ := range 1 {
-				/*line sort.go:66:100000*/ for threadY := range 1 {
+			/*line sort.go:64:110000*/ start2 := base2 + k*256
+			/*line sort.go:65:110000*/ for threadZ := range 1 {
+				/*line sort.go:66:110000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 256
 					quernRow6MoveTiles(r, digits, first3, keys2, ranks, warps, keysOut, numbersOut, numbers, start2)
 				}
 			}
 		}
-	} /*line quern_gen.go:5677:1*/
+	} /*line quern_gen.go:6822:1*/
 }
 
 //go:noinline
@@ -5682,7 +6827,7 @@ func quernRow1MoveTiles(r *host.Run, base *[256]int32, counts []int32, gridX int
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:39*/ base[threadX] = counts[threadX*gridX+blockX]
-	} /*line quern_gen.go:5685:1*/
+	} /*line quern_gen.go:6830:1*/
 }
 
 //go:noinline
@@ -5694,7 +6839,7 @@ func quernRow2MoveTiles(r *host.Run, warps *[8][256]int32) {
 	clear(warps[4][0:256])
 	clear(warps[5][0:256])
 	clear(warps[6][0:256])
-	clear(warps[7][0:256]) /*line quern_gen.go:5697:1*/
+	clear(warps[7][0:256]) /*line quern_gen.go:6842:1*/
 }
 
 //go:noinline
@@ -5708,28 +6853,28 @@ func quernRow3MoveTiles(r *host.Run, digits []int32, first int, keys2 []int32, s
 //line sort.go:46
 			var digit int32 = 256
 			var key int32
-			/*line sort.go:47:100000*/ if i < len(keys) {
+			/*line sort.go:47:110000*/ if i < len(keys) {
 				key = row[threadX]
 				digit = int32(uint32(key) >> shift & 255)
 			}
-			/*line sort.go:51:100000*/ digitRow[threadX] = digit
+			/*line sort.go:51:110000*/ digitRow[threadX] = digit
 			keyRow[threadX] = key
 		}
-		/*line sort.go:54:100000*/ return
+		/*line sort.go:54:110000*/ return
 	}
-	/*line sort.go:56:100000*/ for threadX := range 256 {
+	/*line sort.go:56:110000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := start + threadX
 //line sort.go:46
 		var digit int32 = 256
 		var key int32
-		/*line sort.go:47:100000*/ if i < len(keys) {
+		/*line sort.go:47:110000*/ if i < len(keys) {
 			key = keys[i]
 			digit = int32(uint32(key) >> shift & 255)
 		}
-		/*line sort.go:51:100000*/ digitRow[threadX] = digit
+		/*line sort.go:51:110000*/ digitRow[threadX] = digit
 		keyRow[threadX] = key
-	} /*line quern_gen.go:5732:1*/
+	} /*line quern_gen.go:6877:1*/
 }
 
 //go:noinline
@@ -5742,11 +6887,11 @@ func quernRow4MoveTiles(r *host.Run, digits []int32, first2 int, sames []uint32,
 		digit := digitRow[threadX]
 		same := sameRow[threadX]
 		/*line sort.go:52*/ rank := int32(bits.OnesCount32(same & (c<<(threadX&31) - 1)))
-		/*line sort.go:53:100000*/ if rank == 0 && digit < 256 {
+		/*line sort.go:53:110000*/ if rank == 0 && digit < 256 {
 			warps[threadX>>5][digit] = int32(bits.OnesCount32(same))
 		}
-		/*line sort.go:56:100000*/ rankRow[threadX] = rank
-	} /*line quern_gen.go:5749:1*/
+		/*line sort.go:56:110000*/ rankRow[threadX] = rank
+	} /*line quern_gen.go:6894:1*/
 }
 
 //go:noinline
@@ -5778,7 +6923,7 @@ func quernRow5MoveTiles(r *host.Run, base *[256]int32, warps *[8][256]int32) {
 		warps[7][threadX] = at
 		at += n8
 		/*line sort.go:63*/ base[threadX] = at
-	} /*line quern_gen.go:5781:1*/
+	} /*line quern_gen.go:6926:1*/
 }
 
 //go:noinline
@@ -5793,26 +6938,26 @@ func quernRow6MoveTiles(r *host.Run, digits []int32, first3 int, keys2 []int32, 
 			digit := digitRow[threadX]
 			key := keyRow[threadX]
 			rank := rankRow[threadX]
-			/*line sort.go:65:100000*/ if digit < 256 {
+			/*line sort.go:65:110000*/ if digit < 256 {
 				to := int(warps[threadX>>5][digit] + rank)
 				keysOut[to] = key
 				numbersOut[to] = row2[threadX]
 			}
 		}
-		/*line sort.go:71:100000*/ return
+		/*line sort.go:71*/ return
 	}
-	/*line sort.go:73:100000*/ for threadX := range 256 {
+	/*line sort.go:73:110000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		digit := digitRow[threadX]
 		key := keyRow[threadX]
 		rank := rankRow[threadX]
 		i := start2 + threadX
-		/*line sort.go:65:100000*/ if digit < 256 {
+		/*line sort.go:65:110000*/ if digit < 256 {
 			to := int(warps[threadX>>5][digit] + rank)
 			keysOut[to] = key
 			numbersOut[to] = numbers[i]
 		}
-	} /*line quern_gen.go:5815:1*/
+	} /*line quern_gen.go:6960:1*/
 }
 
 func quernPlainCountParts(r *host.Run) {
@@ -5847,13 +6992,13 @@ func quernRow1CountParts(r *host.Run, base int, base2 int, keys []int32, shift u
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:78*/ count := [256]int32{}
-		/*line sort.go:80:100000*/ for i := base; i < base2 && i < len(keys); i++ {
+		/*line sort.go:80:110000*/ for i := base; i < base2 && i < len(keys); i++ {
 			count[uint32(keys[i])>>shift&255]++
 		}
-		/*line sort.go:83:100000*/ for d := 0; d < 256; d++ {
+		/*line sort.go:83:110000*/ for d := 0; d < 256; d++ {
 			counts[d*gridX+blockX] = count[d]
 		}
-	} /*line quern_gen.go:5856:1*/
+	} /*line quern_gen.go:7001:1*/
 }
 
 func quernPlainMoveParts(r *host.Run) {
@@ -5891,17 +7036,17 @@ func quernRow1MoveParts(r *host.Run, counts []int32, gridX int, blockX int, base
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:90*/ at := [256]int32{}
-		/*line sort.go:92*/ for d := 0; d < 256; d++ {
+		/*line sort.go:92:110000*/ for d := 0; d < 256; d++ {
 			at[d] = counts[d*gridX+blockX]
 		}
-		/*line sort.go:95:100000*/ for i := base; i < base2 && i < len(keys); i++ {
+		/*line sort.go:95:110000*/ for i := base; i < base2 && i < len(keys); i++ {
 			d2 := uint32(keys[i]) >> shift & 255
 			to := int(at[d2])
 			at[d2]++
 			keysOut[to] = keys[i]
 			numbersOut[to] = numbers[i]
 		}
-	} /*line quern_gen.go:5904:1*/
+	} /*line quern_gen.go:7049:1*/
 }
 
 func quernPlainTotals(r *host.Run) {
@@ -5933,21 +7078,21 @@ func quernHostTotals(r *host.Run) {
 				quernRow1Totals(r, sums2, first, base, x, base2, base3, base4, base5, base6, base7, base8)
 			}
 		}
-		/*line sort.go:122:100000*/ host.ReduceAdd(reduceAdds, sums2)
-		/*line sort.go:123*/ for threadZ := range 1 {
-			/*line sort.go:124:100000*/ for threadY := range 1 {
+		/*line sort.go:122*/ host.ReduceAdd(reduceAdds, sums2)
+		/*line sort.go:123:110000*/ for threadZ := range 1 {
+			/*line sort.go:124:110000*/ for threadY := range 1 {
 				first2 := (threadZ*1 + threadY) * 256
 				quernRow2Totals(r, reduceAdds, first2, sums3, partial)
 			}
 		}
-		/*line sort.go:129:100000*/ for threadZ := range 1 {
-			/*line sort.go:130*/ for threadY := range 1 {
+		/*line sort.go:129:110000*/ for threadZ := range 1 {
+			/*line sort.go:130:110000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 256
 				quernRow3Totals(r, sums3, first3, partial, sums, blockX)
 			}
 		}
-	} /*line quern_gen.go:5950:1*/
+	} /*line quern_gen.go:7095:1*/
 }
 
 //go:noinline
@@ -5966,35 +7111,35 @@ func quernRow1Totals(r *host.Run, sums2 []int32, first int, base int, x []int32,
 			i8 := base8 + threadX
 //line sort.go:116
 			var sum int32
-			/*line sort.go:118:100000*/ if i < len(x) {
+			/*line sort.go:118:110000*/ if i < len(x) {
 				sum += row[threadX]
 			}
-			/*line sort.go:118:100000*/ if i2 < len(x) {
+			/*line sort.go:118:110000*/ if i2 < len(x) {
 				sum += row[threadX+256]
 			}
-			/*line sort.go:118:100000*/ if i3 < len(x) {
+			/*line sort.go:118:110000*/ if i3 < len(x) {
 				sum += row[threadX+512]
 			}
-			/*line sort.go:118:100000*/ if i4 < len(x) {
+			/*line sort.go:118:110000*/ if i4 < len(x) {
 				sum += row[threadX+768]
 			}
-			/*line sort.go:118:100000*/ if i5 < len(x) {
+			/*line sort.go:118:110000*/ if i5 < len(x) {
 				sum += row[threadX+1024]
 			}
-			/*line sort.go:118:100000*/ if i6 < len(x) {
+			/*line sort.go:118:110000*/ if i6 < len(x) {
 				sum += row[threadX+1280]
 			}
-			/*line sort.go:118:100000*/ if i7 < len(x) {
+			/*line sort.go:118:110000*/ if i7 < len(x) {
 				sum += row[threadX+1536]
 			}
-			/*line sort.go:118:100000*/ if i8 < len(x) {
+			/*line sort.go:118:110000*/ if i8 < len(x) {
 				sum += row[threadX+1792]
 			}
 			/*line sort.go:121*/ sumRow[threadX] = sum
 		}
-		return
+		/*line sort.go:123:110000*/ return
 	}
-	/*line sort.go:125:100000*/ for threadX := range 256 {
+	/*line sort.go:125:110000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		i2 := base2 + threadX
@@ -6006,32 +7151,32 @@ func quernRow1Totals(r *host.Run, sums2 []int32, first int, base int, x []int32,
 		i8 := base8 + threadX
 //line sort.go:116
 		var sum int32
-		/*line sort.go:118:100000*/ if i < len(x) {
+		/*line sort.go:118:110000*/ if i < len(x) {
 			sum += x[i]
 		}
-		/*line sort.go:118:100000*/ if i2 < len(x) {
+		/*line sort.go:118:110000*/ if i2 < len(x) {
 			sum += x[i2]
 		}
-		/*line sort.go:118:100000*/ if i3 < len(x) {
+		/*line sort.go:118:110000*/ if i3 < len(x) {
 			sum += x[i3]
 		}
-		/*line sort.go:118:100000*/ if i4 < len(x) {
+		/*line sort.go:118:110000*/ if i4 < len(x) {
 			sum += x[i4]
 		}
-		/*line sort.go:118:100000*/ if i5 < len(x) {
+		/*line sort.go:118:110000*/ if i5 < len(x) {
 			sum += x[i5]
 		}
-		/*line sort.go:118:100000*/ if i6 < len(x) {
+		/*line sort.go:118:110000*/ if i6 < len(x) {
 			sum += x[i6]
 		}
-		/*line sort.go:118:100000*/ if i7 < len(x) {
+		/*line sort.go:118:110000*/ if i7 < len(x) {
 			sum += x[i7]
 		}
-		/*line sort.go:118:100000*/ if i8 < len(x) {
+		/*line sort.go:118:110000*/ if i8 < len(x) {
 			sum += x[i8]
 		}
 		/*line sort.go:121*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:6034:1*/
+	} /*line quern_gen.go:7179:1*/
 }
 
 //go:noinline
@@ -6041,11 +7186,11 @@ func quernRow2Totals(r *host.Run, reduceAdds []int32, first2 int, sums3 []int32,
 	for threadX := range 256 {
 		reduceAdd := reduceAddRow[threadX]
 		/*line sort.go:122*/ sum2 := reduceAdd
-		if threadX&31 == 0 {
+		/*line sort.go:123:110000*/ if threadX&31 == 0 {
 			partial[threadX>>5] = sum2
 		}
-		/*line sort.go:126:100000*/ sumRow2[threadX] = sum2
-	} /*line quern_gen.go:6048:1*/
+		/*line sort.go:126:110000*/ sumRow2[threadX] = sum2
+	} /*line quern_gen.go:7193:1*/
 }
 
 //go:noinline
@@ -6085,9 +7230,9 @@ func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, 
 			sum2 += p8
 			/*line sort.go:132*/ sums[blockX] = sum2
 		}
-		/*line sort.go:134:100000*/ return
+		/*line sort.go:134:110000*/ return
 	}
-	/*line sort.go:136:100000*/ for threadX := range 256 {
+	/*line sort.go:136:110000*/ for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		var sum2 int32
 		/*line sort.go:127*/ if threadX == 0 {
@@ -6110,7 +7255,7 @@ func quernRow3Totals(r *host.Run, sums3 []int32, first3 int, partial *[8]int32, 
 			sum2 += p8
 			/*line sort.go:132*/ sums[blockX] = sum2
 		}
-	} /*line quern_gen.go:6113:1*/
+	} /*line quern_gen.go:7258:1*/
 }
 
 func quernPlainScan(r *host.Run) {
@@ -6148,30 +7293,30 @@ func quernHostScan(r *host.Run) {
 		blockX := r.BlockIdx.X
 		/*line sort.go:143*/ carry = 0
 		r.ThreadIdx = kernel.Dim3{}
-		/*line sort.go:144:100000*/ if blockX < len(before) {
+		/*line sort.go:144:110000*/ if blockX < len(before) {
 			carry = before[blockX]
 		}
-		/*line sort.go:147*/ tile = 0
-		/*line sort.go:148:100000*/ for ; tile < tiles; tile++ {
-			/*line sort.go:149*/ if r.Halted() {
+		/*line sort.go:147:110000*/ tile = 0
+		/*line sort.go:148:110000*/ for ; tile < tiles; tile++ {
+			/*line sort.go:149:110000*/ if r.Halted() {
 				/*line sort.go:147*/ r.Halt()
 			}
-			start := (blockX + tile) * 2048
-			for threadZ := range 1 {
-				/*line sort.go:151:100000*/ for threadY := range 1 {
+			/*line sort.go:149:110000*/ start := (blockX + tile) * 2048
+			/*line sort.go:150*/ for threadZ := range 1 {
+				/*line sort.go:151:110000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first := (threadZ*1 + threadY) * 256
 					quernRow1Scan(r, sums, first, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, start, x)
 				}
 			}
-			/*line sort.go:157:100000*/ host.ScanExclusiveAdd(scanExclusiveAdds, sums)
-			/*line sort.go:158:100000*/ for threadZ := range 1 {
-				/*line sort.go:159:100000*/ for threadY := range 1 {
+			/*line sort.go:157:110000*/ host.ScanExclusiveAdd(scanExclusiveAdds, sums)
+			/*line sort.go:158:110000*/ for threadZ := range 1 {
+				/*line sort.go:159:110000*/ for threadY := range 1 {
 					first2 := (threadZ*1 + threadY) * 256
 					quernRow2Scan(r, sums, first2, scanExclusiveAdds, prefixs, warps)
 				}
 			}
-			/*line sort.go:162:100000*/ total = 0
+			/*line sort.go:162:110000*/ total = 0
 			s = warps[0]
 			/*line sort.go:167*/ total += s
 			/*line sort.go:163*/ s2 = warps[1]
@@ -6189,16 +7334,16 @@ func quernHostScan(r *host.Run) {
 			/*line sort.go:163*/ s8 = warps[7]
 			/*line sort.go:167*/ total += s8
 			start2 := (blockX + tile) * 2048
-			for threadZ := range 1 {
-				for threadY := range 1 {
+			/*line sort.go:169:110000*/ for threadZ := range 1 {
+				/*line sort.go:170:110000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 256
 					quernRow3Scan(r, prefixs, first3, items_0s, items_1s, items_2s, items_3s, items_4s, items_5s, items_6s, s, s2, s3, s4, s5, s6, s7, s8, carry, start2, x)
 				}
 			}
-			/*line sort.go:176:100000*/ carry += total
+			/*line sort.go:176:110000*/ carry += total
 		}
-	} /*line quern_gen.go:6201:1*/
+	} /*line quern_gen.go:7346:1*/
 }
 
 //go:noinline
@@ -6225,38 +7370,38 @@ func quernRow1Scan(r *host.Run, sums []int32, first int, items_0s []int32, items
 		var items_7 int32
 //line sort.go:150
 		var sum int32
-		/*line sort.go:152:100000*/ if at < len(x) {
+		/*line sort.go:152:110000*/ if at < len(x) {
 			items_0 = x[at]
 		}
-		/*line sort.go:155:100000*/ sum += items_0
-		/*line sort.go:152:100000*/ if at+1 < len(x) {
+		/*line sort.go:155:110000*/ sum += items_0
+		/*line sort.go:152:110000*/ if at+1 < len(x) {
 			items_1 = x[at+1]
 		}
-		/*line sort.go:155:100000*/ sum += items_1
-		/*line sort.go:152:100000*/ if at+2 < len(x) {
+		/*line sort.go:155:110000*/ sum += items_1
+		/*line sort.go:152:110000*/ if at+2 < len(x) {
 			items_2 = x[at+2]
 		}
-		/*line sort.go:155:100000*/ sum += items_2
-		/*line sort.go:152:100000*/ if at+3 < len(x) {
+		/*line sort.go:155:110000*/ sum += items_2
+		/*line sort.go:152:110000*/ if at+3 < len(x) {
 			items_3 = x[at+3]
 		}
-		/*line sort.go:155:100000*/ sum += items_3
-		/*line sort.go:152:100000*/ if at+4 < len(x) {
+		/*line sort.go:155:110000*/ sum += items_3
+		/*line sort.go:152:110000*/ if at+4 < len(x) {
 			items_4 = x[at+4]
 		}
-		/*line sort.go:155:100000*/ sum += items_4
-		/*line sort.go:152:100000*/ if at+5 < len(x) {
+		/*line sort.go:155:110000*/ sum += items_4
+		/*line sort.go:152:110000*/ if at+5 < len(x) {
 			items_5 = x[at+5]
 		}
-		/*line sort.go:155:100000*/ sum += items_5
-		/*line sort.go:152:100000*/ if at+6 < len(x) {
+		/*line sort.go:155:110000*/ sum += items_5
+		/*line sort.go:152:110000*/ if at+6 < len(x) {
 			items_6 = x[at+6]
 		}
-		/*line sort.go:155:100000*/ sum += items_6
-		/*line sort.go:152:100000*/ if at+7 < len(x) {
+		/*line sort.go:155:110000*/ sum += items_6
+		/*line sort.go:152:110000*/ if at+7 < len(x) {
 			items_7 = x[at+7]
 		}
-		/*line sort.go:155:100000*/ sum += items_7
+		/*line sort.go:155:110000*/ sum += items_7
 		sumRow[threadX] = sum
 		items_0Row[threadX] = items_0
 		items_1Row[threadX] = items_1
@@ -6265,7 +7410,7 @@ func quernRow1Scan(r *host.Run, sums []int32, first int, items_0s []int32, items
 		items_4Row[threadX] = items_4
 		items_5Row[threadX] = items_5
 		items_6Row[threadX] = items_6
-	} /*line quern_gen.go:6268:1*/
+	} /*line quern_gen.go:7413:1*/
 }
 
 //go:noinline
@@ -6277,11 +7422,11 @@ func quernRow2Scan(r *host.Run, sums []int32, first2 int, scanExclusiveAdds []in
 		sum := sumRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
 		/*line sort.go:157*/ prefix := scanExclusiveAdd
-		/*line sort.go:158:100000*/ if threadX&31 == 31 {
+		/*line sort.go:158:110000*/ if threadX&31 == 31 {
 			warps[threadX>>5] = prefix + sum
 		}
-		/*line sort.go:161*/ prefixRow[threadX] = prefix
-	} /*line quern_gen.go:6284:1*/
+		/*line sort.go:161:110000*/ prefixRow[threadX] = prefix
+	} /*line quern_gen.go:7429:1*/
 }
 
 //go:noinline
@@ -6305,64 +7450,64 @@ func quernRow3Scan(r *host.Run, prefixs []int32, first3 int, items_0s []int32, i
 		items_5 := items_5Row[threadX]
 		items_6 := items_6Row[threadX]
 		at := start2 + threadX*8
-		/*line sort.go:164*/ if threadX>>5 > 0 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 0 {
 			prefix += s
 		}
-		/*line sort.go:164*/ if threadX>>5 > 1 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 1 {
 			prefix += s2
 		}
-		/*line sort.go:164*/ if threadX>>5 > 2 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 2 {
 			prefix += s3
 		}
-		/*line sort.go:164*/ if threadX>>5 > 3 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 3 {
 			prefix += s4
 		}
-		/*line sort.go:164*/ if threadX>>5 > 4 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 4 {
 			prefix += s5
 		}
-		/*line sort.go:164*/ if threadX>>5 > 5 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 5 {
 			prefix += s6
 		}
-		/*line sort.go:164*/ if threadX>>5 > 6 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 6 {
 			prefix += s7
 		}
-		/*line sort.go:164*/ if threadX>>5 > 7 {
+		/*line sort.go:164:110000*/ if threadX>>5 > 7 {
 			prefix += s8
 		}
-		/*line sort.go:169*/ prefix2 := prefix + carry
-		/*line sort.go:171:100000*/ if at < len(x) {
+		/*line sort.go:169:110000*/ prefix2 := prefix + carry
+		/*line sort.go:171:110000*/ if at < len(x) {
 			x[at] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefix2 += items_0
-		/*line sort.go:171:100000*/ if at+1 < len(x) {
+		/*line sort.go:174:110000*/ prefix2 += items_0
+		/*line sort.go:171:110000*/ if at+1 < len(x) {
 			x[at+1] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefix2 += items_1
-		/*line sort.go:171:100000*/ if at+2 < len(x) {
+		/*line sort.go:174:110000*/ prefix2 += items_1
+		/*line sort.go:171:110000*/ if at+2 < len(x) {
 			x[at+2] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefix2 += items_2
-		/*line sort.go:171:100000*/ if at+3 < len(x) {
+		/*line sort.go:174:110000*/ prefix2 += items_2
+		/*line sort.go:171:110000*/ if at+3 < len(x) {
 			x[at+3] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefix2 += items_3
-		/*line sort.go:171:100000*/ if at+4 < len(x) {
+		/*line sort.go:174:110000*/ prefix2 += items_3
+		/*line sort.go:171:110000*/ if at+4 < len(x) {
 			x[at+4] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefix2 += items_4
-		/*line sort.go:171:100000*/ if at+5 < len(x) {
+		/*line sort.go:174:110000*/ prefix2 += items_4
+		/*line sort.go:171:110000*/ if at+5 < len(x) {
 			x[at+5] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefix2 += items_5
-		/*line sort.go:171:100000*/ if at+6 < len(x) {
+		/*line sort.go:174:110000*/ prefix2 += items_5
+		/*line sort.go:171:110000*/ if at+6 < len(x) {
 			x[at+6] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefix2 += items_6
-		/*line sort.go:171:100000*/ if at+7 < len(x) {
+		/*line sort.go:174:110000*/ prefix2 += items_6
+		/*line sort.go:171:110000*/ if at+7 < len(x) {
 			x[at+7] = prefix2
 		}
-		/*line sort.go:174:100000*/ prefixRow[threadX] = prefix
-	} /*line quern_gen.go:6365:1*/
+		/*line sort.go:174:110000*/ prefixRow[threadX] = prefix
+	} /*line quern_gen.go:7510:1*/
 }
 
 func quernPlainScanAll(r *host.Run) {
@@ -6398,26 +7543,26 @@ func quernRow1ScanAll(r *host.Run, base int, x []int32, width int) {
 			r.ThreadIdx.X = threadX
 //line sort.go:188
 			var sum int32
-			/*line sort.go:189:100000*/ for i := 0; i < len(x); i++ {
+			/*line sort.go:189:110000*/ for i := 0; i < len(x); i++ {
 				v := x[i]
 				x[i] = sum
 				sum += v
 			}
 		}
-		/*line sort.go:195:100000*/ return
+		/*line sort.go:195:110000*/ return
 	}
-	/*line sort.go:197:100000*/ for threadX := range width {
+	/*line sort.go:197:110000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		/*line sort.go:185*/ if base+threadX > 0 {
 			continue
 		}
 		var sum int32
-		/*line sort.go:189:100000*/ for i := 0; i < len(x); i++ {
+		/*line sort.go:189:110000*/ for i := 0; i < len(x); i++ {
 			v := x[i]
 			x[i] = sum
 			sum += v
 		}
-	} /*line quern_gen.go:6420:1*/
+	} /*line quern_gen.go:7565:1*/
 }
 
 func quernPlainEnumerate(r *host.Run) {
@@ -6453,18 +7598,18 @@ func quernRow1Enumerate(r *host.Run, base int, x []int32, width int) {
 			row := x[base:][:count]
 			for threadX := range count {
 				i := base + threadX
-				/*line sort.go:201*/ row[threadX] = int32(i)
+				/*line sort.go:222*/ row[threadX] = int32(i)
 			}
-			/*line sort.go:203:100000*/ return
+			return
 		}
 	}
-	/*line sort.go:206*/ for threadX := range width {
+	/*line sort.go:227:110000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line sort.go:200:100000*/ if i < len(x) {
+		/*line sort.go:221*/ if i < len(x) {
 			x[i] = int32(i)
 		}
-	} /*line quern_gen.go:6467:1*/
+	} /*line quern_gen.go:7612:1*/
 }
 
 func quernPlainSolveWarps[T float32 | float64](r *host.Run) {
@@ -6494,41 +7639,41 @@ func quernHostSolveWarps[T float32 | float64](r *host.Run) {
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
 		/*line triangular.go:30*/ t2 = sync[n:]
-		/*line triangular.go:31:60000*/ for threadZ := range 1 {
-			/*line triangular.go:32:60000*/ for threadY := range 1 {
+		/*line triangular.go:31:70000*/ for threadZ := range 1 {
+			/*line triangular.go:32:70000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1SolveWarps[T](r, t2, c, row)
 			}
 		}
-		/*line triangular.go:21*/ row2 = *row
-		/*line triangular.go:31:60000*/ if upper {
+		/*line triangular.go:21:70000*/ row2 = *row
+		/*line triangular.go:31:70000*/ if upper {
 			row2 = n - 1 - row2
 		}
-		/*line triangular.go:34:60000*/ for threadZ := range 1 {
-			/*line triangular.go:35:60000*/ for threadY := range 1 {
+		/*line triangular.go:34:70000*/ for threadZ := range 1 {
+			/*line triangular.go:35:70000*/ for threadY := range 1 {
 				first := (threadZ*1 + threadY) * 32
 				quernRow2SolveWarps[T](r, sums, first, diagonals)
 			}
 		}
-		/*line triangular.go:40:60000*/ r.ThreadIdx = kernel.Dim3{}
+		/*line triangular.go:40:70000*/ r.ThreadIdx = kernel.Dim3{}
 		/*line triangular.go:35*/ end = int(start[row2+1])
-		/*line triangular.go:36:60000*/ for threadZ := range 1 {
-			/*line triangular.go:37:60000*/ for threadY := range 1 {
+		/*line triangular.go:36:70000*/ for threadZ := range 1 {
+			/*line triangular.go:37:70000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*1 + threadY) * 32
 				quernRow3SolveWarps[T](r, sums, first2, diagonals, start, row2, end, index, value, upper, sync, x)
 			}
 		}
-		/*line triangular.go:46:60000*/ host.ReduceAdd(sums2, sums)
+		/*line triangular.go:46:70000*/ host.ReduceAdd(sums2, sums)
 		host.ReduceAdd(diagonals2, diagonals)
-		/*line triangular.go:48:60000*/ for threadZ := range 1 {
-			/*line triangular.go:49:60000*/ for threadY := range 1 {
+		/*line triangular.go:48:70000*/ for threadZ := range 1 {
+			/*line triangular.go:49:70000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 32
 				quernRow4SolveWarps[T](r, sums2, first3, diagonals2, b, row2, unit, x, sync)
 			}
 		}
-	} /*line quern_gen.go:6531:1*/
+	} /*line quern_gen.go:7676:1*/
 }
 
 //go:noinline
@@ -6543,15 +7688,15 @@ func quernRow1SolveWarps[T float32 | float64](r *host.Run, t2 []uint32, c uint32
 			/*line triangular.go:18*/ old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-		return
+		/*line triangular.go:21:70000*/ return
 	}
-	/*line triangular.go:23:60000*/ for threadX := range 32 {
+	/*line triangular.go:23:70000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		/*line triangular.go:17:60000*/ if threadX == 0 {
+		/*line triangular.go:17:70000*/ if threadX == 0 {
 			old := atomic.AddUint32(&t2[0], 1) - c
 			*row = int(old)
 		}
-	} /*line quern_gen.go:6554:1*/
+	} /*line quern_gen.go:7699:1*/
 }
 
 //go:noinline
@@ -6560,7 +7705,7 @@ func quernRow2SolveWarps[T float32 | float64](r *host.Run, sums []T, first int, 
 	diagonalRow := (*[32]T)(diagonals[first:])
 //line triangular.go:34
 	*sumRow = [32]T{}
-	*diagonalRow = [32]T{} /*line quern_gen.go:6563:1*/
+	*diagonalRow = [32]T{} /*line quern_gen.go:7708:1*/
 }
 
 //go:noinline
@@ -6571,32 +7716,32 @@ func quernRow3SolveWarps[T float32 | float64](r *host.Run, sums []T, first2 int,
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		diagonal := diagonalRow[threadX]
-		/*line triangular.go:36:60000*/ for k := int(start[row2]) + threadX; k < end; k += 32 {
-			/*line triangular.go:37:60000*/ if r.Halted() {
+		/*line triangular.go:36:70000*/ for k := int(start[row2]) + threadX; k < end; k += 32 {
+			/*line triangular.go:37:70000*/ if r.Halted() {
 				/*line triangular.go:36*/ r.Halt()
 			}
-			/*line triangular.go:37:60000*/ j := int(index[k])
-			/*line triangular.go:38:60000*/ if j == row2 {
+			/*line triangular.go:37:70000*/ j := int(index[k])
+			/*line triangular.go:38:70000*/ if j == row2 {
 				diagonal += value[k]
-//line triangular.go:40:60000
+//line triangular.go:40:70000
 			} else if j > row2 == upper {
-//line triangular.go:41:60000
+//line triangular.go:41:70000
 				var loaded uint32
-				/*line triangular.go:41:60000*/ for {
-					/*line triangular.go:42:60000*/ if r.Halted() {
+				/*line triangular.go:41:70000*/ for {
+					/*line triangular.go:42:70000*/ if r.Halted() {
 						/*line triangular.go:41*/ r.Halt()
 					}
-					/*line triangular.go:41:60000*/ loaded = host.Load(r, &sync[j])
-					/*line triangular.go:42:60000*/ if !(loaded == 0) {
+					/*line triangular.go:41:70000*/ loaded = host.Load(r, &sync[j])
+					/*line triangular.go:42:70000*/ if !(loaded == 0) {
 						break
 					}
 				}
-				/*line triangular.go:43:60000*/ sum += value[k] * x[j]
+				/*line triangular.go:43:70000*/ sum += value[k] * x[j]
 			}
 		}
-		/*line triangular.go:46:60000*/ sumRow[threadX] = sum
+		/*line triangular.go:46:70000*/ sumRow[threadX] = sum
 		diagonalRow[threadX] = diagonal
-	} /*line quern_gen.go:6599:1*/
+	} /*line quern_gen.go:7744:1*/
 }
 
 //go:noinline
@@ -6615,27 +7760,27 @@ func quernRow4SolveWarps[T float32 | float64](r *host.Run, sums2 []T, first3 int
 			sum2 := sumRow22[lane2]
 			diagonal2 := diagonalRow22[lane2]
 			/*line triangular.go:48*/ v := b[row2] - sum2
-			/*line triangular.go:49:60000*/ if !unit {
+			/*line triangular.go:49:70000*/ if !unit {
 				v /= diagonal2
 			}
-			/*line triangular.go:52:60000*/ x[row2] = v
+			/*line triangular.go:52:70000*/ x[row2] = v
 			kernel.StoreRelease(&sync[row2], 1)
 		}
-		/*line triangular.go:55:60000*/ return
+		/*line triangular.go:55:70000*/ return
 	}
-	/*line triangular.go:57:60000*/ for threadX := range 32 {
+	/*line triangular.go:57:70000*/ for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		sum2 := sumRow2[threadX]
 		diagonal2 := diagonalRow2[threadX]
-		/*line triangular.go:47:60000*/ if threadX == 0 {
+		/*line triangular.go:47:70000*/ if threadX == 0 {
 			v := b[row2] - sum2
-			/*line triangular.go:49:60000*/ if !unit {
+			/*line triangular.go:49:70000*/ if !unit {
 				v /= diagonal2
 			}
-			/*line triangular.go:52:60000*/ x[row2] = v
+			/*line triangular.go:52:70000*/ x[row2] = v
 			kernel.StoreRelease(&sync[row2], 1)
 		}
-	} /*line quern_gen.go:6638:1*/
+	} /*line quern_gen.go:7783:1*/
 }
 
 func quernPlainSolveAll[T float32 | float64](r *host.Run) {
@@ -6676,69 +7821,69 @@ func quernRow1SolveAll[T float32 | float64](r *host.Run, base int, t1 int, upper
 		}
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-			/*line triangular.go:64:60000*/ for i := 0; i < t1; i++ {
-				/*line triangular.go:65:60000*/ if r.Halted() {
+			/*line triangular.go:64:70000*/ for i := 0; i < t1; i++ {
+				/*line triangular.go:65:70000*/ if r.Halted() {
 					/*line triangular.go:64*/ r.Halt()
 				}
-				/*line triangular.go:65:60000*/ row := i
-				/*line triangular.go:66:60000*/ if upper {
+				/*line triangular.go:65:70000*/ row := i
+				/*line triangular.go:66:70000*/ if upper {
 					row = len(x) - 1 - i
 				}
-//line triangular.go:69:60000
+//line triangular.go:69:70000
 				var sum T
 				var diagonal T
 				/*line triangular.go:70*/ end := int(start[row+1])
-				/*line triangular.go:71:60000*/ for k := int(start[row]); k < end; k++ {
+				/*line triangular.go:71:70000*/ for k := int(start[row]); k < end; k++ {
 					j := int(index[k])
-					/*line triangular.go:73:60000*/ if j == row {
+					/*line triangular.go:73:70000*/ if j == row {
 						diagonal += value[k]
-//line triangular.go:75:60000
+//line triangular.go:75:70000
 					} else if j > row == upper {
-						/*line triangular.go:76:60000*/ sum += value[k] * x[j]
+						/*line triangular.go:76:70000*/ sum += value[k] * x[j]
 					}
 				}
-				/*line triangular.go:79:60000*/ v := b[row] - sum
-				/*line triangular.go:80:60000*/ if !unit {
+				/*line triangular.go:79:70000*/ v := b[row] - sum
+				/*line triangular.go:80:70000*/ if !unit {
 					v /= diagonal
 				}
-				/*line triangular.go:83:60000*/ x[row] = v
+				/*line triangular.go:83:70000*/ x[row] = v
 			}
 		}
-		/*line triangular.go:86:60000*/ return
+		/*line triangular.go:86:70000*/ return
 	}
-	/*line triangular.go:88:60000*/ for threadX := range width {
+	/*line triangular.go:88:70000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line triangular.go:61:60000*/ if base+threadX > 0 {
+		/*line triangular.go:61:70000*/ if base+threadX > 0 {
 			continue
 		}
-		/*line triangular.go:64:60000*/ for i := 0; i < t1; i++ {
-			/*line triangular.go:65:60000*/ if r.Halted() {
+		/*line triangular.go:64:70000*/ for i := 0; i < t1; i++ {
+			/*line triangular.go:65:70000*/ if r.Halted() {
 				/*line triangular.go:64*/ r.Halt()
 			}
-			/*line triangular.go:65:60000*/ row := i
-			/*line triangular.go:66:60000*/ if upper {
+			/*line triangular.go:65:70000*/ row := i
+			/*line triangular.go:66:70000*/ if upper {
 				row = len(x) - 1 - i
 			}
-//line triangular.go:69:60000
+//line triangular.go:69:70000
 			var sum T
 			var diagonal T
 			/*line triangular.go:70*/ end := int(start[row+1])
-			/*line triangular.go:71:60000*/ for k := int(start[row]); k < end; k++ {
+			/*line triangular.go:71:70000*/ for k := int(start[row]); k < end; k++ {
 				j := int(index[k])
-				/*line triangular.go:73:60000*/ if j == row {
+				/*line triangular.go:73:70000*/ if j == row {
 					diagonal += value[k]
-//line triangular.go:75:60000
+//line triangular.go:75:70000
 				} else if j > row == upper {
-					/*line triangular.go:76:60000*/ sum += value[k] * x[j]
+					/*line triangular.go:76:70000*/ sum += value[k] * x[j]
 				}
 			}
-			/*line triangular.go:79:60000*/ v := b[row] - sum
-			/*line triangular.go:80:60000*/ if !unit {
+			/*line triangular.go:79:70000*/ v := b[row] - sum
+			/*line triangular.go:80:70000*/ if !unit {
 				v /= diagonal
 			}
-			/*line triangular.go:83:60000*/ x[row] = v
+			/*line triangular.go:83:70000*/ x[row] = v
 		}
-	} /*line quern_gen.go:6741:1*/
+	} /*line quern_gen.go:7886:1*/
 }
 
-//line triangular.go:87:60000
+//line triangular.go:87:70000

@@ -21,6 +21,15 @@ func blasCases(q *suite) {
 	a, b := input(t, "x", between[int32](q, m*n, -1e9, 1e9), m, n), output[int32](t, "got", n, m)
 	t.run(func() error { return blas.TransposeTo(s, general(n, m, b), general(m, n, a)) })
 
+	for _, c := range []struct {
+		norm blas.MatrixNorm
+		name string
+	}{{blas.MaxAbs, "xp.abs(x).max()"}, {blas.MaxColumnSum, "xp.linalg.norm(x, 1)"}, {blas.MaxRowSum, "xp.linalg.norm(x, xp.inf)"}, {blas.Frobenius, "xp.linalg.norm(x)"}} {
+		t := q.test("blas.Lange, "+c.norm.String(), "xp.asarray("+c.name+").reshape(1)", "(sum(x.shape) + 64) * 2 * u64 * "+c.name)
+		x, out := input(t, "x", between[float64](q, m*n, -1, 1), m, n), output[float64](t, "got", 1)
+		t.run(func() error { return blas.Lange(s, c.norm, general(m, n, x), out) })
+	}
+
 	shape, size := make([]int, 1+q.rng.IntN(5)), 1
 	for i := range shape {
 		shape[i] = q.size(max(1, min(70, q.most/size)))

@@ -18,7 +18,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/blas/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "1f6251d84cb7155ff0eb7b9ab013b0792f94d5348e21f1f86e446c69b324d6b4",
+	Sum:     "12758cb61ec3c2cd2062af6b372ca53fd799f5a918b44364603a80f0f22e021c",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -49,6 +49,7 @@ type quern_gen_is_stale__run_go_generate__groupFloat_kernel_Float8E5M2_kernel_Fl
 type quern_gen_is_stale__run_go_generate__groupInteger_int8_int8_16_int8_16_int8 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int32, int32, []kernel.TileMap, []int8, []int8, []int32)
 type quern_gen_is_stale__run_go_generate__groupInteger_uint8_uint8_16_uint8_16_uint8 func(kernel.Thread, int, int, int, int, int, int, int, int, int, int, int, int32, int32, []kernel.TileMap, []uint8, []uint8, []int32)
 type quern_gen_is_stale__run_go_generate__roundRows func(kernel.Thread, int, int, int, int, int, int, int, []float32, []float32)
+type quern_gen_is_stale__run_go_generate__absLines_float32 func(kernel.Thread, int, int, int, int, int, int, int, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__dot_float32 func(kernel.Thread, int, int, int, int, []float32, []float32, []float32)
 type quern_gen_is_stale__run_go_generate__dot_float64 func(kernel.Thread, int, int, int, int, []float64, []float64, []float64)
 type quern_gen_is_stale__run_go_generate__asum_float32 func(kernel.Thread, int, int, int, []float32, []float32)
@@ -137,6 +138,7 @@ var quern_groupFloat_kernel_Float8E5M2_kernel_Float8E5M2_16_kernel_Float8E5M2_16
 var quern_groupInteger_int8_int8_16_int8_16_int8 quern_gen_is_stale__run_go_generate__groupInteger_int8_int8_16_int8_16_int8 = groupInteger[int8, int8, [16]int8, [16]int8]
 var quern_groupInteger_uint8_uint8_16_uint8_16_uint8 quern_gen_is_stale__run_go_generate__groupInteger_uint8_uint8_16_uint8_16_uint8 = groupInteger[uint8, uint8, [16]uint8, [16]uint8]
 var quern_roundRows quern_gen_is_stale__run_go_generate__roundRows = roundRows
+var quern_absLines_float32 quern_gen_is_stale__run_go_generate__absLines_float32 = absLines[float32]
 var quern_dot_float32 quern_gen_is_stale__run_go_generate__dot_float32 = dot[float32]
 var quern_dot_float64 quern_gen_is_stale__run_go_generate__dot_float64 = dot[float64]
 var quern_asum_float32 quern_gen_is_stale__run_go_generate__asum_float32 = asum[float32]
@@ -764,6 +766,40 @@ func LaunchRoundRows(s *gpu.Stream, g gpu.Grid, rows, columns, strideFrom, strid
 	gpu.Arg(l, stepTo)
 	gpu.Arg(l, matrices)
 	gpu.SliceArg(l, from)
+	gpu.SliceArg(l, to)
+	return l.End()
+}
+
+var quernAbsLines_float32 = &gpu.Kernel{Declared: compiled.Declaration{Name: "absLines[float32]", Code: &quernPTX, Host: quernHostAbsLines_float32, Plain: quernPlainAbsLines[float32]}}
+var quernAbsLines_float64 = &gpu.Kernel{Declared: compiled.Declaration{Name: "absLines[float64]", Code: &quernPTX, Host: quernHostAbsLines_float64, Plain: quernPlainAbsLines[float64]}}
+
+// LaunchAbsLines runs absLines on the grid g.
+//
+// absLines reduces the magnitudes of lines of n elements, which begin lineStride elements after
+// each other and have steps of step: to their sum, or to the largest one if largest is not 0. A NaN
+// is larger than every number. Each line has parts threads, which take elements in turn. With byPart
+// 0, the parts of a line are neighboring threads; otherwise neighboring threads have neighboring
+// lines. to has an element per thread.
+func LaunchAbsLines[T float32 | float64](s *gpu.Stream, g gpu.Grid, lines, n, parts, lineStride, step, byPart, largest int, a, to *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernAbsLines_float32
+	case *float64:
+		k = quernAbsLines_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, lines)
+	gpu.Arg(l, n)
+	gpu.Arg(l, parts)
+	gpu.Arg(l, lineStride)
+	gpu.Arg(l, step)
+	gpu.Arg(l, byPart)
+	gpu.Arg(l, largest)
+	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, to)
 	return l.End()
 }
@@ -1975,7 +2011,7 @@ func quernRow1SumParts[T float32 | float64](r *host.Run, base int, size int, qua
 				/*line gemm.go:309*/ c[at3] = result0
 			}
 		}
-	} /*line quern_gen.go:1978:1*/
+	} /*line quern_gen.go:2014:1*/
 }
 
 func quernPlainGemmCPU[T float32 | float64](r *host.Run) {
@@ -2252,7 +2288,7 @@ func quernRow1GemmCPU[T float32 | float64](r *host.Run, blockX int, size int, ti
 				/*line gemm_cpu.go:64*/ to[j2] = result02
 			}
 		}
-	} /*line quern_gen.go:2255:1*/
+	} /*line quern_gen.go:2291:1*/
 }
 
 func quernPlainSumVectors[T float32 | float64](r *host.Run) {
@@ -2305,7 +2341,7 @@ func quernHostSumVectors[T float32 | float64](r *host.Run) {
 				/*line gemv.go:110:10000*/ quernRow4SumVectors[T](r, totals, width, base, n, incY, y, alpha, beta)
 			}
 		}
-	} /*line quern_gen.go:2308:1*/
+	} /*line quern_gen.go:2344:1*/
 }
 
 //go:noinline
@@ -2327,7 +2363,7 @@ func quernRow1SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			total = 0
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2330:1*/
+	} /*line quern_gen.go:2366:1*/
 }
 
 //go:noinline
@@ -2366,7 +2402,7 @@ func quernRow2SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start4+i]
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2369:1*/
+	} /*line quern_gen.go:2405:1*/
 }
 
 //go:noinline
@@ -2396,7 +2432,7 @@ func quernRow3SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:105*/ total += partial[start9+i]
 		}
 		totalRow[threadX] = total
-	} /*line quern_gen.go:2399:1*/
+	} /*line quern_gen.go:2435:1*/
 }
 
 //go:noinline
@@ -2425,7 +2461,7 @@ func quernRow4SumVectors[T float32 | float64](r *host.Run, totals []T, width int
 			/*line gemv.go:107*/ result0 := place(i, n, incY)
 			/*line gemv.go:107*/ put[T](y, result0, alpha, beta, total)
 		}
-	} /*line quern_gen.go:2428:1*/
+	} /*line quern_gen.go:2464:1*/
 }
 
 func quernPlainGer[T float32 | float64](r *host.Run) {
@@ -2469,7 +2505,7 @@ func quernHostGer[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-	} /*line quern_gen.go:2472:1*/
+	} /*line quern_gen.go:2508:1*/
 }
 
 //go:noinline
@@ -2499,7 +2535,7 @@ func quernRow1Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:119*/ v = alpha * y[result0]
 		}
 		vRow[threadX] = v
-	} /*line quern_gen.go:2502:1*/
+	} /*line quern_gen.go:2538:1*/
 }
 
 //go:noinline
@@ -2530,7 +2566,7 @@ func quernRow2Ger[T float32 | float64](r *host.Run, vs []T, width int, base int,
 			/*line gemv.go:121*/ result02 := place(i, rows, incX)
 			/*line gemv.go:121*/ a[start+j] += v * x[result02]
 		}
-	} /*line quern_gen.go:2533:1*/
+	} /*line quern_gen.go:2569:1*/
 }
 
 func quernPlainGemvRowsCPU[T float32 | float64](r *host.Run) {
@@ -2601,7 +2637,7 @@ func quernRow1GemvRowsCPU[T float32 | float64](r *host.Run, blockX int, tiles in
 			/*line gemv.go:149*/ result04 := dotOf[T](t42, t45)
 			/*line gemv.go:149*/ put[T](to, t37, alpha, beta, result04)
 		}
-	} /*line quern_gen.go:2604:1*/
+	} /*line quern_gen.go:2640:1*/
 }
 
 func quernPlainGemvColumnsCPU[T float32 | float64](r *host.Run) {
@@ -2701,7 +2737,7 @@ func quernRow1GemvColumnsCPU[T float32 | float64](r *host.Run, blockX int, tiles
 			/*line gemv.go:178*/ t55 := sums[j2]
 			/*line gemv.go:178*/ put[T](to, t52, alpha, beta, t55)
 		}
-	} /*line quern_gen.go:2704:1*/
+	} /*line quern_gen.go:2740:1*/
 }
 
 func quernPlainRoundRows(r *host.Run) {
@@ -2768,7 +2804,204 @@ func quernRow1RoundRows(r *host.Run, base int, size int, columns int, from []flo
 			bits = (bits + 4096) &^ 8191
 		}
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = math.Float32frombits(bits)
-	} /*line quern_gen.go:2771:1*/
+	} /*line quern_gen.go:2807:1*/
+}
+
+func quernPlainAbsLines[T float32 | float64](r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[int](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[T](r, 7), host.Slice[T](r, 8)
+	host.Plain(r, func(t kernel.Thread) { absLines[T](t, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
+}
+
+func quernHostAbsLines_float32(r *host.Run) {
+	lines := host.Value[int](r, 0)
+	n := host.Value[int](r, 1)
+	parts := host.Value[int](r, 2)
+	lineStride := host.Value[int](r, 3)
+	step := host.Value[int](r, 4)
+	byPart := host.Value[int](r, 5)
+	largest := host.Value[int](r, 6)
+	a := host.Slice[float32](r, 7)
+	to := host.Slice[float32](r, 8)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := lines * parts
+	size2 := parts * step
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1AbsLines_float32(r, base, size, to, parts, byPart, lines, lineStride, step, n, a, largest, size2, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AbsLines_float32(r *host.Run, base int, size int, to []float32, parts int, byPart int, lines int, lineStride int, step int, n int, a []float32, largest int, size2 int, width int) {
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(len(to)-base, size-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(to)-base {
+			row := to[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+				/*line norm.go:20*/ line := host.Div(i, parts)
+				/*line norm.go:20*/ part := host.Rem(i, parts)
+				if byPart != 0 {
+					line = host.Rem(i, lines)
+					/*line norm.go:22*/ part = host.Div(i, lines)
+				}
+				at := line*lineStride + part*step
+				var v float32
+				for k := part; k < n; k += parts {
+					if r.Halted() {
+						/*line norm.go:26*/ r.Halt()
+					}
+					/*line norm.go:27*/ x := float32(math.Abs(float64(a[at])))
+					/*line norm.go:29:30000*/ if largest == 0 {
+						v += x
+//line norm.go:31
+					} else if x > v || x != x {
+						/*line norm.go:32:30000*/ v = x
+					}
+					/*line norm.go:34:30000*/ at += size2
+				}
+				/*line norm.go:36*/ row[threadX] = v
+			}
+			/*line norm.go:38:30000*/ return
+		}
+	}
+	/*line norm.go:41*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line norm.go:17*/ if i >= size || i >= len(to) {
+			continue
+		}
+		line := host.Div(i, parts)
+		/*line norm.go:20*/ part := host.Rem(i, parts)
+		if byPart != 0 {
+			line = host.Rem(i, lines)
+			/*line norm.go:22*/ part = host.Div(i, lines)
+		}
+		at := line*lineStride + part*step
+		var v float32
+		for k := part; k < n; k += parts {
+			if r.Halted() {
+				/*line norm.go:26*/ r.Halt()
+			}
+			/*line norm.go:27*/ x := float32(math.Abs(float64(a[at])))
+			/*line norm.go:29:30000*/ if largest == 0 {
+				v += x
+//line norm.go:31
+			} else if x > v || x != x {
+				/*line norm.go:32:30000*/ v = x
+			}
+			/*line norm.go:34:30000*/ at += size2
+		}
+		/*line norm.go:36*/ to[i] = v
+	} /*line quern_gen.go:2908:1*/
+}
+
+func quernHostAbsLines_float64(r *host.Run) {
+	lines := host.Value[int](r, 0)
+	n := host.Value[int](r, 1)
+	parts := host.Value[int](r, 2)
+	lineStride := host.Value[int](r, 3)
+	step := host.Value[int](r, 4)
+	byPart := host.Value[int](r, 5)
+	largest := host.Value[int](r, 6)
+	a := host.Slice[float64](r, 7)
+	to := host.Slice[float64](r, 8)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := lines * parts
+	size2 := parts * step
+	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1AbsLines_float64(r, base, size, to, parts, byPart, lines, lineStride, step, n, a, largest, size2, width)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AbsLines_float64(r *host.Run, base int, size int, to []float64, parts int, byPart int, lines int, lineStride int, step int, n int, a []float64, largest int, size2 int, width int) {
+	if base >= -1<<61 && base <= 1<<61 && size >= -1<<61 && size <= 1<<61 {
+		count := min(len(to)-base, size-base, width)
+		if count <= 0 {
+			return
+		}
+		if base >= 0 && count <= len(to)-base {
+			row := to[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+				/*line norm.go:20*/ line := host.Div(i, parts)
+				/*line norm.go:20*/ part := host.Rem(i, parts)
+				if byPart != 0 {
+					line = host.Rem(i, lines)
+					/*line norm.go:22*/ part = host.Div(i, lines)
+				}
+				at := line*lineStride + part*step
+				var v float64
+				for k := part; k < n; k += parts {
+					if r.Halted() {
+						/*line norm.go:26*/ r.Halt()
+					}
+					/*line norm.go:27*/ x := math.Abs(a[at])
+					/*line norm.go:29:30000*/ if largest == 0 {
+						v += x
+//line norm.go:31
+					} else if x > v || x != x {
+						/*line norm.go:32:30000*/ v = x
+					}
+					/*line norm.go:34:30000*/ at += size2
+				}
+				/*line norm.go:36*/ row[threadX] = v
+			}
+			/*line norm.go:38:30000*/ return
+		}
+	}
+	/*line norm.go:41*/ for threadX := range width {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line norm.go:17*/ if i >= size || i >= len(to) {
+			continue
+		}
+		line := host.Div(i, parts)
+		/*line norm.go:20*/ part := host.Rem(i, parts)
+		if byPart != 0 {
+			line = host.Rem(i, lines)
+			/*line norm.go:22*/ part = host.Div(i, lines)
+		}
+		at := line*lineStride + part*step
+		var v float64
+		for k := part; k < n; k += parts {
+			if r.Halted() {
+				/*line norm.go:26*/ r.Halt()
+			}
+			/*line norm.go:27*/ x := math.Abs(a[at])
+			/*line norm.go:29:30000*/ if largest == 0 {
+				v += x
+//line norm.go:31
+			} else if x > v || x != x {
+				/*line norm.go:32:30000*/ v = x
+			}
+			/*line norm.go:34:30000*/ at += size2
+		}
+		/*line norm.go:36*/ to[i] = v
+	} /*line quern_gen.go:3004:1*/
 }
 
 func quernPlainSum[T float32 | float64](r *host.Run) {
@@ -2805,7 +3038,7 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 	var w8 T
 	for r.Next() {
 		/*line reduce.go:82*/ iFirst = 0
-		/*line reduce.go:83:30000*/ for threadZ := range 1 {
+		/*line reduce.go:83:40000*/ for threadZ := range 1 {
 			/*line reduce.go:84*/ for threadY := range 1 {
 				first := (threadZ*1 + threadY) * 256
 				quernRow1Sum[T](r, sums, first)
@@ -2823,13 +3056,13 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 				}
 			}
 		}
-		/*line reduce.go:101:30000*/ iFirst2 = max(iFirst, 0)
+		/*line reduce.go:101:40000*/ iFirst2 = max(iFirst, 0)
 		/*line reduce.go:102*/ for ; iFirst2 < n; iFirst2 += 256 {
 			if r.Halted() {
 				/*line reduce.go:82*/ r.Halt()
 			}
 			for threadZ := range 1 {
-				/*line reduce.go:85:30000*/ for threadY := range 1 {
+				/*line reduce.go:85:40000*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*1 + threadY) * 256
 					quernRow3Sum[T](r, sums, first3, iFirst2, n, x)
@@ -2844,7 +3077,7 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 				quernRow4Sum[T](r, vs, first4, warps)
 			}
 		}
-		/*line reduce.go:98:30000*/ w = warps[0]
+		/*line reduce.go:98:40000*/ w = warps[0]
 		total += w
 		/*line reduce.go:98*/ w2 = warps[1]
 		total += w2
@@ -2860,20 +3093,20 @@ func quernHostSum[T float32 | float64](r *host.Run) {
 		total += w7
 		/*line reduce.go:98*/ w8 = warps[7]
 		total += w8
-		/*line reduce.go:100:30000*/ for threadZ := range 1 {
-			/*line reduce.go:101:30000*/ for threadY := range 1 {
+		/*line reduce.go:100:40000*/ for threadZ := range 1 {
+			/*line reduce.go:101:40000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow5Sum[T](r, out, total)
 			}
 		}
-	} /*line quern_gen.go:2869:1*/
+	} /*line quern_gen.go:3102:1*/
 }
 
 //go:noinline
 func quernRow1Sum[T float32 | float64](r *host.Run, sums []T, first int) {
 	sumRow := (*[256]T)(sums[first:])
 //line reduce.go:81
-	*sumRow = [256]T{} /*line quern_gen.go:2876:1*/
+	*sumRow = [256]T{} /*line quern_gen.go:3109:1*/
 }
 
 //go:noinline
@@ -2902,7 +3135,7 @@ func quernRow2Sum[T float32 | float64](r *host.Run, sums []T, first2 int, x []T,
 		/*line reduce.go:83*/ sum += x[at2+threadX]
 		/*line reduce.go:83*/ sum += x[at3+threadX]
 		sumRow[threadX] = sum
-	} /*line quern_gen.go:2905:1*/
+	} /*line quern_gen.go:3138:1*/
 }
 
 //go:noinline
@@ -2930,8 +3163,8 @@ func quernRow3Sum[T float32 | float64](r *host.Run, sums []T, first3 int, iFirst
 		/*line reduce.go:82*/ if iFirst2+threadX < n {
 			sum += x[iFirst2+threadX]
 		}
-		/*line reduce.go:85:30000*/ sumRow[threadX] = sum
-	} /*line quern_gen.go:2934:1*/
+		/*line reduce.go:85:40000*/ sumRow[threadX] = sum
+	} /*line quern_gen.go:3167:1*/
 }
 
 //go:noinline
@@ -2942,7 +3175,7 @@ func quernRow4Sum[T float32 | float64](r *host.Run, vs []T, first4 int, warps *[
 		/*line reduce.go:94*/ if threadX&31 == 0 {
 			warps[threadX>>5] = v
 		}
-	} /*line quern_gen.go:2945:1*/
+	} /*line quern_gen.go:3178:1*/
 }
 
 //go:noinline
@@ -2963,7 +3196,7 @@ func quernRow5Sum[T float32 | float64](r *host.Run, out []T, total T) {
 		/*line reduce.go:86*/ if threadX == 0 {
 			out[0] = total
 		}
-	} /*line quern_gen.go:2966:1*/
+	} /*line quern_gen.go:3199:1*/
 }
 
 func quernPlainNormCPU[T float32 | float64](r *host.Run) {
@@ -2997,7 +3230,7 @@ func quernRow1NormCPU[T float32 | float64](r *host.Run, partial []Squares, n int
 		}
 		result0 := sum.root()
 		/*line reduce.go:211*/ out[0] = T(result0)
-	} /*line quern_gen.go:3000:1*/
+	} /*line quern_gen.go:3233:1*/
 }
 
 func quernPlainDotCPU[T float32 | float64](r *host.Run) {
@@ -3030,7 +3263,7 @@ func quernHostDotCPU[T float32 | float64](r *host.Run) {
 func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T, from int, to int, y []T, partial []T, blockX int, n int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-		/*line reduce.go:306:30000*/ if incX == 1 && incY == 1 {
+		/*line reduce.go:306:40000*/ if incX == 1 && incY == 1 {
 			t7 := x[from:to]
 			/*line reduce.go:307*/ t10 := y[from:to]
 			/*line reduce.go:307*/ result0 := dotOf[T](t7, t10)
@@ -3047,7 +3280,7 @@ func quernRow1DotCPU[T float32 | float64](r *host.Run, incX int, incY int, x []T
 			/*line reduce.go:312*/ sum += x[result02] * y[result03]
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3050:1*/
+	} /*line quern_gen.go:3283:1*/
 }
 
 func quernPlainAsumCPU[T float32 | float64](r *host.Run) {
@@ -3108,7 +3341,7 @@ func quernRow1AsumCPU_float32(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:352*/ s0 += float32(math.Abs(float64(x[result05])))
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3111:1*/
+	} /*line quern_gen.go:3344:1*/
 }
 
 func quernHostAsumCPU_float64(r *host.Run) {
@@ -3164,7 +3397,7 @@ func quernRow1AsumCPU_float64(r *host.Run, from int, to int, n int, inc int, x [
 			/*line reduce.go:352*/ s0 += math.Abs(x[result05])
 		}
 		partial[blockX] = s0 + s1 + (s2 + s3)
-	} /*line quern_gen.go:3167:1*/
+	} /*line quern_gen.go:3400:1*/
 }
 
 func quernPlainLargestOfCPU[T float32 | float64](r *host.Run) {
@@ -3197,7 +3430,7 @@ func quernRow1LargestOfCPU[T float32 | float64](r *host.Run, partial []Largest[T
 			best.take(l)
 		}
 		out[0] = best.Index
-	} /*line quern_gen.go:3200:1*/
+	} /*line quern_gen.go:3433:1*/
 }
 
 func quernPlainSquaresCPU[T float32 | float64](r *host.Run) {
@@ -3246,7 +3479,7 @@ func quernRow1SquaresCPU[T float32 | float64](r *host.Run, inc int, x []T, from 
 			/*line reduce.go:382*/ sum.add(t13)
 		}
 		partial[blockX] = sum
-	} /*line quern_gen.go:3249:1*/
+	} /*line quern_gen.go:3482:1*/
 }
 
 func quernPlainLargestCPU[T float32 | float64](r *host.Run) {
@@ -3290,7 +3523,7 @@ func quernRow1LargestCPU_float32(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3293:1*/
+	} /*line quern_gen.go:3526:1*/
 }
 
 func quernHostLargestCPU_float64(r *host.Run) {
@@ -3329,7 +3562,7 @@ func quernRow1LargestCPU_float64(r *host.Run, from int, to int, n int, inc int, 
 			}
 		}
 		partial[blockX] = best
-	} /*line quern_gen.go:3332:1*/
+	} /*line quern_gen.go:3565:1*/
 }
 
 func quernPlainCopyRows[T uint8 | uint16 | uint32](r *host.Run) {
@@ -3388,7 +3621,7 @@ func quernRow1CopyRows[T uint8 | uint16 | uint32](r *host.Run, base int, size in
 		row := host.Div(i, columns)
 		/*line tensor.go:367*/ column := host.Rem(i, columns)
 		to[host.Div(row, rows)*stepTo+host.Rem(row, rows)*strideTo+column] = from[host.Div(row, rows)*stepFrom+host.Rem(row, rows)*strideFrom+column]
-	} /*line quern_gen.go:3391:1*/
+	} /*line quern_gen.go:3624:1*/
 }
 
 func quernPlainWiden_kernel_Float16(r *host.Run) {
@@ -3441,17 +3674,17 @@ func quernRow1Widen_kernel_Float16(r *host.Run, base int, size int, rows int, st
 				out[i] = v.Float32()
 			}
 		}
-		return
+		/*line tensor_cpu.go:26:50000*/ return
 	}
-	for threadX := range width {
+	/*line tensor_cpu.go:28*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * columns
 		t2 := (row + 1) * columns
-		/*line tensor_cpu.go:17*/ if row >= size {
+		/*line tensor_cpu.go:17:50000*/ if row >= size {
 			continue
 		}
-		at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		/*line tensor_cpu.go:20:50000*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 		out := to[t1:t2]
 		t4 := at + columns
 		/*line tensor_cpu.go:22*/ t5 := from[at:t4]
@@ -3459,7 +3692,7 @@ func quernRow1Widen_kernel_Float16(r *host.Run, base int, size int, rows int, st
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3462:1*/
+	} /*line quern_gen.go:3695:1*/
 }
 
 func quernPlainWiden_kernel_BFloat16(r *host.Run) {
@@ -3512,17 +3745,17 @@ func quernRow1Widen_kernel_BFloat16(r *host.Run, base int, size int, rows int, s
 				out[i] = v.Float32()
 			}
 		}
-		return
+		/*line tensor_cpu.go:26:50000*/ return
 	}
-	for threadX := range width {
+	/*line tensor_cpu.go:28*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * columns
 		t2 := (row + 1) * columns
-		/*line tensor_cpu.go:17*/ if row >= size {
+		/*line tensor_cpu.go:17:50000*/ if row >= size {
 			continue
 		}
-		at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		/*line tensor_cpu.go:20:50000*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 		out := to[t1:t2]
 		t4 := at + columns
 		/*line tensor_cpu.go:22*/ t5 := from[at:t4]
@@ -3530,7 +3763,7 @@ func quernRow1Widen_kernel_BFloat16(r *host.Run, base int, size int, rows int, s
 			/*line tensor_cpu.go:22*/ v := t5[i]
 			out[i] = v.Float32()
 		}
-	} /*line quern_gen.go:3533:1*/
+	} /*line quern_gen.go:3766:1*/
 }
 
 func quernPlainWiden_kernel_Float8E4M3(r *host.Run) {
@@ -3584,17 +3817,17 @@ func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base int, size int, rows int,
 				/*line tensor_cpu.go:23*/ out[i] = result0
 			}
 		}
-		return
+		/*line tensor_cpu.go:26:50000*/ return
 	}
-	for threadX := range width {
+	/*line tensor_cpu.go:28*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * columns
 		t2 := (row + 1) * columns
-		/*line tensor_cpu.go:17*/ if row >= size {
+		/*line tensor_cpu.go:17:50000*/ if row >= size {
 			continue
 		}
-		at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		/*line tensor_cpu.go:20:50000*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 		out := to[t1:t2]
 		t4 := at + columns
 		/*line tensor_cpu.go:22*/ t5 := from[at:t4]
@@ -3603,7 +3836,7 @@ func quernRow1Widen_kernel_Float8E4M3(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:3606:1*/
+	} /*line quern_gen.go:3839:1*/
 }
 
 func quernPlainWiden_kernel_Float8E5M2(r *host.Run) {
@@ -3657,17 +3890,17 @@ func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base int, size int, rows int,
 				/*line tensor_cpu.go:23*/ out[i] = result0
 			}
 		}
-		return
+		/*line tensor_cpu.go:26:50000*/ return
 	}
-	for threadX := range width {
+	/*line tensor_cpu.go:28*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * columns
 		t2 := (row + 1) * columns
-		/*line tensor_cpu.go:17*/ if row >= size {
+		/*line tensor_cpu.go:17:50000*/ if row >= size {
 			continue
 		}
-		at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
+		/*line tensor_cpu.go:20:50000*/ at := host.Div(row, rows)*step + host.Rem(row, rows)*stride
 		out := to[t1:t2]
 		t4 := at + columns
 		/*line tensor_cpu.go:22*/ t5 := from[at:t4]
@@ -3676,7 +3909,7 @@ func quernRow1Widen_kernel_Float8E5M2(r *host.Run, base int, size int, rows int,
 			result0 := v.Float32()
 			/*line tensor_cpu.go:23*/ out[i] = result0
 		}
-	} /*line quern_gen.go:3679:1*/
+	} /*line quern_gen.go:3912:1*/
 }
 
 func quernPlainIntegerCPU[T int8 | uint8](r *host.Run) {
@@ -3736,32 +3969,32 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int,
 			t6 := at + n
 			/*line tensor_cpu.go:38*/ out := c[at:t6]
 			for j := 0; j < len(out); j++ {
-				/*line tensor_cpu.go:40:40000*/ if r.Halted() {
+				/*line tensor_cpu.go:40:50000*/ if r.Halted() {
 					/*line tensor_cpu.go:39*/ r.Halt()
 				}
-				/*line tensor_cpu.go:40:40000*/ at2 := matrix*stepB + j*ldb
+				/*line tensor_cpu.go:40:50000*/ at2 := matrix*stepB + j*ldb
 				t8 := at2 + k
 				/*line tensor_cpu.go:41*/ y := b[at2:t8]
 				var sum int32
-				/*line tensor_cpu.go:43:40000*/ for p := 0; p < len(x); p++ {
+				/*line tensor_cpu.go:43:50000*/ for p := 0; p < len(x); p++ {
 					/*line tensor_cpu.go:43*/ v := x[p]
 					sum += int32(v) * int32(y[p])
 				}
-				/*line tensor_cpu.go:46:40000*/ sum *= alpha
+				/*line tensor_cpu.go:46:50000*/ sum *= alpha
 				/*line tensor_cpu.go:47*/ if beta != 0 {
 					sum += beta * out[j]
 				}
 				out[j] = sum
 			}
 		}
-		/*line tensor_cpu.go:53:40000*/ return
+		/*line tensor_cpu.go:53:50000*/ return
 	}
 	/*line tensor_cpu.go:55*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line tensor_cpu.go:31*/ if base+threadX >= size {
+		/*line tensor_cpu.go:31:50000*/ if base+threadX >= size {
 			continue
 		}
-		/*line tensor_cpu.go:34:40000*/ matrix := host.Div(base+threadX, m)
+		/*line tensor_cpu.go:34:50000*/ matrix := host.Div(base+threadX, m)
 		/*line tensor_cpu.go:34*/ row := host.Rem(base+threadX, m)
 		at := matrix*stepA + row*lda
 		t4 := at + k
@@ -3770,24 +4003,24 @@ func quernRow1IntegerCPU[T int8 | uint8](r *host.Run, base int, size int, m int,
 		t6 := at + n
 		/*line tensor_cpu.go:38*/ out := c[at:t6]
 		for j := 0; j < len(out); j++ {
-			/*line tensor_cpu.go:40:40000*/ if r.Halted() {
+			/*line tensor_cpu.go:40:50000*/ if r.Halted() {
 				/*line tensor_cpu.go:39*/ r.Halt()
 			}
-			/*line tensor_cpu.go:40:40000*/ at2 := matrix*stepB + j*ldb
+			/*line tensor_cpu.go:40:50000*/ at2 := matrix*stepB + j*ldb
 			t8 := at2 + k
 			/*line tensor_cpu.go:41*/ y := b[at2:t8]
 			var sum int32
-			/*line tensor_cpu.go:43:40000*/ for p := 0; p < len(x); p++ {
+			/*line tensor_cpu.go:43:50000*/ for p := 0; p < len(x); p++ {
 				/*line tensor_cpu.go:43*/ v := x[p]
 				sum += int32(v) * int32(y[p])
 			}
-			/*line tensor_cpu.go:46:40000*/ sum *= alpha
+			/*line tensor_cpu.go:46:50000*/ sum *= alpha
 			/*line tensor_cpu.go:47*/ if beta != 0 {
 				sum += beta * out[j]
 			}
 			out[j] = sum
 		}
-	} /*line quern_gen.go:3790:1*/
+	} /*line quern_gen.go:4023:1*/
 }
 
 func quernPlainTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -3828,14 +4061,14 @@ func quernHostTranspose[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 		/*line transpose.go:59*/ column = host.Rem(i, tiles) * 32
 		/*line transpose.go:62*/ iFirst = 0
 		quernRow2Transpose[T](r, firstFroms, firstTos, matricess, matrix)
-		/*line transpose.go:64:50000*/ for ; iFirst < 32; iFirst += 8 {
+		/*line transpose.go:64:60000*/ for ; iFirst < 32; iFirst += 8 {
 			quernRow3Transpose[T](r, firstFroms, iFirst, row, rows, column, columns, tile, from, strideFrom)
 		}
 		/*line transpose.go:68*/ iFirst2 = 0
 		for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow4Transpose[T](r, firstTos, iFirst2, column, columns, row, rows, to, strideTo, tile)
 		}
-	} /*line quern_gen.go:3838:1*/
+	} /*line quern_gen.go:4071:1*/
 }
 
 //go:noinline
@@ -3849,13 +4082,13 @@ func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, matrice
 					matrices2 := &matricesRow[threadX]
 //line transpose.go:54
 					*matrices2 = *matrices
-//line transpose.go:55:50000
+//line transpose.go:55:60000
 					{
 						threadX := threadX + 1
 						matrices2 := &matricesRow[threadX]
 						*matrices2 = *matrices
 					}
-//line transpose.go:60:50000
+//line transpose.go:60:60000
 					{
 						threadX := threadX + 2
 						matrices2 := &matricesRow[threadX]
@@ -3870,7 +4103,7 @@ func quernRow1Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, matrice
 				}
 			}
 		}
-	} /*line quern_gen.go:3873:1*/
+	} /*line quern_gen.go:4106:1*/
 }
 
 //go:noinline
@@ -3894,7 +4127,7 @@ func quernRow2Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFr
 				}
 			}
 		}
-	} /*line quern_gen.go:3897:1*/
+	} /*line quern_gen.go:4130:1*/
 }
 
 //go:noinline
@@ -3941,7 +4174,7 @@ func quernRow3Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstFr
 				}
 			}
 		}
-	} /*line quern_gen.go:3944:1*/
+	} /*line quern_gen.go:4177:1*/
 }
 
 //go:noinline
@@ -3974,10 +4207,10 @@ func quernRow4Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstTo
 							firstTo := firstToRow2[threadX]
 							/*line transpose.go:70*/ to[start6+firstTo+threadX] = row3[threadX][iFirst2+threadY]
 						}
-						/*line transpose.go:72:50000*/ break done4
+						/*line transpose.go:72:60000*/ break done4
 					}
 				}
-				/*line transpose.go:75:50000*/ for threadX := range 32 {
+				/*line transpose.go:75:60000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
 					firstTo := firstToRow[threadX]
 					/*line transpose.go:68*/ if iFirst2+threadY < 32 {
@@ -3988,7 +4221,7 @@ func quernRow4Transpose[T uint8 | uint16 | uint32 | uint64](r *host.Run, firstTo
 				}
 			}
 		}
-	} /*line quern_gen.go:3991:1*/
+	} /*line quern_gen.go:4224:1*/
 }
 
 func quernPlainMoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4032,11 +4265,11 @@ func quernRow1MoveRows[T uint8 | uint16 | uint32 | uint64](r *host.Run, axes *Ax
 		/*line transpose.go:81*/ if row >= rows {
 			continue
 		}
-		/*line transpose.go:84:50000*/ first, _ := axes2.place(row)
-		/*line transpose.go:85:50000*/ for i := base2 + threadX; i < width; i += size {
+		/*line transpose.go:84:60000*/ first, _ := axes2.place(row)
+		/*line transpose.go:85:60000*/ for i := base2 + threadX; i < width; i += size {
 			to[start+i] = from[first+i*stride]
 		}
-	} /*line quern_gen.go:4039:1*/
+	} /*line quern_gen.go:4272:1*/
 }
 
 func quernPlainTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
@@ -4058,29 +4291,29 @@ func quernHostTransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		/*line transpose.go:98*/ i = host.Int64[int](math.Sqrt(float64(2*blockX)+0.25-0) - 0.5)
-		/*line transpose.go:99:50000*/ for i*(i+1)/2 > blockX {
-			/*line transpose.go:100:50000*/ if r.Halted() {
+		/*line transpose.go:99:60000*/ for i*(i+1)/2 > blockX {
+			/*line transpose.go:100:60000*/ if r.Halted() {
 				/*line transpose.go:99*/ r.Halt()
 			}
-			/*line transpose.go:100:50000*/ i--
+			/*line transpose.go:100:60000*/ i--
 		}
-		/*line transpose.go:102:50000*/ for (i+1)*(i+2)/2 <= blockX {
-			/*line transpose.go:103:50000*/ if r.Halted() {
+		/*line transpose.go:102:60000*/ for (i+1)*(i+2)/2 <= blockX {
+			/*line transpose.go:103:60000*/ if r.Halted() {
 				/*line transpose.go:102*/ r.Halt()
 			}
-			/*line transpose.go:103:50000*/ i++
+			/*line transpose.go:103:60000*/ i++
 		}
-		/*line transpose.go:105:50000*/ row = i * 32
+		/*line transpose.go:105:60000*/ row = i * 32
 		column = (blockX - i*(i+1)/2) * 32
 		iFirst = 0
-		/*line transpose.go:108:50000*/ for ; iFirst < 32; iFirst += 8 {
+		/*line transpose.go:108:60000*/ for ; iFirst < 32; iFirst += 8 {
 			quernRow1TransposeSquare[T](r, iFirst, row, n, column, lower, data, stride, upper)
 		}
-		/*line transpose.go:116:50000*/ iFirst2 = 0
-		/*line transpose.go:117:50000*/ for ; iFirst2 < 32; iFirst2 += 8 {
+		/*line transpose.go:116:60000*/ iFirst2 = 0
+		/*line transpose.go:117:60000*/ for ; iFirst2 < 32; iFirst2 += 8 {
 			quernRow2TransposeSquare[T](r, iFirst2, row, n, column, data, stride, upper, lower)
 		}
-	} /*line quern_gen.go:4083:1*/
+	} /*line quern_gen.go:4316:1*/
 }
 
 //go:noinline
@@ -4119,43 +4352,43 @@ func quernRow1TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 				for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line transpose.go:115:50000*/ if iFirst+threadY < 32 {
-						/*line transpose.go:108:50000*/ if start2 < n && column+threadX < n {
+					/*line transpose.go:115:60000*/ if iFirst+threadY < 32 {
+						/*line transpose.go:108:60000*/ if start2 < n && column+threadX < n {
 							lower[iFirst+threadY][threadX] = data[start3+threadX]
 						}
 					}
 				}
 			}
-//line transpose.go:114:50000
+//line transpose.go:114:60000
 		done3:
-			/*line transpose.go:115:50000*/ switch {
-//line transpose.go:116:50000
+			/*line transpose.go:115:60000*/ switch {
+//line transpose.go:116:60000
 			default:
-				/*line transpose.go:117:50000*/ if !(iFirst+threadY < 32 && start6 < n) {
+				/*line transpose.go:117:60000*/ if !(iFirst+threadY < 32 && start6 < n) {
 					break done3
 				}
 				/*line transpose.go:120*/ if same2 {
-					/*line transpose.go:121:50000*/ if count2 <= 0 {
+					/*line transpose.go:121:60000*/ if count2 <= 0 {
 						break done3
 					}
-					/*line transpose.go:124:50000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
+					/*line transpose.go:124:60000*/ if count2 <= 33 && iFirst+threadY >= 0 && iFirst+threadY < 32 && start8 >= 0 && count2 <= len(data)-start8 {
 						row4 := upper[iFirst+threadY][:count2]
 						row5 := data[start8:][:count2]
 						/*line transpose.go:112*/ copy(row4, row5)
 						break done3
 					}
 				}
-				/*line transpose.go:116:50000*/ for threadX := range 32 {
+				/*line transpose.go:116:60000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line transpose.go:118:50000*/ if iFirst+threadY < 32 {
-						/*line transpose.go:111:50000*/ if start6 < n && row+threadX < n {
+					/*line transpose.go:118:60000*/ if iFirst+threadY < 32 {
+						/*line transpose.go:111:60000*/ if start6 < n && row+threadX < n {
 							upper[iFirst+threadY][threadX] = data[start7+threadX]
 						}
 					}
 				}
 			}
 		}
-	} /*line quern_gen.go:4158:1*/
+	} /*line quern_gen.go:4391:1*/
 }
 
 //go:noinline
@@ -4195,25 +4428,25 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 						break done4
 					}
 				}
-				/*line transpose.go:123:50000*/ for threadX := range 32 {
+				/*line transpose.go:123:60000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
 					/*line transpose.go:125*/ if iFirst2+threadY < 32 {
-						/*line transpose.go:117:50000*/ if start10 < n && column+threadX < n {
+						/*line transpose.go:117:60000*/ if start10 < n && column+threadX < n {
 							data[start11+threadX] = upper[threadX][iFirst2+threadY]
 						}
 					}
 				}
 			}
-//line transpose.go:123:50000
+//line transpose.go:123:60000
 		done5:
-			/*line transpose.go:124:50000*/ switch {
+			/*line transpose.go:124:60000*/ switch {
 //line transpose.go:125
 			default:
-				/*line transpose.go:126:50000*/ if !(iFirst2+threadY < 32 && row != column && start15 < n) {
+				/*line transpose.go:126:60000*/ if !(iFirst2+threadY < 32 && row != column && start15 < n) {
 					break done5
 				}
 				/*line transpose.go:129*/ if same5 {
-					/*line transpose.go:130:50000*/ if count4 <= 0 {
+					/*line transpose.go:130:60000*/ if count4 <= 0 {
 						break done5
 					}
 					/*line transpose.go:133*/ if count4 <= 32 && start16 >= 0 && count4 <= len(data)-start16 && iFirst2+threadY >= 0 && iFirst2+threadY < 33 {
@@ -4222,12 +4455,12 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 						for threadX := range count4 {
 							/*line transpose.go:121*/ row8[threadX] = row9[threadX][iFirst2+threadY]
 						}
-						/*line transpose.go:123:50000*/ break done5
+						/*line transpose.go:123:60000*/ break done5
 					}
 				}
-				/*line transpose.go:126:50000*/ for threadX := range 32 {
+				/*line transpose.go:126:60000*/ for threadX := range 32 {
 					r.ThreadIdx.X = threadX
-					/*line transpose.go:128:50000*/ if iFirst2+threadY < 32 {
+					/*line transpose.go:128:60000*/ if iFirst2+threadY < 32 {
 						/*line transpose.go:120*/ if same4 && row+threadX < n {
 							data[start14+threadX] = lower[threadX][iFirst2+threadY]
 						}
@@ -4235,7 +4468,7 @@ func quernRow2TransposeSquare[T uint8 | uint16 | uint32 | uint64](r *host.Run, i
 				}
 			}
 		}
-	} /*line quern_gen.go:4238:1*/
+	} /*line quern_gen.go:4471:1*/
 }
 
 func quernPlainTrsm[T float32 | float64](r *host.Run) {
@@ -4262,21 +4495,21 @@ func quernHostTrsm[T float32 | float64](r *host.Run) {
 		blockX := r.BlockIdx.X
 		base := blockX * 128
 		/*line trsm.go:19*/ eFirst = 0
-		/*line trsm.go:20:60000*/ for ; eFirst < 1024; eFirst += 128 {
-			/*line trsm.go:21*/ for threadZ := range 1 {
-				for threadY := range 1 {
+		/*line trsm.go:20:70000*/ for ; eFirst < 1024; eFirst += 128 {
+			/*line trsm.go:21:70000*/ for threadZ := range 1 {
+				/*line trsm.go:22*/ for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow1Trsm[T](r, eFirst, unit, n, a, offA, rowA, columnA, m)
 				}
 			}
 		}
-		/*line trsm.go:28:60000*/ for threadZ := range 1 {
-			/*line trsm.go:29:60000*/ for threadY := range 1 {
+		/*line trsm.go:28:70000*/ for threadZ := range 1 {
+			/*line trsm.go:29:70000*/ for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow2Trsm[T](r, base, lines, n, alpha, b, offB, columnB, rowB, m)
 			}
 		}
-	} /*line quern_gen.go:4279:1*/
+	} /*line quern_gen.go:4512:1*/
 }
 
 //go:noinline
@@ -4292,32 +4525,32 @@ func quernRow1Trsm[T float32 | float64](r *host.Run, eFirst int, unit int, n int
 			j := (eFirst + threadX) % 32
 //line trsm.go:21
 			var v T
-			/*line trsm.go:23:60000*/ if i == j && (unit != 0 || i >= n) {
+			/*line trsm.go:23:70000*/ if i == j && (unit != 0 || i >= n) {
 				v = 1
 //line trsm.go:25
 			} else if i < n && j <= i {
-				/*line trsm.go:26:60000*/ v = a[offA+i*rowA+j*columnA]
+				/*line trsm.go:26:70000*/ v = a[offA+i*rowA+j*columnA]
 			}
-			/*line trsm.go:28:60000*/ m[i][j] = v
+			/*line trsm.go:28:70000*/ m[i][j] = v
 		}
 		/*line trsm.go:30*/ return
 	}
-	/*line trsm.go:32:60000*/ for threadX := range 128 {
+	/*line trsm.go:32:70000*/ for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		i := (eFirst + threadX) / 32
 		j := (eFirst + threadX) % 32
 		/*line trsm.go:19*/ if eFirst+threadX < 1024 {
 //line trsm.go:21
 			var v T
-			/*line trsm.go:23:60000*/ if i == j && (unit != 0 || i >= n) {
+			/*line trsm.go:23:70000*/ if i == j && (unit != 0 || i >= n) {
 				v = 1
 //line trsm.go:25
 			} else if i < n && j <= i {
-				/*line trsm.go:26:60000*/ v = a[offA+i*rowA+j*columnA]
+				/*line trsm.go:26:70000*/ v = a[offA+i*rowA+j*columnA]
 			}
-			/*line trsm.go:28:60000*/ m[i][j] = v
+			/*line trsm.go:28:70000*/ m[i][j] = v
 		}
-	} /*line quern_gen.go:4320:1*/
+	} /*line quern_gen.go:4553:1*/
 }
 
 //go:noinline
@@ -4333,18 +4566,18 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 			at2 := offB + r2*columnB
 			/*line trsm.go:35*/ x := [32]T{}
 			/*line trsm.go:37*/ for i2 := 0; i2 < 32; i2++ {
-				/*line trsm.go:38:60000*/ if i2 < n {
+				/*line trsm.go:38:70000*/ if i2 < n {
 					x[i2] = alpha * b[at2+i2*rowB]
 				}
 			}
-			/*line trsm.go:43:60000*/ for i3 := 0; i3 < 32; i3++ {
+			/*line trsm.go:43:70000*/ for i3 := 0; i3 < 32; i3++ {
 				/*line trsm.go:44*/ if r.Halted() {
 					/*line trsm.go:43*/ r.Halt()
 				}
-				/*line trsm.go:45:60000*/ for j2 := 0; j2 < i3; j2++ {
+				/*line trsm.go:45:70000*/ for j2 := 0; j2 < i3; j2++ {
 					x[i3] -= m[i3][j2] * x[j2]
 				}
-				/*line trsm.go:48:60000*/ x[i3] /= m[i3][i3]
+				/*line trsm.go:48:70000*/ x[i3] /= m[i3][i3]
 			}
 			/*line trsm.go:51*/ for i4 := 0; i4 < 32; i4++ {
 				if i4 < n {
@@ -4358,30 +4591,30 @@ func quernRow2Trsm[T float32 | float64](r *host.Run, base int, lines int, n int,
 		r.ThreadIdx.X = threadX
 		r2 := base + threadX
 		at := offB + r2*columnB
-		/*line trsm.go:32:60000*/ if r2 >= lines {
+		/*line trsm.go:32:70000*/ if r2 >= lines {
 			continue
 		}
-		/*line trsm.go:35:60000*/ x := [32]T{}
+		/*line trsm.go:35:70000*/ x := [32]T{}
 		/*line trsm.go:37*/ for i2 := 0; i2 < 32; i2++ {
-			/*line trsm.go:38:60000*/ if i2 < n {
+			/*line trsm.go:38:70000*/ if i2 < n {
 				x[i2] = alpha * b[at+i2*rowB]
 			}
 		}
-		/*line trsm.go:43:60000*/ for i3 := 0; i3 < 32; i3++ {
+		/*line trsm.go:43:70000*/ for i3 := 0; i3 < 32; i3++ {
 			/*line trsm.go:44*/ if r.Halted() {
 				/*line trsm.go:43*/ r.Halt()
 			}
-			/*line trsm.go:45:60000*/ for j2 := 0; j2 < i3; j2++ {
+			/*line trsm.go:45:70000*/ for j2 := 0; j2 < i3; j2++ {
 				x[i3] -= m[i3][j2] * x[j2]
 			}
-			/*line trsm.go:48:60000*/ x[i3] /= m[i3][i3]
+			/*line trsm.go:48:70000*/ x[i3] /= m[i3][i3]
 		}
 		/*line trsm.go:51*/ for i4 := 0; i4 < 32; i4++ {
 			if i4 < n {
 				b[at+i4*rowB] = x[i4]
 			}
 		}
-	} /*line quern_gen.go:4384:1*/
+	} /*line quern_gen.go:4617:1*/
 }
 
 func quernPlainAxpy[T float32 | float64](r *host.Run) {
@@ -4425,17 +4658,17 @@ func quernRow1Axpy[T float32 | float64](r *host.Run, base int, n int, incY int, 
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-		/*line vector.go:23:70000*/ return
+		/*line vector.go:23:80000*/ return
 	}
-	/*line vector.go:25:70000*/ for threadX := range width {
+	/*line vector.go:25:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:20:70000*/ if i < n {
+		/*line vector.go:20:80000*/ if i < n {
 			result0 := place(i, n, incY)
 			/*line vector.go:21*/ result02 := place(i, n, incX)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4438:1*/
+	} /*line quern_gen.go:4671:1*/
 }
 
 func quernHostAxpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4474,17 +4707,17 @@ func quernRow1Axpy_float32_incX_1_incY_1[T float32 | float64](r *host.Run, base 
 			/*line vector.go:21*/ result02 := place(i, n, incX2)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-		/*line vector.go:23:70000*/ return
+		/*line vector.go:23:80000*/ return
 	}
-	/*line vector.go:25:70000*/ for threadX := range width {
+	/*line vector.go:25:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:20:70000*/ if i < n {
+		/*line vector.go:20:80000*/ if i < n {
 			result0 := place(i, n, incY2)
 			/*line vector.go:21*/ result02 := place(i, n, incX2)
 			/*line vector.go:21*/ y[result0] += alpha * x[result02]
 		}
-	} /*line quern_gen.go:4487:1*/
+	} /*line quern_gen.go:4720:1*/
 }
 
 func quernPlainScal[T float32 | float64](r *host.Run) {
@@ -4524,27 +4757,27 @@ func quernRow1Scal[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			i := base + threadX
 			/*line vector.go:30*/ result0 := place(i, n, incX)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:70000*/ if alpha == 0 {
+			/*line vector.go:31:80000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
+			/*line vector.go:34:80000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-		return
+		/*line vector.go:36:80000*/ return
 	}
-	/*line vector.go:38:70000*/ for threadX := range width {
+	/*line vector.go:38:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:29:70000*/ if i < n {
+		/*line vector.go:29:80000*/ if i < n {
 			result0 := place(i, n, incX)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:70000*/ if alpha == 0 {
+			/*line vector.go:31:80000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:70000*/ result02 := place(i, n, incX)
+			/*line vector.go:34:80000*/ result02 := place(i, n, incX)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4547:1*/
+	} /*line quern_gen.go:4780:1*/
 }
 
 func quernHostScal_float32_incX_1[T float32 | float64](r *host.Run) {
@@ -4579,27 +4812,27 @@ func quernRow1Scal_float32_incX_1[T float32 | float64](r *host.Run, base int, n 
 			i := base + threadX
 			/*line vector.go:30*/ result0 := place(i, n, incX2)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:70000*/ if alpha == 0 {
+			/*line vector.go:31:80000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
+			/*line vector.go:34:80000*/ result02 := place(i, n, incX2)
 			/*line vector.go:34*/ x[result02] = v
 		}
-		return
+		/*line vector.go:36:80000*/ return
 	}
-	/*line vector.go:38:70000*/ for threadX := range width {
+	/*line vector.go:38:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:29:70000*/ if i < n {
+		/*line vector.go:29:80000*/ if i < n {
 			result0 := place(i, n, incX2)
 			/*line vector.go:30*/ v := alpha * x[result0]
-			/*line vector.go:31:70000*/ if alpha == 0 {
+			/*line vector.go:31:80000*/ if alpha == 0 {
 				v = 0
 			}
-			/*line vector.go:34:70000*/ result02 := place(i, n, incX2)
+			/*line vector.go:34:80000*/ result02 := place(i, n, incX2)
 			/*line vector.go:34*/ x[result02] = v
 		}
-	} /*line quern_gen.go:4602:1*/
+	} /*line quern_gen.go:4835:1*/
 }
 
 func quernPlainCopyVector[T float32 | float64](r *host.Run) {
@@ -4642,9 +4875,9 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-		/*line vector.go:45:70000*/ return
+		/*line vector.go:45:80000*/ return
 	}
-	/*line vector.go:47:70000*/ for threadX := range width {
+	/*line vector.go:47:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line vector.go:42*/ if i < n {
@@ -4652,7 +4885,7 @@ func quernRow1CopyVector[T float32 | float64](r *host.Run, base int, n int, incY
 			/*line vector.go:43*/ result02 := place(i, n, incX)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:4655:1*/
+	} /*line quern_gen.go:4888:1*/
 }
 
 func quernHostCopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run) {
@@ -4690,9 +4923,9 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 			/*line vector.go:43*/ result02 := place(i, n, incX2)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-		/*line vector.go:45:70000*/ return
+		/*line vector.go:45:80000*/ return
 	}
-	/*line vector.go:47:70000*/ for threadX := range width {
+	/*line vector.go:47:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line vector.go:42*/ if i < n {
@@ -4700,7 +4933,7 @@ func quernRow1CopyVector_float32_incX_1_incY_1[T float32 | float64](r *host.Run,
 			/*line vector.go:43*/ result02 := place(i, n, incX2)
 			/*line vector.go:43*/ y[result0] = x[result02]
 		}
-	} /*line quern_gen.go:4703:1*/
+	} /*line quern_gen.go:4936:1*/
 }
 
 func quernPlainSwap[T float32 | float64](r *host.Run) {
@@ -4748,12 +4981,12 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:53*/ x[at] = t15
 			/*line vector.go:53*/ y[to] = t16
 		}
-		/*line vector.go:55:70000*/ return
+		/*line vector.go:55:80000*/ return
 	}
-	/*line vector.go:57:70000*/ for threadX := range width {
+	/*line vector.go:57:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:51:70000*/ if i < n {
+		/*line vector.go:51:80000*/ if i < n {
 			at := place(i, n, incX)
 			/*line vector.go:52*/ to := place(i, n, incY)
 			_ = x[at]
@@ -4763,7 +4996,7 @@ func quernRow1Swap[T float32 | float64](r *host.Run, base int, n int, incX int, 
 			/*line vector.go:53*/ x[at] = t15
 			/*line vector.go:53*/ y[to] = t16
 		}
-	} /*line quern_gen.go:4766:1*/
+	} /*line quern_gen.go:4999:1*/
 }
 
 func quernPlainRot[T float32 | float64](r *host.Run) {
@@ -4815,12 +5048,12 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 			/*line vector.go:64*/ x[at] = t17
 			/*line vector.go:64*/ y[to] = t18
 		}
-		/*line vector.go:66:70000*/ return
+		/*line vector.go:66:80000*/ return
 	}
-	/*line vector.go:68:70000*/ for threadX := range width {
+	/*line vector.go:68:80000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line vector.go:61:70000*/ if i < n {
+		/*line vector.go:61:80000*/ if i < n {
 			at := place(i, n, incX)
 			/*line vector.go:62*/ to := place(i, n, incY)
 			u := x[at]
@@ -4832,7 +5065,7 @@ func quernRow1Rot[T float32 | float64](r *host.Run, base int, n int, incX int, i
 			/*line vector.go:64*/ x[at] = t17
 			/*line vector.go:64*/ y[to] = t18
 		}
-	} /*line quern_gen.go:4835:1*/
+	} /*line quern_gen.go:5068:1*/
 }
 
 func quernPlainAxpyCPU[T float32 | float64](r *host.Run) {
@@ -4865,7 +5098,7 @@ func quernRow1AxpyCPU[T float32 | float64](r *host.Run, y []T, from int, to int,
 		/*line vector.go:77*/ t3 := y[from:to]
 		/*line vector.go:77*/ t6 := x[from:to]
 		/*line vector.go:77*/ addMultiple[T](t3, t6, alpha)
-	} /*line quern_gen.go:4868:1*/
+	} /*line quern_gen.go:5101:1*/
 }
 
 //line vector.go:80
