@@ -312,9 +312,9 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 		inner = start
 	}
 
-	if !fails && !isOnly && e.isRow() && e.isUnrolled(stmts, limit) {
-		if x := e.inRow(); inner.mentions(x) {
-			return unrolled(x, limit, inner)
+	if !fails && !isOnly && e.isRow() {
+		if t := e.unrolled(stmts, limit, inner); t != nil {
+			return t
 		}
 	}
 
