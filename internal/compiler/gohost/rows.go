@@ -298,12 +298,11 @@ func (s *rowSplitter) keep(loop *ir.Loop, change func()) {
 	}
 }
 
-// inRows prints the loops over the rows of the block around what print prints for a
-// row. print reports whether a thread can fail.
-func (e *emitter) inRows(print func() (fails bool)) {
+// inRows prints the loops over the rows of the block around the work of a row.
+func (e *emitter) inRows(list []item) {
 	out, body := e.out, &text{}
 	e.axes, e.out = [3]bool{}, body
-	fails := print()
+	fails := e.rowItems(list, nil)
 	e.out = out
 	if len(body.lines) == 0 {
 		return
@@ -313,9 +312,9 @@ func (e *emitter) inRows(print func() (fails bool)) {
 		e.names.name(ir.ThreadIdxY, threadNames[ir.ThreadIdxY])
 		e.names.name(ir.ThreadIdxZ, threadNames[ir.ThreadIdxZ])
 	}
-	e.out.add("%s", e.axis(ir.ThreadIdxZ))
+	e.out.add("%s", e.axis(ir.ThreadIdxZ, list))
 	e.out.depth++
-	e.out.add("%s", e.axis(ir.ThreadIdxY))
+	e.out.add("%s", e.axis(ir.ThreadIdxY, list))
 	e.out.depth++
 	if fails {
 		e.out.add("r.ThreadIdx.Y, r.ThreadIdx.Z = %s, %s", e.names.of[ir.ThreadIdxY], e.names.of[ir.ThreadIdxZ])

@@ -77,6 +77,8 @@ func tests() []test {
 		{"phases", phases, quernHostPhases, d(4, 1, 1), d(32, 1, 1), []any{[]int32{4, -1, 2, 0}, ramp(128, func(i int) int32 { return int32(noise(i) >> 20) })}},
 		{"volume", volume, quernHostVolume, d(2, 2, 2), d(5, 4, 3), []any{9, 7, 5, make([]int32, 9*7*5)}},
 		{"exchange", exchange, quernHostExchange, d(3, 1, 1), d(16, 1, 1), []any{ramp(48, func(i int) int32 { return int32(i) })}},
+		{"rowRanges", rowRanges, quernHostRowRanges, d(1, 1, 1), d(8, 4, 1), []any{[]int{math.MinInt, -8, -3, -2, -1, 0, 1, 2, 3, 4, 5, 9, math.MaxInt}, make([]int, 32)}},
+		{"tileProduct", tileProduct, quernHostTileProduct, d(1, 1, 1), d(8, 8, 1), []any{3, ramp(3*64, integer), make([]float32, 64), make([]float32, 64)}},
 		{"blur", blur, quernHostBlur, d(3, 3, 1), d(16, 8, 1), []any{40, 20, ramp(800, small), ramp(800, zeros)}},
 		{"shrink", shrink, quernHostShrink, d(3, 2, 1), d(16, 4, 1), []any{41, 7, 5, ramp(41*7, func(i int) int32 { return int32(noise(i) % 100) }), make([]int32, 41*7)}},
 		{"passes", passes, quernHostPasses, d(1, 1, 1), d(64, 1, 1), []any{[]int32{3, 70, 90}, couples(256), make([]int32, 1)}},
