@@ -935,3 +935,51 @@ func tileProduct(t kernel.Thread, tiles int, a, sums, products []float32) {
 	}
 	sums[ty*8+tx], products[ty*8+tx] = sum, product
 }
+
+// marks counts for each thread how often its flags are set: one that depends on numbers
+// which change before it is read, and one that only some steps assign.
+//
+//quern:kernel block=16x4
+func marks(t kernel.Thread, limits []int, x []int) {
+	tx, ty := t.ThreadIdx.X, t.ThreadIdx.Y
+	mine, odd := false, false
+	sum := 0
+	for k := range limits {
+		n := limits[k]
+		if mine {
+			sum++
+		}
+		mine = tx > n && tx < n+5 && ty >= k&3
+		if k&1 == 1 {
+			if odd && mine {
+				sum += 100
+			}
+			t.Sync()
+			odd = tx < n+k
+			n /= 2
+			if odd {
+				sum += 10_000
+			}
+			if n == 2 {
+				odd = false
+				t.Sync()
+			}
+		}
+		t.Sync()
+		n++
+		if mine && n > ty {
+			sum += 1_000_000
+		}
+		if odd {
+			sum += 100_000_000
+		}
+		t.Sync()
+	}
+	if mine {
+		sum += 10_000_000_000
+	}
+	if odd && ty < 2 {
+		sum += 1_000_000_000_000
+	}
+	x[ty*16+tx] = sum
+}
