@@ -38,7 +38,8 @@
 // regrouped so that more values qualify.
 //
 // If the rows are short and do little work, the function runs all rows of the block, so
-// that a call is made per region and not per row.
+// that a call is made per region and not per row. Rows in which no thread passes the
+// region's conditions on its Y coordinate are left out (rowrange.go).
 //
 // If the threads of a block share nothing, and the X coordinates occur only in
 // BlockIdx.X*BlockDim.X + ThreadIdx.X, a row continues through several blocks, as here
@@ -56,8 +57,9 @@
 // granted is tested before it, once for all rows where it is the same for them. A region
 // that only copies or clears elements does so for whole rows, and short rows of declared
 // length are copied as arrays. Loops over rows of declared length, or over the lanes of full
-// warps, run four threads in an iteration if their work is small (unroll.go). If the test fails, the ordinary loop runs and reports an
-// index out of range where the kernel has it.
+// warps, run four threads in an iteration if their work is small (unroll.go), or each of
+// their statements for four threads if a thread's operations form a long chain. If the test
+// fails, the ordinary loop runs and reports an index out of range where the kernel has it.
 //
 // # Threads side by side
 //
@@ -74,8 +76,7 @@
 // loop moves around the loop over the row (rows.go). Variables that live longer than an
 // iteration are then in scratch memory. Four iterations run as one, so that they are
 // loaded and stored less often (opt.Jam). A condition that a range of the row passes
-// becomes a loop of its own. A flag that is assigned such a condition and lives longer than
-// the region is cleared for the row and set for the range.
+// becomes a loop of its own.
 //
 // # Barriers
 //
@@ -86,7 +87,8 @@
 // three ways: if it is the same for all threads, it exists once; if it is computed from
 // thread coordinates and from variables of the block that do not change meanwhile
 // (stable.go), it is recomputed; otherwise each thread's value is kept in scratch
-// memory. If threads leave a construct individually after its last barrier, a variable
+// memory. A flag that a range of each row passes is recomputed too if it only decides what
+// runs: copies keep what it depends on (snapshot.go). If threads leave a construct individually after its last barrier, a variable
 // records which have left.
 //
 // # Meaning

@@ -51,6 +51,10 @@ func emit(k *ir.Kernel, imports *Imports, block bool) (string, error) {
 		f = newFacts(k)
 		p = newPlan(k, f)
 	}
+	if snapshots(k, p) {
+		f = newFacts(k)
+		p = newPlan(k, f)
+	}
 	if opt.Jam(k.Func, p.inner, jamCopies) {
 		f = newFacts(k)
 		p = newPlan(k, f)

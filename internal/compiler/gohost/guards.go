@@ -133,13 +133,15 @@ type bounds struct {
 	isFirst, isBoth bool
 }
 
+// mirrored holds the comparison for operands in the other order.
+var mirrored = map[ir.BinaryOp]ir.BinaryOp{ir.Lt: ir.Gt, ir.Gt: ir.Lt, ir.Le: ir.Ge, ir.Ge: ir.Le, ir.Eq: ir.Eq}
+
 // bounds splits a condition of a range of the row.
 func (f *facts) bounds(x ir.Expr) (bounds, bool) {
 	b, ok := x.(*ir.Binary)
 	if !ok || b.X.Type().Kind != ir.Int {
 		return bounds{}, false
 	}
-	mirrored := map[ir.BinaryOp]ir.BinaryOp{ir.Lt: ir.Gt, ir.Gt: ir.Lt, ir.Le: ir.Ge, ir.Ge: ir.Le, ir.Eq: ir.Eq}
 	op, index, limit := b.Op, b.X, b.Y
 	if f.level(b.X) <= perRow {
 		op, index, limit = mirrored[b.Op], b.Y, b.X

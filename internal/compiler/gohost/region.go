@@ -150,7 +150,7 @@ func (e *emitter) allItems(list []item) {
 	}
 	region := e.newSection(perRegion)
 	e.sections[perRegion] = region
-	e.inRows(func() bool { return e.rowItems(list, nil) })
+	e.inRows(list)
 	if e.allRows && len(body.lines) > 0 {
 		all := &text{depth: 1}
 		all.splice(region.text)
@@ -312,9 +312,9 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 		inner = start
 	}
 
-	if !fails && !isOnly && e.isRow() && e.isUnrolled(stmts, limit) {
-		if x := e.inRow(); inner.mentions(x) {
-			return unrolled(x, limit, inner)
+	if !fails && !isOnly && e.isRow() {
+		if t := e.unrolled(stmts, limit, inner); t != nil {
+			return t
 		}
 	}
 
@@ -420,13 +420,16 @@ func (e *emitter) inRow() string {
 	return e.coordinate(ir.ThreadIdxX)
 }
 
-// axis prints the head of the loop over an axis of the block.
-func (e *emitter) axis(op ir.ThreadOp) string {
+// axis prints the head of the loop over an axis of the block around the items.
+func (e *emitter) axis(op ir.ThreadOp, list []item) string {
 	limit := e.coordinate(op - ir.ThreadIdxX + ir.BlockDimX)
-	if e.axes[op] {
-		return "for " + e.names.of[op] + " := range " + limit + " {"
+	switch {
+	case !e.axes[op]:
+		return "for range " + limit + " {"
+	case op == ir.ThreadIdxY:
+		return e.overRows(e.rowRange(list, limit), e.names.of[op])
 	}
-	return "for range " + limit + " {"
+	return "for " + e.names.of[op] + " := range " + limit + " {"
 }
 
 // deadIn returns the private or carried variables whose assignments in the region have

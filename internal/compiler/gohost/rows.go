@@ -31,7 +31,6 @@ type rowSplitter struct {
 	facts  *facts
 	kernel *ir.Kernel
 	guards []ir.Expr
-	beside func(*ir.Local) bool // reports whether other items mention a variable
 	found  bool
 	inner  map[*ir.Loop]bool // loops in lockstep without others inside
 }
@@ -48,7 +47,7 @@ func (p *plan) splitRows(k *ir.Kernel, f *facts, list []item) []item {
 			}
 		case *region:
 			guards, rest := f.splitGuards(it.stmts, true)
-			s := &rowSplitter{facts: f, kernel: k, guards: guards, beside: func(v *ir.Local) bool { return p.mentionedBeside(it)[v] }, inner: p.inner}
+			s := &rowSplitter{facts: f, kernel: k, guards: guards, inner: p.inner}
 			if items := s.split(rest); s.found {
 				list[i] = &rows{items}
 			}
@@ -71,14 +70,6 @@ func (s *rowSplitter) split(list []ir.Stmt) []item {
 		items, open = append(items, &region{stmts: open}), nil
 	}
 	for i, t := range list {
-		if flag, set := s.flag(t); flag != nil && s.allReachTheEnd(list[:i]) {
-			end()
-			open = []ir.Stmt{flag}
-			end()
-			open, s.found = []ir.Stmt{set}, true
-			end()
-			continue
-		}
 		if loop, ok := t.(*ir.Loop); ok && len(open) > 0 && s.allReachTheEnd(list[:i]) {
 			if init, ok := open[len(open)-1].(*ir.Assign); ok {
 				if body := s.hold(init, loop); body != nil {
@@ -119,23 +110,6 @@ func (s *rowSplitter) ranged(open []ir.Stmt, t ir.Stmt) bool {
 	return true
 }
 
-// flag splits the assignment of a condition that holds for a range of the row, to a
-// variable that lives longer than the region: the variable becomes false in all threads
-// and then true in the range.
-func (s *rowSplitter) flag(t ir.Stmt) (clear, set ir.Stmt) {
-	a, ok := t.(*ir.Assign)
-	if !ok {
-		return nil, nil
-	}
-	f := s.facts
-	dst, ok := a.Dst.(*ir.VarPlace)
-	if !ok || a.Src.Type().Kind != ir.Bool || f.addressed[dst.Var] || f.local(dst.Var) != varying || f.level(a.Src) != perThread || !f.isRange(a.Src) || !s.beside(dst.Var) {
-		return nil, nil
-	}
-	to := func(value bool) ir.Stmt { return &ir.Assign{Dst: dst, Src: ir.BoolConst(value), Pos: a.Pos} }
-	return to(false), &ir.If{Cond: a.Src, Then: []ir.Stmt{to(true)}, Pos: a.Pos}
-}
-
 // allReachTheEnd reports whether every thread reaches the end of a list.
 func (s *rowSplitter) allReachTheEnd(list []ir.Stmt) bool {
 	return !slices.ContainsFunc(list, func(t ir.Stmt) bool { return isJump(t) || len(jumpsOut(t)) > 0 })
@@ -154,7 +128,7 @@ func (s *rowSplitter) hold(init *ir.Assign, loop *ir.Loop) []item {
 	}
 	s.keep(loop, func() { f.rows[k] = true })
 	if f.level(init.Src) <= perRow && f.level(loop.Cond) <= perRow && f.level(step.Src) <= perRow {
-		inner := &rowSplitter{facts: f, kernel: s.kernel, guards: s.guards, beside: s.beside, inner: s.inner}
+		inner := &rowSplitter{facts: f, kernel: s.kernel, guards: s.guards, inner: s.inner}
 		if items := inner.split(loop.Body); inner.found || s.gains(loop.Body) {
 			if !inner.found && nodes(loop.Body) <= maxJammed {
 				s.inner[loop] = true
@@ -298,12 +272,11 @@ func (s *rowSplitter) keep(loop *ir.Loop, change func()) {
 	}
 }
 
-// inRows prints the loops over the rows of the block around what print prints for a
-// row. print reports whether a thread can fail.
-func (e *emitter) inRows(print func() (fails bool)) {
+// inRows prints the loops over the rows of the block around the work of a row.
+func (e *emitter) inRows(list []item) {
 	out, body := e.out, &text{}
 	e.axes, e.out = [3]bool{}, body
-	fails := print()
+	fails := e.rowItems(list, nil)
 	e.out = out
 	if len(body.lines) == 0 {
 		return
@@ -313,9 +286,9 @@ func (e *emitter) inRows(print func() (fails bool)) {
 		e.names.name(ir.ThreadIdxY, threadNames[ir.ThreadIdxY])
 		e.names.name(ir.ThreadIdxZ, threadNames[ir.ThreadIdxZ])
 	}
-	e.out.add("%s", e.axis(ir.ThreadIdxZ))
+	e.out.add("%s", e.axis(ir.ThreadIdxZ, list))
 	e.out.depth++
-	e.out.add("%s", e.axis(ir.ThreadIdxY))
+	e.out.add("%s", e.axis(ir.ThreadIdxY, list))
 	e.out.depth++
 	if fails {
 		e.out.add("r.ThreadIdx.Y, r.ThreadIdx.Z = %s, %s", e.names.of[ir.ThreadIdxY], e.names.of[ir.ThreadIdxZ])

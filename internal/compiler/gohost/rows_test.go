@@ -1,6 +1,7 @@
 package gohost_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -46,6 +47,15 @@ func TestRowsOfDeclaredLengthNeedFewInstructions(t *testing.T) {
 		{"four threads run in an iteration", "block=16",
 			"x[t.ThreadIdx.X] = 2*x[t.ThreadIdx.X+1]; t.Sync(); x[t.ThreadIdx.X] += n",
 			"threadX += 4", ""},
+		{"threads of a long sum run side by side", "block=16x16", floats + longSum(16, "f[t.ThreadIdx.Y][%d] * f[%[1]d][t.ThreadIdx.X]"),
+			"threadX += 4", ""},
+		{"threads of a long sum that lives across barriers run side by side", "block=16x16",
+			floats + "total := float32(0); for range n { " + longSum(16, "f[t.ThreadIdx.Y][%d] * f[%[1]d][t.ThreadIdx.X]") + "total -= sum; t.Sync() }; x[t.ThreadIdx.X] = int(total)",
+			"threadX += 4", ""},
+		{"threads of a short sum run one by one", "block=16x16", floats + longSum(7, "f[t.ThreadIdx.Y][%d] * f[%[1]d][t.ThreadIdx.X]"),
+			"", "+= 4"},
+		{"threads of a long sum that may fail run one by one", "block=16x16", floats + longSum(16, "f[x[t.ThreadIdx.X]][%d]"),
+			"", "+= 4"},
 		{"rows whose length is not a multiple run one by one", "block=6",
 			"x[t.ThreadIdx.X] = 2*x[t.ThreadIdx.X+1]; t.Sync(); x[t.ThreadIdx.X] += n",
 			"range 6", "+= 4"},
@@ -78,6 +88,18 @@ func TestRowsOfDeclaredLengthNeedFewInstructions(t *testing.T) {
 			}
 		})
 	}
+}
+
+// floats declares a tile for the terms of longSum.
+const floats = "f := kernel.Shared[[16][16]float32](t); "
+
+// longSum returns statements that compute a sum of n terms, whose number is in the format.
+func longSum(n int, term string) string {
+	s := "sum := float32(0); "
+	for i := range n {
+		s += fmt.Sprintf("sum += "+term+"; ", i)
+	}
+	return s + "x[t.ThreadIdx.X] = int(sum); "
 }
 
 // emitted returns the Go of a kernel with the statements.

@@ -865,3 +865,121 @@ func spans(t kernel.Thread, n, first int, limits []int32, x []float64, y []float
 	}
 	y[r] = low + high
 }
+
+// rowRanges counts the numbers in limits that compare with the row of each thread.
+//
+//quern:kernel block=8x4
+func rowRanges(t kernel.Thread, limits []int, x []int) {
+	counts := kernel.Shared[[4][8]int](t)
+	tx, ty := t.ThreadIdx.X, t.ThreadIdx.Y
+	counts[ty][tx] = 0
+	t.Sync()
+	for k := range limits {
+		n := limits[k]
+		if ty < n {
+			counts[ty][tx]++
+		}
+		t.Sync()
+		if ty <= n && n > tx {
+			counts[ty][tx] += 100
+		}
+		t.Sync()
+		if ty > n {
+			counts[ty][tx] += 10_000
+		}
+		t.Sync()
+		if n > ty || n < ty {
+			counts[ty][tx] += 1_000_000
+		}
+		t.Sync()
+		if n <= ty && ty < 3 && ty >= 1 {
+			counts[ty][tx] += 100_000_000
+		}
+		t.Sync()
+		if ty == n {
+			counts[ty][tx] += 10_000_000_000
+		}
+		t.Sync()
+		if n != 0 {
+			if ty%n == 0 && tx < 6 {
+				counts[ty][tx] += 1_000_000_000_000
+			}
+			t.Sync()
+			if ty > 0 && ty%n == 0 {
+				counts[ty][tx] += 100_000_000_000_000
+			}
+			t.Sync()
+		}
+	}
+	x[ty*8+tx] = counts[ty][tx]
+}
+
+// tileProduct adds up products of rows and columns of tiles, and of columns and rows.
+//
+//quern:kernel block=8x8
+func tileProduct(t kernel.Thread, tiles int, a, sums, products []float32) {
+	tile := kernel.Shared[[8][8]float32](t)
+	tx, ty := t.ThreadIdx.X, t.ThreadIdx.Y
+	sum, product := float32(0), float32(1)
+	for k := range tiles {
+		tile[ty][tx] = a[k*64+ty*8+tx]
+		t.Sync()
+		last := sum
+		//quern:unroll
+		for i := range 8 {
+			sum += tile[ty][i] * tile[i][tx]
+			product = product/2 + tile[i][tx]
+		}
+		product -= last
+		t.Sync()
+	}
+	sums[ty*8+tx], products[ty*8+tx] = sum, product
+}
+
+// marks counts for each thread how often its flags are set: one that depends on numbers
+// which change before it is read, and one that only some steps assign.
+//
+//quern:kernel block=16x4
+func marks(t kernel.Thread, limits []int, x []int) {
+	tx, ty := t.ThreadIdx.X, t.ThreadIdx.Y
+	mine, odd := false, false
+	sum := 0
+	for k := range limits {
+		n := limits[k]
+		if mine {
+			sum++
+		}
+		mine = tx > n && tx < n+5 && ty >= k&3
+		if k&1 == 1 {
+			if odd && mine {
+				sum += 100
+			}
+			t.Sync()
+			odd = tx < n+k
+			n /= 2
+			if odd {
+				sum += 10_000
+			}
+			if n == 2 {
+				odd = false
+				t.Sync()
+			}
+		}
+		t.Sync()
+		n++
+		if mine && n > ty {
+			sum += 1_000_000
+		}
+		if odd {
+			sum += 100_000_000
+		}
+		t.Sync()
+	}
+	if mine {
+		sum += 10_000_000_000
+	}
+	if odd && ty < 2 {
+		sum += 1_000_000_000_000
+	}
+	x[ty*16+tx] = sum
+}
