@@ -200,29 +200,86 @@ func quernRow3Matmul(r *host.Run, sums []float32, tileA *[16][16]float32, tileB 
 				value14 := tileA[threadY][13]
 				value15 := tileA[threadY][14]
 				value16 := tileA[threadY][15]
-				for threadX := range 16 {
+				for threadX := 0; threadX < 16; threadX += 4 {
+					threadX8 := threadX + 1
+					threadX9 := threadX + 2
+					threadX10 := threadX + 3
 					sum := sumRow[threadX]
+					sum8 := sumRow[threadX8]
+					sum9 := sumRow[threadX9]
+					sum10 := sumRow[threadX10]
 					/*line matmul.go:36*/ sum += value * tileB[0][threadX]
+					sum8 += value * tileB[0][threadX8]
+					sum9 += value * tileB[0][threadX9]
+					sum10 += value * tileB[0][threadX10]
 					sum += value2 * tileB[1][threadX]
+					sum8 += value2 * tileB[1][threadX8]
+					sum9 += value2 * tileB[1][threadX9]
+					sum10 += value2 * tileB[1][threadX10]
 					sum += value3 * tileB[2][threadX]
+					sum8 += value3 * tileB[2][threadX8]
+					sum9 += value3 * tileB[2][threadX9]
+					sum10 += value3 * tileB[2][threadX10]
 					sum += value4 * tileB[3][threadX]
+					sum8 += value4 * tileB[3][threadX8]
+					sum9 += value4 * tileB[3][threadX9]
+					sum10 += value4 * tileB[3][threadX10]
 					sum += value5 * tileB[4][threadX]
+					sum8 += value5 * tileB[4][threadX8]
+					sum9 += value5 * tileB[4][threadX9]
+					sum10 += value5 * tileB[4][threadX10]
 					sum += value6 * tileB[5][threadX]
+					sum8 += value6 * tileB[5][threadX8]
+					sum9 += value6 * tileB[5][threadX9]
+					sum10 += value6 * tileB[5][threadX10]
 					sum += value7 * tileB[6][threadX]
+					sum8 += value7 * tileB[6][threadX8]
+					sum9 += value7 * tileB[6][threadX9]
+					sum10 += value7 * tileB[6][threadX10]
 					sum += value8 * tileB[7][threadX]
+					sum8 += value8 * tileB[7][threadX8]
+					sum9 += value8 * tileB[7][threadX9]
+					sum10 += value8 * tileB[7][threadX10]
 					sum += value9 * tileB[8][threadX]
+					sum8 += value9 * tileB[8][threadX8]
+					sum9 += value9 * tileB[8][threadX9]
+					sum10 += value9 * tileB[8][threadX10]
 					sum += value10 * tileB[9][threadX]
+					sum8 += value10 * tileB[9][threadX8]
+					sum9 += value10 * tileB[9][threadX9]
+					sum10 += value10 * tileB[9][threadX10]
 					sum += value11 * tileB[10][threadX]
+					sum8 += value11 * tileB[10][threadX8]
+					sum9 += value11 * tileB[10][threadX9]
+					sum10 += value11 * tileB[10][threadX10]
 					sum += value12 * tileB[11][threadX]
+					sum8 += value12 * tileB[11][threadX8]
+					sum9 += value12 * tileB[11][threadX9]
+					sum10 += value12 * tileB[11][threadX10]
 					sum += value13 * tileB[12][threadX]
+					sum8 += value13 * tileB[12][threadX8]
+					sum9 += value13 * tileB[12][threadX9]
+					sum10 += value13 * tileB[12][threadX10]
 					sum += value14 * tileB[13][threadX]
+					sum8 += value14 * tileB[13][threadX8]
+					sum9 += value14 * tileB[13][threadX9]
+					sum10 += value14 * tileB[13][threadX10]
 					sum += value15 * tileB[14][threadX]
+					sum8 += value15 * tileB[14][threadX8]
+					sum9 += value15 * tileB[14][threadX9]
+					sum10 += value15 * tileB[14][threadX10]
 					sum += value16 * tileB[15][threadX]
+					sum8 += value16 * tileB[15][threadX8]
+					sum9 += value16 * tileB[15][threadX9]
+					sum10 += value16 * tileB[15][threadX10]
 					sumRow[threadX] = sum
+					sumRow[threadX8] = sum8
+					sumRow[threadX9] = sum9
+					sumRow[threadX10] = sum10
 				}
 			}
 		}
-	} /*line quern_gen.go:225:1*/
+	} /*line quern_gen.go:282:1*/
 }
 
 //go:noinline
@@ -264,7 +321,7 @@ func quernRow4Matmul(r *host.Run, sums []float32, base int, m int, base2 int, n 
 				}
 			}
 		}
-	} /*line quern_gen.go:267:1*/
+	} /*line quern_gen.go:324:1*/
 }
 
 func quernPlainSummarise(r *host.Run) {
@@ -347,7 +404,7 @@ func quernHostSummarise(r *host.Run) {
 				quernRow5Summarise(r, sums2, first5, los2, his2, sums3, los3, his3, out, blockX)
 			}
 		}
-	} /*line quern_gen.go:350:1*/
+	} /*line quern_gen.go:407:1*/
 }
 
 //go:noinline
@@ -364,7 +421,7 @@ func quernRow1Summarise(r *host.Run, sums []float64, first int, los []float32, h
 		sumRow[threadX] = sum
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
-	} /*line quern_gen.go:367:1*/
+	} /*line quern_gen.go:424:1*/
 }
 
 //go:noinline
@@ -459,7 +516,7 @@ func quernRow2Summarise(r *host.Run, sums []float64, first2 int, los []float32, 
 		sumRow[threadX] = sum
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
-	} /*line quern_gen.go:462:1*/
+	} /*line quern_gen.go:519:1*/
 }
 
 //go:noinline
@@ -514,7 +571,7 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los []float32, 
 		sumRow[threadX] = sum
 		loRow[threadX] = lo
 		hiRow[threadX] = hi
-	} /*line quern_gen.go:517:1*/
+	} /*line quern_gen.go:574:1*/
 }
 
 //go:noinline
@@ -543,7 +600,7 @@ func quernRow4Summarise(r *host.Run, reduceAdds []float64, first4 int, reduceMin
 		sumRow3[threadX] = sum2
 		loRow3[threadX] = lo2
 		hiRow3[threadX] = hi2
-	} /*line quern_gen.go:546:1*/
+	} /*line quern_gen.go:603:1*/
 }
 
 //go:noinline
@@ -639,7 +696,7 @@ func quernRow5Summarise(r *host.Run, sums2 []float64, first5 int, los2 []float32
 			hi2 = max(hi2, his3[7])
 			out[blockX] = partial{sum: sum2, lo: lo2, hi: hi2}
 		}
-	} /*line quern_gen.go:642:1*/
+	} /*line quern_gen.go:699:1*/
 }
 
 //line summary.go:82
