@@ -460,6 +460,11 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
+	var noAlias *random.Alias
+	var noSobol *random.Sobol
+	if noAlias.Table() != nil || noAlias.Close() != nil || noSobol.Dimensions() != 0 || noSobol.Close() != nil {
+		t.Error("a nil distribution or sequence has elements")
+	}
 	for i, x := range gputest.Download(t, dev, f64) {
 		if !math.IsNaN(x) {
 			t.Fatalf("element %d was written", i)
