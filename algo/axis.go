@@ -2,7 +2,9 @@ package algo
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
+	"slices"
 
 	"quern.dev/algo/internal/template"
 	"quern.dev/gpu"
@@ -14,26 +16,41 @@ import (
 type Axis struct{ Outer, N, Inner int }
 
 // AxisOf returns an axis of an array with the given extents. Axes are counted from 0, and from -1
-// backward.
+// backward. The product of the extents before the axis, and that of those after it, must be an int.
 func AxisOf(axis int, extents ...int) (Axis, error) {
 	if axis < -len(extents) || axis >= len(extents) {
-		return Axis{}, invalid("AxisOf", "axis", "axis %d of an array with %d", axis, len(extents))
+		return Axis{}, invalid("AxisOf", "axis", "%d is not an axis of an array of %d dimensions", axis, len(extents))
 	}
 	if axis < 0 {
 		axis += len(extents)
 	}
-	a := Axis{1, extents[axis], 1}
-	for i, n := range extents {
-		switch {
-		case n < 0:
-			return Axis{}, invalid("AxisOf", "extents", "%v", extents)
-		case i < axis:
-			a.Outer *= n
-		case i > axis:
-			a.Inner *= n
+	for _, n := range extents {
+		if n < 0 {
+			return Axis{}, invalid("AxisOf", "extents", "%v has a negative one", extents)
 		}
 	}
-	return a, nil
+	outer, before := product(extents[:axis]...)
+	inner, after := product(extents[axis+1:]...)
+	if !before || !after {
+		return Axis{}, invalid("AxisOf", "extents", "the product of those before or after axis %d of %v is more than an int", axis, extents)
+	}
+	return Axis{outer, extents[axis], inner}, nil
+}
+
+// product multiplies numbers that are not negative, and reports whether the result is an int.
+func product(factors ...int) (int, bool) {
+	if slices.Contains(factors, 0) {
+		return 0, true
+	}
+	p := uint64(1)
+	for _, n := range factors {
+		over, next := bits.Mul64(p, uint64(n))
+		if over != 0 || next > math.MaxInt {
+			return 0, false
+		}
+		p = next
+	}
+	return int(p), true
 }
 
 // String returns the extents, with that of the axis in brackets: "4x[3]x1000".
@@ -47,9 +64,12 @@ func (a Axis) check(name, arg string, n int) error {
 	if a.Outer < 0 || a.N < 0 || a.Inner < 0 {
 		return invalid(name, "axis", "negative extent in %v", a)
 	}
-	over1, outer := bits.Mul64(uint64(a.Outer), uint64(a.N))
-	over2, all := bits.Mul64(outer, uint64(a.Inner))
-	if over1|over2 != 0 || all != uint64(n) {
+	if _, ok := product(a.Outer, a.Inner); !ok {
+		return invalid(name, "axis", "%v has more lines than an int", a)
+	}
+	if all, ok := product(a.Outer, a.N, a.Inner); !ok {
+		return invalid(name, arg, "%d elements, but %v are more than an int", n, a)
+	} else if all != n {
 		return invalid(name, arg, "%d elements, but %v are %d", n, a, all)
 	}
 	return nil
@@ -155,10 +175,7 @@ func ReduceSegments[T any](s *gpu.Stream, op Combine[T], empty T, dst, src *gpu.
 	if err := op.check(name); err != nil {
 		return err
 	}
-	if src == nil || dst == nil {
-		return invalid(name, "src or dst", "the buffer is nil")
-	}
-	if err := length(name, "ends", ends, dst.Len()+1); err != nil {
+	if err := checkSegments(name, dst, src, ends); err != nil {
 		return err
 	}
 	n := dst.Len()
@@ -201,6 +218,9 @@ func (c *Combine[T]) scanAxis(name string, s *gpu.Stream, axis Axis, exclusive, 
 		return err
 	}
 	if err := length(name, "dst", dst, src.Len()); err != nil || src.Len() == 0 {
+		return err
+	}
+	if err := sameOrApart(name, dst, src); err != nil {
 		return err
 	}
 	lines := axis.Outer * axis.Inner

@@ -1,6 +1,7 @@
 package algo
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 
@@ -41,6 +42,12 @@ func TestAxis(t *testing.T) {
 			check("reduce", ReduceAxis(s, Sum[int64](), a, out, in), out, sums)
 			check("scan", ScanAxis(s, Sum[int64](), a, all, in), all, scan)
 			check("exclusive", ScanExclusiveAxis(s, Sum[int64](), a, 5, all, in), all, before)
+		}
+		if _, err := AxisOf(0, 1, 1<<62, 4); !errors.Is(err, gpu.ErrInvalid) {
+			t.Error("the extents behind the axis overflow:", err)
+		}
+		if a, err := AxisOf(0, 5, 0, 1<<62, 1<<62); err != nil || a != (Axis{1, 5, 0}) {
+			t.Error("an array without elements:", a, err)
 		}
 		if _, err := AxisOf(2, 3, 4); err == nil {
 			t.Error("an axis that does not exist")

@@ -48,11 +48,20 @@
 // [gpu.Workspace], their last argument, whose size [gpu.MeasureWorkspace] finds out. Otherwise
 // nothing is allocated. All functions can be recorded in graphs.
 //
+// A result must not share memory with an argument or another result, unless a function says that
+// it may be the same buffer. Functions return an error if it does. Neighbouring parts of a buffer
+// share no memory.
+//
+// Counts and positions are of type int, which is not a [Number]. [gpu.Reinterpret] makes them int64
+// for functions with an operator:
+//
+//	err = algo.ScanExclusive(s, algo.Sum[int64](), 0, starts, gpu.Reinterpret[int64](lengths))
+//
 // # Determinism
 //
 // Every function has the same result in each run on a device, except that [Scan], [ScanByKey]
-// and [ReduceByKey] with an operator that rounds may group earlier tiles differently on a GPU. Reductions divide their work by the
-// number of elements only. [SumCompensated] adds as if with twice the precision.
+// and [ReduceByKey] with an operator that rounds may group earlier tiles differently on a GPU.
+// Reductions divide their work by the number of elements only. [SumCompensated] adds as if with twice the precision.
 //
 // # Errors
 //

@@ -59,3 +59,20 @@ func apart[A, B any](op, arg string, written *gpu.Buffer[A], other string, read 
 	}
 	return nil
 }
+
+// apartFrom is [apart] for two other buffers.
+func apartFrom[A, B, C any](op, arg string, written *gpu.Buffer[A], argB string, b *gpu.Buffer[B], argC string, c *gpu.Buffer[C]) error {
+	if err := apart(op, arg, written, argB, b); err != nil {
+		return err
+	}
+	return apart(op, arg, written, argC, c)
+}
+
+// sameOrApart returns an error if dst shares memory with src and is another buffer. Both have the
+// same length.
+func sameOrApart[T any](op string, dst, src *gpu.Buffer[T]) error {
+	if distance, ok := gpu.Distance(src, dst); ok && distance == 0 {
+		return nil
+	}
+	return apart(op, "dst", dst, "src", src)
+}

@@ -7,9 +7,10 @@ import (
 )
 
 // HistogramEven counts the elements of src in len(counts) bins of equal width from low to high.
-// counts[i] gets the number of elements x with floor((x-low)/width) == i, where width is
-// (high-low)/len(counts), computed in T. high belongs to the last bin. Elements outside, and NaNs,
-// are not counted. src has less than 2^32 elements.
+// counts[i] gets the number of elements x with floor((x-low)*scale) == i, where scale is
+// len(counts)/(high-low), computed in T: rounding can move an x beside an edge to the next bin.
+// high belongs to the last bin. Elements outside, and NaNs, are not counted. src has less than 2^32
+// elements. For edges that are exact, use [HistogramEdges].
 func HistogramEven[T float32 | float64](s *gpu.Stream, low, high T, counts *gpu.Buffer[uint32], src *gpu.Buffer[T], work ...*gpu.Workspace) error {
 	const name = "HistogramEven"
 	if !(low < high) || math.IsInf(float64(high), 0) || math.IsInf(float64(low), 0) || math.IsInf(float64(high-low), 0) {
@@ -17,6 +18,9 @@ func HistogramEven[T float32 | float64](s *gpu.Stream, low, high T, counts *gpu.
 	}
 	bins := counts.Len()
 	scale := T(bins) / (high - low)
+	if math.IsInf(float64(scale), 0) {
+		return invalid(name, "low and high", "%v to %v; %d bins of this range are too narrow for %T", low, high, bins, low)
+	}
 	return countBins(name, s, counts, src, work,
 		func(g gpu.Grid, copies int) error {
 			return LaunchHistogramEven(s, g, copies, bins, low, high, scale, src, counts)
@@ -34,6 +38,9 @@ func HistogramEdges[T int32 | float32 | float64](s *gpu.Stream, edges *gpu.Buffe
 	const name = "HistogramEdges"
 	bins := counts.Len()
 	if err := length(name, "edges", edges, bins+1); err != nil {
+		return err
+	}
+	if err := apart(name, "counts", counts, "edges", edges); err != nil {
 		return err
 	}
 	return countBins(name, s, counts, src, work,
@@ -62,10 +69,15 @@ func countBins[T any](name string, s *gpu.Stream, counts *gpu.Buffer[uint32], sr
 	switch {
 	case src == nil:
 		return invalid(name, "src", "the buffer is nil")
+	case counts == nil:
+		return invalid(name, "counts", "the buffer is nil")
 	case counts.Len() == 0:
 		return invalid(name, "counts", "no bins")
 	case src.Len() > math.MaxUint32:
 		return invalid(name, "src", "%d elements are more than %d", src.Len(), uint32(math.MaxUint32))
+	}
+	if err := apart(name, "counts", counts, "src", src); err != nil {
+		return err
 	}
 	tmp, err := gpu.OpenScratch(s, work)
 	if err != nil {

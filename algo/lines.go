@@ -36,7 +36,10 @@ func checkLines[T, R any](name string, axis Axis, dst *gpu.Buffer[R], src *gpu.B
 	if err := axis.check(name, "src", src.Len()); err != nil {
 		return err
 	}
-	return length(name, "dst", dst, axis.lines())
+	if err := length(name, "dst", dst, axis.lines()); err != nil {
+		return err
+	}
+	return apart(name, "dst", dst, "src", src)
 }
 
 // checkSegments checks the arguments of a function that makes one result of each segment.
@@ -47,7 +50,10 @@ func checkSegments[T, R any](name string, dst *gpu.Buffer[R], src *gpu.Buffer[T]
 	if err := present(name, "dst", dst); err != nil {
 		return err
 	}
-	return length(name, "ends", ends, dst.Len()+1)
+	if err := length(name, "ends", ends, dst.Len()+1); err != nil {
+		return err
+	}
+	return apartFrom(name, "dst", dst, "src", src, "ends", ends)
 }
 
 // grouped returns a description for kernels of lines that are divided into parts, and the grid.

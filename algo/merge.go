@@ -40,7 +40,10 @@ func MergePairs[K, V any](s *gpu.Stream, order Less[K], dst *gpu.Buffer[K], dstV
 	if err := length(name, "bValues", bValues, b.Len()); err != nil {
 		return err
 	}
-	if err := checkApart(name, "dstValues", dstValues, "aValues", aValues, "bValues", bValues); err != nil {
+	if err := apartFrom(name, "dstValues", dstValues, "aValues", aValues, "bValues", bValues); err != nil {
+		return err
+	}
+	if err := apart(name, "dstValues", dstValues, "dst", dst); err != nil {
 		return err
 	}
 	if n > maxSorted {
@@ -75,15 +78,7 @@ func (o *Less[T]) checkMerge(name string, dst, a, b *gpu.Buffer[T]) error {
 	if err := length(name, "dst", dst, a.Len()+b.Len()); err != nil {
 		return err
 	}
-	return checkApart(name, "dst", dst, "a", a, "b", b)
-}
-
-// checkApart returns an error if dst shares memory with a or b.
-func checkApart[T any](name, arg string, dst *gpu.Buffer[T], argA string, a *gpu.Buffer[T], argB string, b *gpu.Buffer[T]) error {
-	if err := apart(name, arg, dst, argA, a); err != nil {
-		return err
-	}
-	return apart(name, arg, dst, argB, b)
+	return apartFrom(name, "dst", dst, "a", a, "b", b)
 }
 
 // mergerOf returns a merger of two lists of n elements altogether.

@@ -111,6 +111,9 @@ func twoStages[T, A any](name string, s *gpu.Stream, op merge[A], dst *gpu.Buffe
 	if err := length(name, "dst", dst, 1); err != nil {
 		return err
 	}
+	if err := apart(name, "dst", dst, "src", src); err != nil {
+		return err
+	}
 	tmp, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return failed(name, err)

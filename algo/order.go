@@ -168,7 +168,7 @@ func SortPairsBy[K, V any](s *gpu.Stream, order Less[K], keys *gpu.Buffer[K], va
 		return err
 	}
 	n := keys.Len()
-	if err := length(name, "values", values, n); err != nil {
+	if err := checkValues(name, keys, values); err != nil {
 		return err
 	}
 	if n > maxSorted {

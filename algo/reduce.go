@@ -22,7 +22,7 @@ func parts(n int) (count, size int) {
 }
 
 // Reduce combines all elements of src with an operator that is associative and commutative, and
-// writes the result to dst[0]. src has at least one element and may be dst. Each run has the
+// writes the result to dst[0]. src has at least one element, and dst may be one of them. Each run has the
 // same result, also if op rounds, because elements are combined in an order that depends only
 // on their number.
 func Reduce[T any](s *gpu.Stream, op Combine[T], dst, src *gpu.Buffer[T], work ...*gpu.Workspace) error {
@@ -31,6 +31,9 @@ func Reduce[T any](s *gpu.Stream, op Combine[T], dst, src *gpu.Buffer[T], work .
 		return err
 	}
 	if err := length(name, "dst", dst, 1); err != nil {
+		return err
+	}
+	if err := present(name, "src", src); err != nil {
 		return err
 	}
 	n := src.Len()

@@ -64,7 +64,10 @@ func RunLengths[T any](s *gpu.Stream, equal Equal[T], values *gpu.Buffer[T], len
 	if err := length(name, "lengths", lengths, src.Len()); err != nil {
 		return err
 	}
-	if err := apart(name, "lengths", lengths, "src", src); err != nil {
+	if err := apartFrom(name, "lengths", lengths, "src", src, "values", values); err != nil {
+		return err
+	}
+	if err := apart(name, "count", count, "lengths", lengths); err != nil {
 		return err
 	}
 	return equal.runs(name, s, values, lengths, count, src, work)
@@ -223,7 +226,13 @@ func ReduceByKey[K, V any](s *gpu.Stream, equal Equal[K], op Combine[V], dstKeys
 	if err := length(name, "dstKeys", dstKeys, src.Len()); err != nil {
 		return err
 	}
-	if err := apart(name, "dstKeys", dstKeys, "keys", keys); err != nil {
+	if err := apartFrom(name, "dstKeys", dstKeys, "keys", keys, "src", src); err != nil {
+		return err
+	}
+	if err := apartFrom(name, "dst", dst, "keys", keys, "dstKeys", dstKeys); err != nil {
+		return err
+	}
+	if err := apartFrom(name, "count", count, "keys", keys, "dstKeys", dstKeys); err != nil {
 		return err
 	}
 	var none V
@@ -252,6 +261,12 @@ func scanByKey[K, V any](name string, s *gpu.Stream, equal *Equal[K], op *Combin
 		return err
 	}
 	if err := length(name, "keys", keys, src.Len()); err != nil {
+		return err
+	}
+	if err := sameOrApart(name, dst, src); err != nil {
+		return err
+	}
+	if err := apart(name, "dst", dst, "keys", keys); err != nil {
 		return err
 	}
 	return byKey(name, s, equal, op, false, exclusive, first, nil, dst, nil, keys, src, work)
@@ -361,6 +376,12 @@ func scanSegments[T any](name string, s *gpu.Stream, op *Combine[T], exclusive b
 	}
 	if ends == nil || ends.Len() == 0 {
 		return invalid(name, "ends", "no elements; want one more than there are segments")
+	}
+	if err := sameOrApart(name, dst, src); err != nil {
+		return err
+	}
+	if err := apart(name, "dst", dst, "ends", ends); err != nil {
+		return err
 	}
 	if err := fewerThan32Bits(name, src.Len()); err != nil {
 		return err

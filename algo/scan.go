@@ -7,7 +7,8 @@ import (
 
 // Scan writes to dst[i] the combination of src[0] to src[i], in this order, with an associative
 // operator. dst has as many elements as src, and may be src. Each run has the same result, for
-// floating-point numbers only up to the order of rounding; see [Deterministic].
+// floating-point numbers only up to the order of rounding; see "Determinism" in the documentation of
+// the package.
 func Scan[T any](s *gpu.Stream, op Combine[T], dst, src *gpu.Buffer[T], work ...*gpu.Workspace) error {
 	var none T
 	return op.scan("Scan", s, false, false, none, dst, src, work)
@@ -28,6 +29,9 @@ func (c *Combine[T]) scan(name string, s *gpu.Stream, exclusive, start bool, fir
 	}
 	n := src.Len()
 	if err := length(name, "dst", dst, n); err != nil {
+		return err
+	}
+	if err := sameOrApart(name, dst, src); err != nil {
 		return err
 	}
 	tmp, err := gpu.OpenScratch(s, work)

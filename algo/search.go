@@ -31,6 +31,9 @@ func (o *Less[T]) bounds(name string, s *gpu.Stream, upper bool, dst *gpu.Buffer
 	if err := length(name, "dst", dst, values.Len()); err != nil || values.Len() == 0 {
 		return err
 	}
+	if err := apartFrom(name, "dst", dst, "sorted", sorted, "values", values); err != nil {
+		return err
+	}
 	l, err := begin(s, o.Kernels.Bounds, o.Bind, gpu.Linear(values.Len()))
 	if err != nil {
 		return failed(name, err)
@@ -53,6 +56,9 @@ func IsSorted[T any](s *gpu.Stream, order Less[T], dst *gpu.Buffer[uint32], x *g
 		return err
 	}
 	if err := length(name, "dst", dst, 1); err != nil {
+		return err
+	}
+	if err := apart(name, "dst", dst, "x", x); err != nil {
 		return err
 	}
 	if err := gpu.Fill(s, dst, 1); err != nil || x.Len() < 2 {
@@ -85,6 +91,9 @@ func ArgMax[T any](s *gpu.Stream, order Less[T], dst *gpu.Buffer[int], src *gpu.
 
 func (o *Less[T]) argument(name string, s *gpu.Stream, lo, hi int, dst *gpu.Buffer[int], src *gpu.Buffer[T], work []*gpu.Workspace) error {
 	if err := length(name, "dst", dst, 1); err != nil {
+		return err
+	}
+	if err := apart(name, "dst", dst, "src", src); err != nil {
 		return err
 	}
 	return o.extremes(name, s, lo, hi, nil, dst, src, work)
@@ -125,6 +134,9 @@ func MinMax[T any](s *gpu.Stream, order Less[T], dst, src *gpu.Buffer[T], work .
 // that is negative.
 func (o *Less[T]) extremes(name string, s *gpu.Stream, lo, hi int, dst *gpu.Buffer[T], dstAt *gpu.Buffer[int], src *gpu.Buffer[T], work []*gpu.Workspace) error {
 	if err := o.check(name); err != nil {
+		return err
+	}
+	if err := present(name, "src", src); err != nil {
 		return err
 	}
 	n := src.Len()

@@ -52,10 +52,10 @@ func Partition[T any](s *gpu.Stream, keep Predicate[T], dst, rejected *gpu.Buffe
 			return err
 		}
 	}
-	if err := apart(name, "rejected", rejected, "src", src); err != nil {
+	if err := apartFrom(name, "rejected", rejected, "src", src, "dst", dst); err != nil {
 		return err
 	}
-	if err := apart(name, "rejected", rejected, "dst", dst); err != nil {
+	if err := apart(name, "count", count, "rejected", rejected); err != nil {
 		return err
 	}
 	return keep.keep(name, s, dst, rejected, count, src, work)
@@ -94,7 +94,10 @@ func arguments[T, U any](name, arg string, dst *gpu.Buffer[T], count *gpu.Buffer
 	if err := length(name, "count", count, 1); err != nil {
 		return err
 	}
-	return apart(name, arg, dst, "src", src)
+	if err := apart(name, arg, dst, "src", src); err != nil {
+		return err
+	}
+	return apartFrom(name, "count", count, "src", src, arg, dst)
 }
 
 var (
@@ -258,6 +261,12 @@ func SelectFlagged[T any](s *gpu.Stream, flags *gpu.Buffer[uint8], dst *gpu.Buff
 	if err := length(name, "flags", flags, src.Len()); err != nil {
 		return err
 	}
+	if err := apart(name, "dst", dst, "flags", flags); err != nil {
+		return err
+	}
+	if err := apart(name, "count", count, "flags", flags); err != nil {
+		return err
+	}
 	tmp, err := gpu.OpenScratch(s, work)
 	if err != nil {
 		return failed(name, err)
@@ -304,6 +313,9 @@ func Count[T any](s *gpu.Stream, match Predicate[T], dst *gpu.Buffer[int], src *
 		return invalid(name, "src", "the buffer is nil")
 	}
 	if err := length(name, "dst", dst, 1); err != nil {
+		return err
+	}
+	if err := apart(name, "dst", dst, "src", src); err != nil {
 		return err
 	}
 	if err := gpu.Zero(s, dst); err != nil || src.Len() == 0 {

@@ -52,7 +52,13 @@ func (o *Less[T]) sets(name string, s *gpu.Stream, operation uint32, most int, d
 	if err := length(name, "count", count, 1); err != nil {
 		return err
 	}
-	if err := checkApart(name, "dst", dst, "a", a, "b", b); err != nil {
+	if err := apartFrom(name, "dst", dst, "a", a, "b", b); err != nil {
+		return err
+	}
+	if err := apartFrom(name, "count", count, "a", a, "b", b); err != nil {
+		return err
+	}
+	if err := apart(name, "count", count, "dst", dst); err != nil {
 		return err
 	}
 	tmp, err := gpu.OpenScratch(s, work)

@@ -60,7 +60,7 @@ func sizeOf[T any]() int {
 	return int(unsafe.Sizeof(zero))
 }
 
-// order returns how the bits of keys of type K order them, for the first pass, and the mask of
+// orderOf returns how the bits of keys of type K order them, for the first pass, and the mask of
 // the last of passes passes.
 func orderOf[K Key, W word](name string, r Radix) (o digitOrder[W], passes int, last uint32, _ error) {
 	bits := 8 * sizeOf[K]()
@@ -94,11 +94,11 @@ func orderOf[K Key, W word](name string, r Radix) (o digitOrder[W], passes int, 
 	if count == 0 {
 		count = bits - r.FirstBit
 	}
-	if r.FirstBit < 0 || count <= 0 || r.FirstBit+count > bits || infinity != 0 && count != bits {
-		if infinity != 0 {
-			return o, 0, 0, invalid(name, "r", "bits %d to %d of floating-point keys; all %d bits of them count", r.FirstBit, r.FirstBit+r.Bits, bits)
-		}
-		return o, 0, 0, invalid(name, "r", "bits %d to %d of keys of %d bits", r.FirstBit, r.FirstBit+r.Bits, bits)
+	if infinity != 0 && (r.FirstBit != 0 || count != bits) {
+		return o, 0, 0, invalid(name, "r", "FirstBit is %d and Bits is %d, but all %d bits of floating-point keys count; leave both 0", r.FirstBit, r.Bits, bits)
+	}
+	if r.FirstBit < 0 || r.FirstBit > bits || count <= 0 || count > bits-r.FirstBit {
+		return o, 0, 0, invalid(name, "r", "FirstBit is %d and Bits is %d, but keys have %d bits", r.FirstBit, r.Bits, bits)
 	}
 	o.Shift, o.Mask = uint32(r.FirstBit), digits-1
 	passes = (count + digitBits - 1) / digitBits
@@ -122,7 +122,7 @@ func sortPairsOf[K Key, V any](name string, s *gpu.Stream, r Radix, keys *gpu.Bu
 	if keys == nil {
 		return invalid(name, "keys", "the buffer is nil")
 	}
-	if err := length(name, "values", values, keys.Len()); err != nil {
+	if err := checkValues(name, keys, values); err != nil {
 		return err
 	}
 	tmp, err := gpu.OpenScratch(s, work)
@@ -159,6 +159,14 @@ func sortPairsOf[K Key, V any](name string, s *gpu.Stream, r Radix, keys *gpu.Bu
 		return failed(name, err)
 	}
 	return failed(name, gather(s, tmp, n, values, copied, nil, index))
+}
+
+// checkValues returns an error if there is not one value for each key, in other memory.
+func checkValues[K, V any](name string, keys *gpu.Buffer[K], values *gpu.Buffer[V]) error {
+	if err := length(name, "values", values, keys.Len()); err != nil {
+		return err
+	}
+	return apart(name, "values", values, "keys", keys)
 }
 
 // allOf returns the axis of a buffer.

@@ -48,7 +48,7 @@ func SortPairsAxis[K Key, V any](s *gpu.Stream, r Radix, axis Axis, keys *gpu.Bu
 		return err
 	}
 	n := keys.Len()
-	if err := length(name, "values", values, n); err != nil {
+	if err := checkValues(name, keys, values); err != nil {
 		return err
 	}
 	if axis.lines() == 1 {
@@ -161,7 +161,10 @@ func SortPairsSegments[K Key, V any](s *gpu.Stream, r Radix, keys *gpu.Buffer[K]
 		return err
 	}
 	n := keys.Len()
-	if err := length(name, "values", values, n); err != nil {
+	if err := checkValues(name, keys, values); err != nil {
+		return err
+	}
+	if err := apart(name, "values", values, "ends", ends); err != nil {
 		return err
 	}
 	tmp, err := gpu.OpenScratch(s, work)
@@ -185,6 +188,9 @@ func checkSortSegments[K Key](name string, keys *gpu.Buffer[K], ends *gpu.Buffer
 	}
 	if ends == nil || ends.Len() == 0 {
 		return invalid(name, "ends", "no elements; want one more than there are segments")
+	}
+	if err := apart(name, "keys", keys, "ends", ends); err != nil {
+		return err
 	}
 	if keys.Len() > math.MaxInt32 {
 		return invalid(name, "keys", "%d keys are more than %d", keys.Len(), math.MaxInt32)

@@ -71,7 +71,7 @@ func checkFirst[K Key](name string, dst *gpu.Buffer[K], index *gpu.Buffer[uint32
 	if err := apart(name, "dst", dst, "src", src); err != nil {
 		return err
 	}
-	return apart(name, "index", index, "src", src)
+	return apartFrom(name, "index", index, "src", src, "dst", dst)
 }
 
 func nothing() error { return nil }
@@ -118,46 +118,41 @@ func findFirst[K Key, W word](name string, s *gpu.Stream, tmp *gpu.Scratch, r Ra
 	// The counts of each digit, the limit, and the look-back.
 	counts, limit := gpu.Take[uint32](tmp, limitDigits), gpu.Take[uint64](tmp, 2)
 	status := takeStatus(tmp, tiles, 8)
-	all := Axis{Outer: 1, N: k, Inner: 1}
-	if run, err := tmp.Ready(); err != nil {
-		return failed(name, err)
-	} else if run && k > 0 {
-		if err := before(); err != nil {
-			return failed(name, err)
-		}
-		block := gpu.Dim3{X: sortThreads}
-		if err := LaunchSetRank(s, gpu.Linear(2), uint32(k), limit); err != nil {
-			return failed(name, err)
-		}
-		const most, each = 1024, 16 * sortThreads // blocks, keys of a block at least
-		grid := gpu.Blocks(gpu.Dim3{X: min((n+each-1)/each, most)}, block)
-		mask, left := ^W(0)>>(uint32(8*sizeOf[W]())-bits), bits
-		for i := range levels {
-			l := limitLevel{Bits: (left + uint32(levels-i) - 1) / uint32(levels-i)}
-			left -= l.Bits
-			l.Shift = left
-			if err := gpu.Zero(s, counts); err != nil {
-				return failed(name, err)
-			}
-			if err := LaunchLimitCount(s, grid, o, mask, l, src, limit, counts); err != nil {
-				return failed(name, err)
-			}
-			if err := LaunchLimitDigit(s, gpu.Blocks(oneThread, block), l.Bits, counts, limit); err != nil {
-				return failed(name, err)
-			}
-		}
-		if err := gpu.Zero(s, status); err != nil {
-			return failed(name, err)
-		}
-		if err := LaunchKeepFirst(s, gpu.Blocks(gpu.Dim3{X: tiles}, gpu.Dim3{X: template.Threads}), o, mask, limit, src, dst, index, status); err != nil {
-			return failed(name, err)
-		}
-	}
-	p, err := planSort[K](name, s, tmp, r, all, dst, index)
+	p, err := planSort[K](name, s, tmp, r, Axis{Outer: 1, N: k, Inner: 1}, dst, index)
 	if err != nil {
 		return err
 	}
 	if run, err := tmp.Ready(); !run || k == 0 {
+		return failed(name, err)
+	}
+	if err := before(); err != nil {
+		return failed(name, err)
+	}
+	block := gpu.Dim3{X: sortThreads}
+	if err := LaunchSetRank(s, gpu.Linear(2), uint32(k), limit); err != nil {
+		return failed(name, err)
+	}
+	const most, each = 1024, 16 * sortThreads // blocks, keys of a block at least
+	grid := gpu.Blocks(gpu.Dim3{X: min((n+each-1)/each, most)}, block)
+	mask, left := ^W(0)>>(uint32(8*sizeOf[W]())-bits), bits
+	for i := range levels {
+		l := limitLevel{Bits: (left + uint32(levels-i) - 1) / uint32(levels-i)}
+		left -= l.Bits
+		l.Shift = left
+		if err := gpu.Zero(s, counts); err != nil {
+			return failed(name, err)
+		}
+		if err := LaunchLimitCount(s, grid, o, mask, l, src, limit, counts); err != nil {
+			return failed(name, err)
+		}
+		if err := LaunchLimitDigit(s, gpu.Blocks(oneThread, block), l.Bits, counts, limit); err != nil {
+			return failed(name, err)
+		}
+	}
+	if err := gpu.Zero(s, status); err != nil {
+		return failed(name, err)
+	}
+	if err := LaunchKeepFirst(s, gpu.Blocks(gpu.Dim3{X: tiles}, gpu.Dim3{X: template.Threads}), o, mask, limit, src, dst, index, status); err != nil {
 		return failed(name, err)
 	}
 	sorted, err := p.run(s)

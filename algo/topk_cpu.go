@@ -65,20 +65,18 @@ func selectWords[K Key, W word](name string, s *gpu.Stream, tmp *gpu.Scratch, r 
 	if parts > 1 {
 		found, foundAt = gpu.Take[W](tmp, parts*k), gpu.Take[uint32](tmp, parts*k)
 	}
-	if err := step(name, tmp, lines, func() error {
-		err := LaunchFirstOfParts(s, gpu.Blocks(gpu.Dim3{X: lines * parts}, oneThread), o, bits, k, axis.N/parts, axis.Inner, src, none, kept, keptAt, found, foundAt)
-		if err == nil && parts > 1 {
-			err = LaunchFirstOfParts(s, gpu.Blocks(oneThread, oneThread), o, bits, k, parts*k, 1, found, foundAt, kept, keptAt, dst, positions)
-		}
-		return err
-	}); err != nil {
-		return err
-	}
 	p, err := planSort[K](name, s, tmp, r, Axis{axis.Outer, k, axis.Inner}, dst, positions)
 	if err != nil {
 		return err
 	}
 	return step(name, tmp, lines, func() error {
+		err := LaunchFirstOfParts(s, gpu.Blocks(gpu.Dim3{X: lines * parts}, oneThread), o, bits, k, axis.N/parts, axis.Inner, src, none, kept, keptAt, found, foundAt)
+		if err == nil && parts > 1 {
+			err = LaunchFirstOfParts(s, gpu.Blocks(oneThread, oneThread), o, bits, k, parts*k, 1, found, foundAt, kept, keptAt, dst, positions)
+		}
+		if err != nil {
+			return err
+		}
 		sorted, err := p.run(s)
 		if err == nil && sorted != dst {
 			err = gpu.Copy(s, dst, sorted)

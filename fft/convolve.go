@@ -110,6 +110,9 @@ func NewConvolution[E Element](dev *gpu.Device, d ConvolutionDesc) (*Convolution
 // it may be a if the convolution is circular.
 func (c *Convolution[E]) Run(s *gpu.Stream, out, a, b *gpu.Buffer[E], work ...*gpu.Workspace) error {
 	const op = "Convolution.Run"
+	if c == nil || c.single == nil && c.double == nil {
+		return notMade(op, "convolution", "NewConvolution")
+	}
 	d := c.desc
 	switch {
 	case c.closed.Load():

@@ -74,6 +74,9 @@ func newPlan[C Complex](b *builder, dev *gpu.Device, d Desc) (*Plan[C], error) {
 // contents.
 func (p *Plan[C]) Forward(s *gpu.Stream, out, in *gpu.Buffer[C], work ...*gpu.Workspace) error {
 	const op = "Plan.Forward"
+	if p == nil || p.single == nil && p.double == nil {
+		return notMade(op, "plan", "NewPlan")
+	}
 	if err := p.check(op, out, p.spectrum, in, p.signal); err != nil {
 		return err
 	}
@@ -84,6 +87,9 @@ func (p *Plan[C]) Forward(s *gpu.Stream, out, in *gpu.Buffer[C], work ...*gpu.Wo
 // exponent. Otherwise it is like Forward.
 func (p *Plan[C]) Inverse(s *gpu.Stream, out, in *gpu.Buffer[C], work ...*gpu.Workspace) error {
 	const op = "Plan.Inverse"
+	if p == nil || p.single == nil && p.double == nil {
+		return notMade(op, "plan", "NewPlan")
+	}
 	if err := p.check(op, out, p.signal, in, p.spectrum); err != nil {
 		return err
 	}
@@ -111,6 +117,9 @@ func overlaps[A, B any](a *gpu.Buffer[A], elements int, b *gpu.Buffer[B], others
 	d, ok := gpu.Distance(a, b)
 	return d, ok && d < elements*int(unsafe.Sizeof(x)) && -d < others*int(unsafe.Sizeof(y))
 }
+
+// notMade returns the error of a plan that is nil or the zero value.
+func notMade(op, arg, by string) error { return invalid(op, arg, "it was not made by %s", by) }
 
 // check returns an error if a plan is closed, or cannot use buffers of these lengths.
 func check(op string, closed bool, out int, to arrays, in int, from arrays) error {

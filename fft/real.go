@@ -60,6 +60,9 @@ func NewRealPlan[R Float, C Complex](dev *gpu.Device, d Desc) (*RealPlan[R, C], 
 // must not overlap.
 func (p *RealPlan[R, C]) Forward(s *gpu.Stream, out *gpu.Buffer[C], in *gpu.Buffer[R], work ...*gpu.Workspace) error {
 	const op = "RealPlan.Forward"
+	if p == nil || p.engine == nil {
+		return notMade(op, "plan", "NewRealPlan")
+	}
 	if err := check(op, p.closed.Load(), out.Len(), p.spectrum, in.Len(), p.signal); err != nil {
 		return err
 	}
@@ -74,6 +77,9 @@ func (p *RealPlan[R, C]) Forward(s *gpu.Stream, out *gpu.Buffer[C], in *gpu.Buff
 // ignored along the last dimension. in keeps its contents.
 func (p *RealPlan[R, C]) Inverse(s *gpu.Stream, out *gpu.Buffer[R], in *gpu.Buffer[C], work ...*gpu.Workspace) error {
 	const op = "RealPlan.Inverse"
+	if p == nil || p.engine == nil {
+		return notMade(op, "plan", "NewRealPlan")
+	}
 	if err := check(op, p.closed.Load(), out.Len(), p.signal, in.Len(), p.spectrum); err != nil {
 		return err
 	}

@@ -123,7 +123,10 @@ func Frequencies(n int, spacing float64) []float64 {
 // RealFrequencies returns the frequencies of the n/2+1 elements of the spectrum of n real
 // points.
 func RealFrequencies(n int, spacing float64) []float64 {
-	f := make([]float64, max(0, n/2+1))
+	if n < 1 {
+		return nil
+	}
+	f := make([]float64, n/2+1)
 	for i := range f {
 		f[i] = float64(i) / (float64(n) * spacing)
 	}

@@ -92,6 +92,8 @@ func TestFrequencies(t *testing.T) {
 		{fft.Frequencies(0, 1), []float64{}},
 		{fft.RealFrequencies(4, 0.5), []float64{0, 0.5, 1}},
 		{fft.RealFrequencies(5, 0.1), []float64{0, 2, 4}},
+		{fft.RealFrequencies(0, 0.1), nil},
+		{fft.RealFrequencies(-1, 0.1), nil},
 	} {
 		if !slices.Equal(c.got, c.want) {
 			t.Errorf("got %v, want %v", c.got, c.want)

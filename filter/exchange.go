@@ -20,21 +20,60 @@ func layoutOf(op string, m image.Image) (layout, error) {
 	var l layout
 	switch m := m.(type) {
 	case *image.Gray:
-		l = layout{channels: 1, pix: m.Pix, stride: m.Stride}
+		if m != nil && holds(m.Pix, m.Stride, m.Rect, 1) {
+			l = layout{channels: 1, pix: m.Pix, stride: m.Stride}
+		}
 	case *image.Gray16:
-		l = layout{channels: 1}
+		if m != nil && holds(m.Pix, m.Stride, m.Rect, 2) {
+			l = layout{channels: 1}
+		}
 	case *image.NRGBA:
-		l = layout{channels: 4, pix: m.Pix, stride: m.Stride}
+		if m != nil && holds(m.Pix, m.Stride, m.Rect, 4) {
+			l = layout{channels: 4, pix: m.Pix, stride: m.Stride}
+		}
 	case *image.RGBA:
-		l = layout{channels: 4, pix: m.Pix, stride: m.Stride}
+		if m != nil && holds(m.Pix, m.Stride, m.Rect, 4) {
+			l = layout{channels: 4, pix: m.Pix, stride: m.Stride}
+		}
 	case *image.YCbCr:
-		l = layout{channels: 3}
+		if m != nil && holdsChroma(m) {
+			l = layout{channels: 3}
+		}
 	default:
 		return l, invalid(op, "image", "the type is %T; draw it to an *image.NRGBA, *image.RGBA, *image.Gray or *image.Gray16", m)
+	}
+	if l.channels == 0 {
+		return l, invalid(op, "image", "the %T is nil, or its slices are too short for its bounds and strides", m)
 	}
 	b := m.Bounds()
 	l.width, l.height = b.Dx(), b.Dy()
 	return l, nil
+}
+
+// holds reports whether pix has the pixels of an image with the given bounds, whose pixels have
+// size bytes and whose rows are stride bytes apart.
+func holds(pix []uint8, stride int, r image.Rectangle, size int) bool {
+	if r.Empty() {
+		return true
+	}
+	w, h := r.Dx(), r.Dy() // negative if the bounds are so large that they overflow
+	if w < 1 || h < 1 || w > len(pix)/size || stride < size*w {
+		return false
+	}
+	return h-1 <= (len(pix)-size*w)/stride
+}
+
+// holdsChroma reports whether the three planes of an image have its pixels.
+func holdsChroma(m *image.YCbCr) bool {
+	r := m.Rect
+	if r.Empty() {
+		return true
+	}
+	if !holds(m.Y, m.YStride, r, 1) || m.CStride < 1 {
+		return false
+	}
+	first, last := m.COffset(r.Min.X, r.Min.Y), m.COffset(r.Max.X-1, r.Max.Y-1)
+	return first >= 0 && last >= first && last < min(len(m.Cb), len(m.Cr))
 }
 
 // exchange checks an image of package image and one of a device against each other.

@@ -1,8 +1,10 @@
 package filter
 
 import (
+	"errors"
 	"image"
 	"image/color"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -118,4 +120,50 @@ func TestSubsampling(t *testing.T) {
 	gputest.Equal(t, m.Y, []uint8{0, 1, 2, 3, 4, 5, 6, 7, 8}, gputest.Name("Y"))
 	gputest.Equal(t, m.Cb, []uint8{20, 35, 65, 80}, gputest.Name("Cb"))
 	gputest.Equal(t, m.Cr, []uint8{102, 104, 107, 108}, gputest.Name("Cr"))
+}
+
+// Images that are nil, or whose slices are too short, are refused.
+func TestImpossibleImages(t *testing.T) {
+	dev := gputest.Open(t, gpu.Config{Device: "cpu"})
+	s := dev.DefaultStream()
+	r := image.Rect(2, 2, 8, 6)
+	planes := func(y, cb, cr, stride int) image.Image {
+		return &image.YCbCr{Y: make([]uint8, y), Cb: make([]uint8, cb), Cr: make([]uint8, cr), YStride: 6, CStride: stride, Rect: r}
+	}
+	for channels, list := range map[int][]image.Image{
+		1: {
+			(*image.Gray)(nil), &image.Gray{Rect: r, Stride: 6}, &image.Gray{Pix: make([]uint8, 23), Stride: 6, Rect: r},
+			&image.Gray{Pix: make([]uint8, 24), Stride: 5, Rect: r}, &image.Gray{Pix: make([]uint8, 24), Stride: -6, Rect: r},
+			&image.Gray{Pix: make([]uint8, 24), Stride: math.MaxInt, Rect: r}, &image.Gray{Rect: image.Rect(math.MinInt, 0, math.MaxInt, 4)},
+		},
+		3: {(*image.YCbCr)(nil), planes(23, 24, 24, 6), planes(24, 23, 24, 6), planes(24, 24, 23, 6), planes(24, 24, 24, 0), planes(24, 24, 24, 7), planes(24, 24, 24, math.MinInt)},
+		4: {(*image.NRGBA)(nil), (*image.RGBA)(nil), &image.NRGBA{Pix: make([]uint8, 95), Stride: 24, Rect: r}, &image.RGBA{Pix: make([]uint8, 96), Stride: 23, Rect: r}},
+	} {
+		m, err := NewImage[uint8](dev, 6, 4, channels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Data.Close()
+		for _, img := range list {
+			checkImpossible(t, Upload(s, m, img), Download(t.Context(), s, img, m))
+		}
+	}
+	wide, err := NewImage[uint16](dev, 6, 4, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer wide.Data.Close()
+	for _, img := range []image.Image{(*image.Gray16)(nil), &image.Gray16{Pix: make([]uint8, 47), Stride: 12, Rect: r}} {
+		checkImpossible(t, Upload(s, wide, img), Download(t.Context(), s, img, wide))
+	}
+}
+
+func checkImpossible(t *testing.T, up, down error) {
+	t.Helper()
+	for _, err := range []error{up, down} {
+		var e *Error
+		if !errors.As(err, &e) || e.Arg != "image" {
+			t.Errorf("error %v", err)
+		}
+	}
 }

@@ -102,8 +102,13 @@ func aliasTable(weights []float64, greatest float64) []AliasEntry {
 func threshold(x float64) uint64 { return uint64(x*0x1p53) << 11 }
 
 // Table returns the table, for kernels that call [Choose]. It is valid until the
-// distribution is closed.
-func (a *Alias) Table() *gpu.Buffer[AliasEntry] { return a.table }
+// distribution is closed. A nil Alias has none.
+func (a *Alias) Table() *gpu.Buffer[AliasEntry] {
+	if a == nil {
+		return nil
+	}
+	return a.table
+}
 
 // Close frees the table once the work that uses it is done.
 func (a *Alias) Close() error {

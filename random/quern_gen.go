@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/random",
 	Archive: &quern_gen_zip,
-	Sum:     "3d584d87dff0569dc99a60f6314739b1570c9d0dd6ea7cad20eae630e3e01302",
+	Sum:     "45fc01fc3e6f9ea15dbff79313010d81981f3c5bccb8d52e531ba919180149e4",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -552,14 +552,14 @@ func quernRow1FillChoice[T int32 | int64](r *host.Run, base int, shift int, dst 
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line choice.go:118*/ if 2*i-shift < len(dst) {
+		/*line choice.go:123*/ if 2*i-shift < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			/*line choice.go:120*/ result0 := Choose(a, table)
+			/*line choice.go:125*/ result0 := Choose(a, table)
 			t9 := T(result0)
-			/*line choice.go:120*/ result02 := Choose(b, table)
+			/*line choice.go:125*/ result02 := Choose(b, table)
 			t13 := T(result02)
-			/*line choice.go:120*/ store2[T](dst, i, shift, t9, t13)
+			/*line choice.go:125*/ store2[T](dst, i, shift, t9, t13)
 		}
 	} /*line quern_gen.go:564:1*/
 }
@@ -590,14 +590,14 @@ func quernRow1FillChoice_int32_shift_0[T int32 | int64](r *host.Run, base int, s
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		/*line choice.go:118*/ if 2*i-shift2 < len(dst) {
+		/*line choice.go:123*/ if 2*i-shift2 < len(dst) {
 			/*line uniform.go:56*/ t1 := size + uint64(base+threadX)
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
-			/*line choice.go:120*/ result0 := Choose(a, table)
+			/*line choice.go:125*/ result0 := Choose(a, table)
 			t9 := T(result0)
-			/*line choice.go:120*/ result02 := Choose(b, table)
+			/*line choice.go:125*/ result02 := Choose(b, table)
 			t13 := T(result02)
-			/*line choice.go:120*/ store2[T](dst, i, shift2, t9, t13)
+			/*line choice.go:125*/ store2[T](dst, i, shift2, t9, t13)
 		}
 	} /*line quern_gen.go:602:1*/
 }
@@ -2634,9 +2634,8 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 				i := base + threadX
 				/*line permutation.go:116*/ i2 := first + uint64(i)
 				var result0 uint64
-//line permutation.go:118:10000
 			block2:
-				/*line permutation.go:119*/ switch {
+				switch {
 				default:
 					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
@@ -2680,15 +2679,14 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 			return
 		}
 	}
-	for threadX := range width {
+	/*line permutation.go:123:10000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line permutation.go:115*/ if i < len(dst) {
 			i2 := first + uint64(i)
 			var result0 uint64
-//line permutation.go:118:10000
 		block:
-			/*line permutation.go:119*/ switch {
+			switch {
 			default:
 				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
@@ -2729,7 +2727,7 @@ func quernRow1Shuffle8(r *host.Run, base int, dst []uint8, first uint64, b *Bije
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:2732:1*/
+	} /*line quern_gen.go:2730:1*/
 }
 
 func quernPlainShuffle16(r *host.Run) {
@@ -2772,9 +2770,8 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 				i := base + threadX
 				/*line permutation.go:116*/ i2 := first + uint64(i)
 				var result0 uint64
-//line permutation.go:118:10000
 			block2:
-				/*line permutation.go:119*/ switch {
+				switch {
 				default:
 					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
@@ -2818,15 +2815,14 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 			return
 		}
 	}
-	for threadX := range width {
+	/*line permutation.go:123:10000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line permutation.go:115*/ if i < len(dst) {
 			i2 := first + uint64(i)
 			var result0 uint64
-//line permutation.go:118:10000
 		block:
-			/*line permutation.go:119*/ switch {
+			switch {
 			default:
 				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
@@ -2867,7 +2863,7 @@ func quernRow1Shuffle16(r *host.Run, base int, dst []uint16, first uint64, b *Bi
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:2870:1*/
+	} /*line quern_gen.go:2866:1*/
 }
 
 func quernPlainShuffle32(r *host.Run) {
@@ -2910,9 +2906,8 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 				i := base + threadX
 				/*line permutation.go:116*/ i2 := first + uint64(i)
 				var result0 uint64
-//line permutation.go:118:10000
 			block2:
-				/*line permutation.go:119*/ switch {
+				switch {
 				default:
 					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
@@ -2956,15 +2951,14 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 			return
 		}
 	}
-	for threadX := range width {
+	/*line permutation.go:123:10000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line permutation.go:115*/ if i < len(dst) {
 			i2 := first + uint64(i)
 			var result0 uint64
-//line permutation.go:118:10000
 		block:
-			/*line permutation.go:119*/ switch {
+			switch {
 			default:
 				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
@@ -3005,7 +2999,7 @@ func quernRow1Shuffle32(r *host.Run, base int, dst []uint32, first uint64, b *Bi
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:3008:1*/
+	} /*line quern_gen.go:3002:1*/
 }
 
 func quernPlainShuffle64(r *host.Run) {
@@ -3048,9 +3042,8 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 				i := base + threadX
 				/*line permutation.go:116*/ i2 := first + uint64(i)
 				var result0 uint64
-//line permutation.go:118:10000
 			block2:
-				/*line permutation.go:119*/ switch {
+				switch {
 				default:
 					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
@@ -3094,15 +3087,14 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 			return
 		}
 	}
-	for threadX := range width {
+	/*line permutation.go:123:10000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line permutation.go:115*/ if i < len(dst) {
 			i2 := first + uint64(i)
 			var result0 uint64
-//line permutation.go:118:10000
 		block:
-			/*line permutation.go:119*/ switch {
+			switch {
 			default:
 				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
@@ -3143,7 +3135,7 @@ func quernRow1Shuffle64(r *host.Run, base int, dst [][2]uint32, first uint64, b 
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:3146:1*/
+	} /*line quern_gen.go:3138:1*/
 }
 
 func quernPlainShuffle96(r *host.Run) {
@@ -3186,9 +3178,8 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 				i := base + threadX
 				/*line permutation.go:116*/ i2 := first + uint64(i)
 				var result0 uint64
-//line permutation.go:118:10000
 			block2:
-				/*line permutation.go:119*/ switch {
+				switch {
 				default:
 					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
@@ -3232,15 +3223,14 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 			return
 		}
 	}
-	for threadX := range width {
+	/*line permutation.go:123:10000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line permutation.go:115*/ if i < len(dst) {
 			i2 := first + uint64(i)
 			var result0 uint64
-//line permutation.go:118:10000
 		block:
-			/*line permutation.go:119*/ switch {
+			switch {
 			default:
 				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
@@ -3281,7 +3271,7 @@ func quernRow1Shuffle96(r *host.Run, base int, dst [][3]uint32, first uint64, b 
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:3284:1*/
+	} /*line quern_gen.go:3274:1*/
 }
 
 func quernPlainShuffle128(r *host.Run) {
@@ -3324,9 +3314,8 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 				i := base + threadX
 				/*line permutation.go:116*/ i2 := first + uint64(i)
 				var result0 uint64
-//line permutation.go:118:10000
 			block2:
-				/*line permutation.go:119*/ switch {
+				switch {
 				default:
 					/*line permutation.go:57*/ if i2 >= b.n {
 						result0 = i2
@@ -3370,15 +3359,14 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 			return
 		}
 	}
-	for threadX := range width {
+	/*line permutation.go:123:10000*/ for threadX := range width {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		/*line permutation.go:115*/ if i < len(dst) {
 			i2 := first + uint64(i)
 			var result0 uint64
-//line permutation.go:118:10000
 		block:
-			/*line permutation.go:119*/ switch {
+			switch {
 			default:
 				/*line permutation.go:57*/ if i2 >= b.n {
 					result0 = i2
@@ -3419,7 +3407,7 @@ func quernRow1Shuffle128(r *host.Run, base int, dst [][4]uint32, first uint64, b
 				dst[i] = from[int(result0)]
 			}
 		}
-	} /*line quern_gen.go:3422:1*/
+	} /*line quern_gen.go:3410:1*/
 }
 
 func quernPlainFillPoisson[T int32 | int64](r *host.Run) {
@@ -3640,7 +3628,7 @@ func quernRow1FillPoisson_int32(r *host.Run, base int, dst []int32, p poisson, s
 			}
 			/*line poisson.go:136:20000*/ dst[i] = host.Narrow[int32](result0)
 		}
-	} /*line quern_gen.go:3643:1*/
+	} /*line quern_gen.go:3631:1*/
 }
 
 // quernFunc1FillPoisson_int32 is random.stirling.
@@ -3652,7 +3640,7 @@ func quernFunc1FillPoisson_int32(k float64) float64 {
 	r22 := float64(r2 * r2)
 	s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
 	s = 0.002777777777777778 - float64(r22*s)
-	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:3655:1*/
+	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:3643:1*/
 }
 
 func quernHostFillPoisson_int64(r *host.Run) {
@@ -3868,7 +3856,7 @@ func quernRow1FillPoisson_int64(r *host.Run, base int, dst []int64, p poisson, s
 			}
 			/*line poisson.go:136:20000*/ dst[i] = host.Int64[int64](result0)
 		}
-	} /*line quern_gen.go:3871:1*/
+	} /*line quern_gen.go:3859:1*/
 }
 
 // quernFunc1FillPoisson_int64 is random.stirling.
@@ -3880,7 +3868,7 @@ func quernFunc1FillPoisson_int64(k float64) float64 {
 	r22 := float64(r2 * r2)
 	s := 0.0007936507936507937 - float64(r22*0.0005952380952380953)
 	s = 0.002777777777777778 - float64(r22*s)
-	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:3883:1*/
+	return float64(r2 * (0.08333333333333333 - float64(r22*s))) /*line quern_gen.go:3871:1*/
 }
 
 func quernPlainFillSobol[T float32 | float64](r *host.Run) {
@@ -3917,8 +3905,8 @@ func quernHostFillSobol[T float32 | float64](r *host.Run) {
 func quernRow1FillSobol[T float32 | float64](r *host.Run, base int, dimensions int, c int, logStride int, first uint64, table []uint32, size int, dst []T, drop uint32, scale T, width int) {
 	for threadX := range width {
 		r.ThreadIdx.X = threadX
-		/*line sobol.go:161*/ d := host.Rem(base+threadX, dimensions)
-		/*line sobol.go:161*/ q := host.Div(base+threadX, dimensions)
+		/*line sobol.go:166*/ d := host.Rem(base+threadX, dimensions)
+		/*line sobol.go:166*/ q := host.Div(base+threadX, dimensions)
 		stride := c << logStride
 		if q >= stride {
 			continue
@@ -3928,9 +3916,9 @@ func quernRow1FillSobol[T float32 | float64](r *host.Run, base int, dimensions i
 		at := d
 		for g := p ^ p>>1; g != 0; g >>= 1 {
 			if r.Halted() {
-				/*line sobol.go:169*/ r.Halt()
+				/*line sobol.go:174*/ r.Halt()
 			}
-			/*line sobol.go:170*/ at += dimensions
+			/*line sobol.go:175*/ at += dimensions
 			if g&1 != 0 {
 				x ^= table[at]
 			}
@@ -3941,14 +3929,14 @@ func quernRow1FillSobol[T float32 | float64](r *host.Run, base int, dimensions i
 		}
 		for i := q*dimensions + d; i < len(dst); i += stride * dimensions {
 			if r.Halted() {
-				/*line sobol.go:179*/ r.Halt()
+				/*line sobol.go:184*/ r.Halt()
 			}
-			/*line sobol.go:180*/ dst[i] = T(x>>drop) * scale
+			/*line sobol.go:185*/ dst[i] = T(x>>drop) * scale
 			changed := logStride + bits.TrailingZeros64(^(p >> logStride))
 			p += uint64(stride)
 			x ^= always ^ table[min(changed+1, 32)*dimensions+d]
 		}
-	} /*line quern_gen.go:3951:1*/
+	} /*line quern_gen.go:3939:1*/
 }
 
 func quernPlainFillBits32(r *host.Run) {
@@ -4093,7 +4081,7 @@ func quernRow1FillBits32(r *host.Run, base int, shift int, dst []uint32, size ui
 			result0 := [4]uint32{a, b, c2, d}
 			/*line uniform.go:74*/ store4[uint32](dst, i, shift, result0)
 		}
-	} /*line quern_gen.go:4096:1*/
+	} /*line quern_gen.go:4084:1*/
 }
 
 func quernHostFillBits32_shift_0(r *host.Run) {
@@ -4233,7 +4221,7 @@ func quernRow1FillBits32_shift_0(r *host.Run, base int, shift2 int, dst []uint32
 			result0 := [4]uint32{a, b, c2, d}
 			/*line uniform.go:74*/ store4[uint32](dst, i, shift2, result0)
 		}
-	} /*line quern_gen.go:4236:1*/
+	} /*line quern_gen.go:4224:1*/
 }
 
 func quernPlainFillBits64(r *host.Run) {
@@ -4271,7 +4259,7 @@ func quernRow1FillBits64(r *host.Run, base int, shift int, dst []uint64, size ui
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			/*line uniform.go:82*/ store2[uint64](dst, i, shift, a, b)
 		}
-	} /*line quern_gen.go:4274:1*/
+	} /*line quern_gen.go:4262:1*/
 }
 
 func quernHostFillBits64_shift_0(r *host.Run) {
@@ -4304,7 +4292,7 @@ func quernRow1FillBits64_shift_0(r *host.Run, base int, shift2 int, dst []uint64
 			/*line uniform.go:56*/ a, b := src.group64(t1, 0)
 			/*line uniform.go:82*/ store2[uint64](dst, i, shift2, a, b)
 		}
-	} /*line quern_gen.go:4307:1*/
+	} /*line quern_gen.go:4295:1*/
 }
 
 func quernPlainFillUniform32(r *host.Run) {
@@ -4456,7 +4444,7 @@ func quernRow1FillUniform32(r *host.Run, base int, shift int, dst []float32, siz
 			/*line uniform.go:99*/ t25 := [4]float32{result0, result02, result03, result04}
 			/*line uniform.go:99*/ store4[float32](dst, i, shift, t25)
 		}
-	} /*line quern_gen.go:4459:1*/
+	} /*line quern_gen.go:4447:1*/
 }
 
 func quernHostFillUniform32_shift_0(r *host.Run) {
@@ -4603,7 +4591,7 @@ func quernRow1FillUniform32_shift_0(r *host.Run, base int, shift2 int, dst []flo
 			/*line uniform.go:99*/ t25 := [4]float32{result0, result02, result03, result04}
 			/*line uniform.go:99*/ store4[float32](dst, i, shift2, t25)
 		}
-	} /*line quern_gen.go:4606:1*/
+	} /*line quern_gen.go:4594:1*/
 }
 
 func quernPlainFillUniform64(r *host.Run) {
@@ -4646,7 +4634,7 @@ func quernRow1FillUniform64(r *host.Run, base int, shift int, dst []float64, siz
 			/*line uniform.go:110*/ result02 := scaled64(b, low, width, last)
 			/*line uniform.go:110*/ store2[float64](dst, i, shift, result0, result02)
 		}
-	} /*line quern_gen.go:4649:1*/
+	} /*line quern_gen.go:4637:1*/
 }
 
 func quernHostFillUniform64_shift_0(r *host.Run) {
@@ -4684,7 +4672,7 @@ func quernRow1FillUniform64_shift_0(r *host.Run, base int, shift2 int, dst []flo
 			/*line uniform.go:110*/ result02 := scaled64(b, low, width, last)
 			/*line uniform.go:110*/ store2[float64](dst, i, shift2, result0, result02)
 		}
-	} /*line quern_gen.go:4687:1*/
+	} /*line quern_gen.go:4675:1*/
 }
 
 //line uniform.go:114

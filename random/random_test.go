@@ -467,6 +467,11 @@ func TestInvalidArgumentsAreRefused(t *testing.T) {
 	}
 	gputest.Equal(t, gputest.Download(t, dev, i32), before, gputest.Name("int32"))
 	singles := gputest.Download(t, dev, f32)
+	var noAlias *random.Alias
+	var noSobol *random.Sobol
+	if noAlias.Table() != nil || noAlias.Close() != nil || noSobol.Dimensions() != 0 || noSobol.Close() != nil {
+		t.Error("a nil distribution or sequence has elements")
+	}
 	for i, x := range gputest.Download(t, dev, f64) {
 		if !math.IsNaN(x) || singles[i] == singles[i] {
 			t.Fatalf("element %d was written", i)

@@ -139,8 +139,13 @@ func newSobol(op string, s *gpu.Stream, dimensions int, scramble *Source) (*Sobo
 	return &Sobol{dimensions, b}, nil
 }
 
-// Dimensions returns the number of coordinates of a point.
-func (q *Sobol) Dimensions() int { return q.dimensions }
+// Dimensions returns the number of coordinates of a point, or 0 if q is nil.
+func (q *Sobol) Dimensions() int {
+	if q == nil {
+		return 0
+	}
+	return q.dimensions
+}
 
 // Close frees the table once the work that uses it is done.
 func (q *Sobol) Close() error {
