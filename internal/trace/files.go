@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -34,7 +35,9 @@ func StartFiles(trace, profile, record string, messages io.Writer) (stop func())
 			stops = append(stops, Start(f))
 		}
 	}
-	if profile != "" {
+	if profile != "" && trace != "" && sameFile(profile, trace) {
+		fmt.Fprintf(messages, "quern: %s: it names the same file as %s; no profile is written\n", ProfileVariable, TraceVariable)
+	} else if profile != "" {
 		if f, err := newProfileFile(profile, messages); err != nil {
 			fmt.Fprintf(messages, "quern: %s: %v; no profile is written\n", ProfileVariable, err)
 		} else {
@@ -42,7 +45,9 @@ func StartFiles(trace, profile, record string, messages io.Writer) (stop func())
 		}
 	}
 	if record != "" {
-		if f, err := newRecordFile(record, recordFileSize, messages); err != nil {
+		if f, err := newRecordFile(record, recordFileSize, messages); errors.Is(err, os.ErrExist) {
+			fmt.Fprintf(messages, "quern: process %d is not recorded: the report has the first process that opens a device\n", os.Getpid())
+		} else if err != nil {
 			fmt.Fprintf(messages, "quern: %s: %v; nothing is recorded\n", RecordVariable, err)
 		} else {
 			stops = append(stops, Start(f))
@@ -59,6 +64,19 @@ func StartFiles(trace, profile, record string, messages io.Writer) (stop func())
 			stop()
 		}
 	}
+}
+
+// sameFile reports whether two names are those of one file.
+func sameFile(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // notes writes messages about a recording that is not as good as it could be.
@@ -89,6 +107,7 @@ type traceFile struct {
 	messages io.Writer
 	file     *os.File
 	chrome   *Chrome
+	complete int64  // size without the ending when the file was last complete
 	removed  uint64 // events in files that are gone
 	current  uint64 // events in this file
 	previous uint64 // events in the previous file
@@ -110,7 +129,7 @@ func (f *traceFile) create() error {
 		return err
 	}
 	f.file, f.chrome = file, NewChrome(file)
-	f.note, f.lost = "", 0
+	f.note, f.lost, f.complete = "", 0, 0
 	return f.finish()
 }
 
@@ -119,8 +138,18 @@ func (f *traceFile) finish() error {
 	if err := f.chrome.Flush(); err != nil {
 		return err
 	}
-	_, err := f.file.WriteAt([]byte(ending), f.chrome.written)
-	return err
+	if _, err := f.file.WriteAt([]byte(ending), f.chrome.written); err != nil {
+		return err
+	}
+	f.complete = f.chrome.written
+	return nil
+}
+
+// cut restores the last complete version of the file, after an error.
+func (f *traceFile) cut() {
+	if f.complete > 0 && f.file.Truncate(f.complete) == nil {
+		_, _ = f.file.WriteAt([]byte(ending), f.complete) // the error is already reported
+	}
 }
 
 // Events writes events.
@@ -157,7 +186,10 @@ func (f *traceFile) Round(s Summary) {
 	if err == nil && f.chrome.written > f.size {
 		err = f.rotate()
 	}
-	if s.Final {
+	if err != nil {
+		f.cut()
+	}
+	if s.Final || err != nil {
 		f.file.Close()
 	}
 	if err != nil {
@@ -206,8 +238,25 @@ type profileFile struct {
 }
 
 func newProfileFile(name string, messages io.Writer) (*profileFile, error) {
+	name, err := replaceable(name)
+	if err != nil {
+		return nil, err
+	}
 	f := &profileFile{name: name, messages: messages, profile: NewProfile()}
 	return f, f.write("")
+}
+
+// replaceable returns the file that a name stands for, after symbolic links. It is an error if
+// renaming another file to it would replace something else than a file, such as /dev/null.
+func replaceable(name string) (string, error) {
+	i, err := os.Stat(name)
+	if err != nil {
+		return name, nil // creating the file reports what is wrong
+	}
+	if !i.Mode().IsRegular() {
+		return "", &os.PathError{Op: "replace", Path: name, Err: errors.New("not a regular file")}
+	}
+	return filepath.EvalSymlinks(name)
 }
 
 // Events adds events.

@@ -74,10 +74,21 @@ func (s *OpenSection) End() {
 	r := s.recorder
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.sections) < mostOpen {
+	switch {
+	case s.pending.Load() == 0:
+		r.settleOne(s)
+	case len(r.sections) < mostOpen:
 		r.sections = append(r.sections, s)
-	} else {
+	default:
 		r.lost++
+	}
+}
+
+// settleOne records the device's part of a section. The caller holds r.mu.
+func (r *Recorder) settleOne(s *OpenSection) {
+	if s.worked {
+		r.put(Event{Kind: Section, OnDevice: true, Label: s.label, Track: s.track, Start: s.first, Duration: s.last - s.first,
+			Stack: s.op.stack, Op: s.op.id, Section: s.parent.name(), In: s, Weight: 1})
 	}
 }
 
@@ -87,10 +98,7 @@ func (r *Recorder) settle(final bool) {
 		if s.pending.Load() > 0 && !final {
 			return false
 		}
-		if s.worked {
-			r.put(Event{Kind: Section, OnDevice: true, Label: s.label, Track: s.track, Start: s.first, Duration: s.last - s.first,
-				Stack: s.op.stack, Op: s.op.id, Section: s.parent.name(), In: s, Weight: 1})
-		}
+		r.settleOne(s)
 		return true
 	})
 }

@@ -1,13 +1,16 @@
 package trace
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -161,6 +164,49 @@ func TestTheProfileIsReadByPprof(t *testing.T) {
 		if s.Value[1] > 0 && s.Label["section"][0] != "load" {
 			t.Errorf("the labels of the copy are %v", s.Label)
 		}
+	}
+}
+
+func TestTheProfileNeedsNoSymbols(t *testing.T) {
+	m := record(t, 100, func(r *Recorder) { work(r, 1) })
+	var b bytes.Buffer
+	if err := m.WriteProfile(&b); err != nil {
+		t.Fatal(err)
+	}
+	p, _ := parseProfile(t, b.Bytes())
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Mapping) != 1 || p.Mapping[0].File != program || !p.Mapping[0].HasFunctions || !p.Mapping[0].HasFilenames || !p.Mapping[0].HasLineNumbers {
+		t.Errorf("the mappings are %v; want one, of %s, with functions, files and lines", p.Mapping, program)
+	}
+	for _, l := range p.Location {
+		if l.Mapping != p.Mapping[0] {
+			t.Errorf("location %d is in no mapping", l.ID)
+		}
+	}
+}
+
+func TestManySectionsAtOnceAreNotLost(t *testing.T) {
+	const n = 2 * mostOpen
+	m := record(t, 10*n, func(r *Recorder) {
+		r.round.Lock() // as if files were slow
+		for range n {
+			s := r.BeginSection(t.Context(), stream, &Label{Name: "step"})
+			work(r, 1)
+			s.End()
+		}
+		r.round.Unlock()
+	})
+	sections := 0
+	for _, e := range m.All() {
+		if e.Kind == Section && e.OnDevice {
+			sections++
+		}
+	}
+	if sections != n || m.Lost() > 0 {
+		t.Errorf("%d sections on the device, %d events lost; want %d and 0", sections, m.Lost(), n)
 	}
 }
 
@@ -364,6 +410,96 @@ func TestALargeTraceKeepsItsEnd(t *testing.T) {
 	text, _ := os.ReadFile(name)
 	if !strings.Contains(string(text), "earlier events were removed") {
 		t.Error("the trace does not say that its beginning was removed")
+	}
+}
+
+// fullDisk writes what fits.
+type fullDisk struct {
+	w    io.Writer
+	room int
+}
+
+func (d *fullDisk) Write(b []byte) (int, error) {
+	n := min(len(b), d.room)
+	d.room -= n
+	if written, err := d.w.Write(b[:n]); err != nil || n == len(b) {
+		return written, err
+	}
+	return n, syscall.ENOSPC
+}
+
+func TestATraceIsCompleteIfTheDiskIsFull(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "out.json")
+	var messages bytes.Buffer
+	f, err := newTraceFile(name, traceFileSize, &messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := Start(f)
+	work(Active(), 5)
+	Flush()
+	f.chrome.w = bufio.NewWriterSize(&fullDisk{f.file, 1000}, 1<<16)
+	work(Active(), 50)
+	Flush()
+	work(Active(), 5)
+	stop()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernels := 0
+	for _, e := range parse(t, text) {
+		if e.Name == "saxpy" && e.Phase == "X" {
+			kernels++
+		}
+	}
+	if kernels != 5 || !strings.Contains(messages.String(), "the trace ends here") {
+		t.Errorf("the trace has %d kernels, want the 5 before the disk was full; messages %q", kernels, messages.String())
+	}
+}
+
+func TestAProfileReplacesOnlyFiles(t *testing.T) {
+	dir := t.TempDir()
+	var messages bytes.Buffer
+	StartFiles("", dir, "", &messages)()
+	if i, err := os.Stat(dir); err != nil || !i.IsDir() || !strings.Contains(messages.String(), "not a regular file") {
+		t.Errorf("a folder was replaced: %v, %v; messages %q", i, err, messages.String())
+	}
+	file, link := filepath.Join(dir, "gpu.pb.gz"), filepath.Join(dir, "link")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(file, link); err != nil {
+		t.Skip(err)
+	}
+	StartFiles("", link, "", os.Stderr)()
+	i, err := os.Lstat(link)
+	if err != nil || i.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v, %v", i, err)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parseProfile(t, b)
+}
+
+func TestFilesThatCannotBothBeWrittenAreReported(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "out")
+	var messages bytes.Buffer
+	StartFiles(name, filepath.Dir(name)+"/./out", "", &messages)()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parse(t, text)
+	if !strings.Contains(messages.String(), "the same file as QUERN_TRACE") {
+		t.Errorf("the messages are %q", messages.String())
+	}
+	messages.Reset()
+	StartFiles("", "", name, &messages)()
+	if !strings.Contains(messages.String(), "is not recorded: the report has the first process") {
+		t.Errorf("the messages are %q", messages.String())
 	}
 }
 
