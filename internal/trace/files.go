@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,8 +23,16 @@ const (
 // Environment starts a recording into the files that the environment names, once per
 // process. Messages go to standard error.
 var Environment = sync.OnceFunc(func() {
-	StartFiles(os.Getenv(TraceVariable), os.Getenv(ProfileVariable), os.Getenv(RecordVariable), os.Stderr)
+	StartFiles(processName(os.Getenv(TraceVariable)), processName(os.Getenv(ProfileVariable)), os.Getenv(RecordVariable), os.Stderr)
 })
+
+// processName replaces %p in the name of a file by the number of the process.
+func processName(name string) string {
+	return strings.ReplaceAll(name, "%p", strconv.Itoa(os.Getpid()))
+}
+
+// errShared is the error of a file that another process has written meanwhile.
+var errShared = errors.New("another process writes the file; give each one its own, with %p in the name for the number of the process")
 
 // StartFiles starts a recording into files; "" is none. stop ends it.
 func StartFiles(trace, profile, record string, messages io.Writer) (stop func()) {
@@ -116,6 +125,7 @@ type traceFile struct {
 	lost     uint64
 	changed  bool
 	failed   bool
+	shared   bool // with another process
 }
 
 func newTraceFile(name string, size int64, messages io.Writer) (*traceFile, error) {
@@ -145,6 +155,12 @@ func (f *traceFile) finish() error {
 	return nil
 }
 
+// foreign reports whether another process has written the file since it was complete.
+func (f *traceFile) foreign() bool {
+	i, err := f.file.Stat()
+	return err == nil && i.Mode().IsRegular() && i.Size() != f.complete+int64(len(ending))
+}
+
 // cut restores the last complete version of the file, after an error.
 func (f *traceFile) cut() {
 	if f.complete > 0 && f.file.Truncate(f.complete) == nil {
@@ -154,7 +170,11 @@ func (f *traceFile) cut() {
 
 // Events writes events.
 func (f *traceFile) Events(list []Event) {
-	if f.failed {
+	if f.failed || f.shared {
+		return
+	}
+	if !f.changed && f.foreign() {
+		f.shared = true // which Round reports
 		return
 	}
 	for i := range list {
@@ -168,6 +188,12 @@ func (f *traceFile) Events(list []Event) {
 // Round completes the file, and begins a new one if it is large.
 func (f *traceFile) Round(s Summary) {
 	if f.failed {
+		return
+	}
+	if f.shared {
+		f.failed = true
+		f.file.Close()
+		fmt.Fprintf(f.messages, "quern: %s: %s: %v\n", TraceVariable, f.name, errShared)
 		return
 	}
 	if s.Note != f.note && s.Note != "" {
@@ -234,6 +260,7 @@ type profileFile struct {
 	profile  *Profile
 	changed  bool
 	next     time.Time // when the next version is due
+	last     os.FileInfo
 	failed   bool
 }
 
@@ -286,6 +313,9 @@ func (f *profileFile) Round(s Summary) {
 // write writes a file and renames it, so that there is always a complete one.
 func (f *profileFile) write(note string) error {
 	begin := time.Now()
+	if i, err := os.Stat(f.name); err == nil && f.last != nil && !os.SameFile(i, f.last) {
+		return &os.PathError{Op: "replace", Path: f.name, Err: errShared}
+	}
 	file, err := os.CreateTemp(filepath.Dir(f.name), filepath.Base(f.name)+".*")
 	if err != nil {
 		return err
@@ -293,6 +323,9 @@ func (f *profileFile) write(note string) error {
 	err = f.profile.Write(file, note)
 	if err == nil {
 		err = file.Chmod(0o644)
+	}
+	if err == nil {
+		f.last, err = file.Stat()
 	}
 	if closed := file.Close(); err == nil {
 		err = closed

@@ -413,6 +413,49 @@ func TestALargeTraceKeepsItsEnd(t *testing.T) {
 	}
 }
 
+func TestFilesOfAnotherProcessAreLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	name, profileName := filepath.Join(dir, "out.json"), filepath.Join(dir, "gpu.pb.gz")
+	var messages bytes.Buffer
+	stop := StartFiles(name, profileName, "", &messages)
+	work(Active(), 5)
+	Flush()
+	other, err := newTraceFile(name, traceFileSize, os.Stderr) // as another process does
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newProfileFile(profileName, os.Stderr); err != nil {
+		t.Fatal(err)
+	}
+	work(Active(), 5000) // more than is buffered
+	Flush()
+	stop()
+	if n := strings.Count(messages.String(), "another process writes the file; give each one its own, with %p"); n != 2 {
+		t.Errorf("%d files are reported, want 2: %s", n, messages.String())
+	}
+	other.Round(Summary{Final: true})
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := parse(t, text); len(list) != 0 {
+		t.Errorf("the trace of the other process has %d events", len(list))
+	}
+	b, err := os.ReadFile(profileName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, sums := parseProfile(t, b); sums["gpu/nanoseconds"] != 0 {
+		t.Errorf("the profile of the other process has %v", sums)
+	}
+}
+
+func TestNamesOfFilesHaveTheProcess(t *testing.T) {
+	if got, want := processName("a.%p.json"), fmt.Sprintf("a.%d.json", os.Getpid()); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // fullDisk writes what fits.
 type fullDisk struct {
 	w    io.Writer
