@@ -15,6 +15,7 @@ type OpenSection struct {
 	track    *Track
 	op       Op
 	pending  atomic.Int64 // operations whose device work was not seen
+	ended    atomic.Bool
 
 	first, last int64 // guarded by recorder.mu
 	worked      bool
@@ -62,14 +63,23 @@ func (r *Recorder) BeginSection(ctx context.Context, track *Track, label *Label)
 	s := &OpenSection{recorder: r, label: label, ctx: ctx, track: track}
 	s.op = r.begin(Section, label, track, 0, here())
 	s.op.own = s
-	s.parent = track.section.Load()
-	track.section.Store(s)
-	return s
+	for {
+		s.parent = track.section.Load()
+		if track.section.CompareAndSwap(s.parent, s) {
+			return s
+		}
+	}
 }
 
-// End ends the section.
+// End ends the section. Ending it again does nothing.
 func (s *OpenSection) End() {
-	s.track.section.CompareAndSwap(s, s.parent)
+	if s.ended.Swap(true) {
+		return
+	}
+	// A section that ends before one that was begun in it leaves the track with that one.
+	for top := s.track.section.Load(); top != nil && top.ended.Load(); top = s.track.section.Load() {
+		s.track.section.CompareAndSwap(top, top.parent)
+	}
 	s.op.End(false)
 	r := s.recorder
 	r.mu.Lock()
@@ -79,6 +89,9 @@ func (s *OpenSection) End() {
 		r.settleOne(s)
 	case len(r.sections) < mostOpen:
 		r.sections = append(r.sections, s)
+		if len(r.sections)%(mostOpen/4) == 0 {
+			r.hurry()
+		}
 	default:
 		r.lost++
 	}

@@ -210,6 +210,62 @@ func TestManySectionsAtOnceAreNotLost(t *testing.T) {
 	}
 }
 
+// TestSectionsThatOverlapEnd: two goroutines may have sections of one stream.
+func TestSectionsThatOverlapEnd(t *testing.T) {
+	m := record(t, 100, func(r *Recorder) {
+		a := r.BeginSection(t.Context(), stream, &Label{Name: "a"})
+		b := r.BeginSection(t.Context(), stream, &Label{Name: "b"})
+		a.End()
+		work(r, 1) // in b
+		b.End()
+		work(r, 1) // in none
+		b.End()
+		a.End()
+	})
+	work, ends := map[string]int{}, map[string]int{}
+	for _, e := range m.All() {
+		switch {
+		case e.Kind == Section && !e.OnDevice:
+			ends[e.Label.Name]++
+		case e.OnDevice && e.Kind == Launch && e.Section != nil:
+			work[e.Section.Name]++
+		case e.OnDevice && e.Kind == Launch:
+			work["none"]++
+		}
+	}
+	if work["b"] != 1 || work["none"] != 1 || work["a"] != 0 {
+		t.Errorf("kernels by section: %v; want one in b and one in none", work)
+	}
+	if ends["a"] != 1 || ends["b"] != 1 {
+		t.Errorf("sections ended: %v, want each once", ends)
+	}
+	if s := stream.section.Load(); s != nil {
+		t.Errorf("the stream is still in section %s", s.Name())
+	}
+}
+
+func TestSectionsOfManyGoroutinesEnd(t *testing.T) {
+	m := record(t, 1<<18, func(r *Recorder) {
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				for range 500 {
+					s := r.BeginSection(t.Context(), stream, &Label{Name: "step"})
+					work(r, 1)
+					s.End()
+				}
+			})
+		}
+		all.Wait()
+		if s := stream.section.Load(); s != nil {
+			t.Errorf("the stream is still in section %s", s.Name())
+		}
+	})
+	if m.Lost() > 0 {
+		t.Errorf("%d events were lost", m.Lost())
+	}
+}
+
 func TestASectionCoversItsWorkOnTheDevice(t *testing.T) {
 	m := record(t, 100, func(r *Recorder) {
 		outer := r.BeginSection(t.Context(), stream, &Label{Name: "outer"})
