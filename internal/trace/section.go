@@ -11,6 +11,7 @@ type OpenSection struct {
 	recorder *Recorder
 	label    *Label
 	ctx      context.Context
+	host     *Track // of the goroutine
 	parent   *OpenSection
 	track    *Track
 	op       Op
@@ -58,15 +59,51 @@ func (s *OpenSection) include(start, end int64) {
 	s.first, s.last = min(s.first, start), max(s.last, end)
 }
 
-// BeginSection begins a section: later operations of the stream belong to it.
+// BeginSection begins a section: later operations of the stream belong to it, unless their
+// goroutine has a section of its own.
 func (r *Recorder) BeginSection(ctx context.Context, track *Track, label *Label) *OpenSection {
 	s := &OpenSection{recorder: r, label: label, ctx: ctx, track: track}
 	s.op = r.begin(Section, label, track, 0, here())
 	s.op.own = s
+	s.host = s.op.host
+	if own, mine := track.current(s.host); mine {
+		s.parent = own
+	}
+	s.op.section = s.parent
+	track.change(func(open []*OpenSection) []*OpenSection {
+		if len(open) >= mostNested {
+			open = open[1:] // it was never ended
+		}
+		return append(slices.Clone(open), s)
+	})
+	return s
+}
+
+// current returns the section that work of a goroutine belongs to, or nil: its own innermost one
+// or, if it has none, the one that another goroutine began last.
+func (t *Track) current(host *Track) (s *OpenSection, own bool) {
+	open := t.open.Load()
+	if open == nil || len(*open) == 0 {
+		return nil, false
+	}
+	for _, s := range slices.Backward(*open) {
+		if s.host == host {
+			return s, true
+		}
+	}
+	return (*open)[len(*open)-1], false
+}
+
+// change replaces the list of open sections.
+func (t *Track) change(f func([]*OpenSection) []*OpenSection) {
 	for {
-		s.parent = track.section.Load()
-		if track.section.CompareAndSwap(s.parent, s) {
-			return s
+		old := t.open.Load()
+		var list []*OpenSection
+		if old != nil {
+			list = *old
+		}
+		if list = f(list); t.open.CompareAndSwap(old, &list) {
+			return
 		}
 	}
 }
@@ -76,10 +113,12 @@ func (s *OpenSection) End() {
 	if s.ended.Swap(true) {
 		return
 	}
-	// A section that ends before one that was begun in it leaves the track with that one.
-	for top := s.track.section.Load(); top != nil && top.ended.Load(); top = s.track.section.Load() {
-		s.track.section.CompareAndSwap(top, top.parent)
-	}
+	s.track.change(func(open []*OpenSection) []*OpenSection {
+		if at := slices.Index(open, s); at >= 0 {
+			return slices.Delete(slices.Clone(open), at, at+1)
+		}
+		return open
+	})
 	s.op.End(false)
 	r := s.recorder
 	r.mu.Lock()

@@ -239,8 +239,61 @@ func TestSectionsThatOverlapEnd(t *testing.T) {
 	if ends["a"] != 1 || ends["b"] != 1 {
 		t.Errorf("sections ended: %v, want each once", ends)
 	}
-	if s := stream.section.Load(); s != nil {
-		t.Errorf("the stream is still in section %s", s.Name())
+	if n := len(*stream.open.Load()); n > 0 {
+		t.Errorf("the stream is still in %d sections", n)
+	}
+}
+
+// TestSectionsOfGoroutinesAreApart: two requests on one stream are not parts of each other, but a
+// goroutine that helps one is.
+func TestSectionsOfGoroutinesAreApart(t *testing.T) {
+	m := record(t, 100, func(r *Recorder) {
+		in := func(f func()) {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				f()
+			}()
+			<-done
+		}
+		a := r.BeginSection(t.Context(), stream, &Label{Name: "a"})
+		in(func() {
+			work(r, 1) // helps a
+			b := r.BeginSection(t.Context(), stream, &Label{Name: "b"})
+			work(r, 2)
+			if b.Parent() != nil {
+				t.Errorf("b is a part of %s", b.Parent().Name())
+			}
+			c := r.BeginSection(t.Context(), stream, &Label{Name: "c"})
+			if c.Parent() != b {
+				t.Error("c is not a part of b")
+			}
+			c.End()
+			b.End()
+		})
+		work(r, 3) // in a
+		a.End()
+	})
+	got := map[string]int{}
+	for _, e := range m.All() {
+		if e.OnDevice && e.Kind == Launch && e.Section != nil {
+			got[e.Section.Name]++
+		}
+	}
+	if got["a"] != 4 || got["b"] != 2 {
+		t.Errorf("kernels by section: %v; want 4 in a and 2 in b", got)
+	}
+}
+
+func TestSectionsThatAreNotEndedAreBounded(t *testing.T) {
+	track := &Track{Process: "cuda:0", Thread: "stream 2"}
+	record(t, 100, func(r *Recorder) {
+		for range mostNested + 10 {
+			r.BeginSection(t.Context(), track, &Label{Name: "left open"})
+		}
+	})
+	if n := len(*track.open.Load()); n != mostNested {
+		t.Errorf("%d sections are remembered, want %d", n, mostNested)
 	}
 }
 
@@ -257,8 +310,8 @@ func TestSectionsOfManyGoroutinesEnd(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if s := stream.section.Load(); s != nil {
-			t.Errorf("the stream is still in section %s", s.Name())
+		if n := len(*stream.open.Load()); n > 0 {
+			t.Errorf("the stream is still in %d sections", n)
 		}
 	})
 	if m.Lost() > 0 {
