@@ -361,6 +361,33 @@ func TestExportHasTheNamesLabelsAndUnitsOfDCGM(t *testing.T) {
 	}
 }
 
+// TestAClosedDeviceHasItsCountsAndNoMemory: a scrape may come while a program ends.
+func TestAClosedDeviceHasItsCountsAndNoMemory(t *testing.T) {
+	dev, err := gpu.Open(gpu.Config{Require: gpu.CPU})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := gpu.Upload(dev.DefaultStream(), make([]float32, 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scrape := func() string {
+		w := httptest.NewRecorder()
+		monitor.Handler(monitor.Devices(dev)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		return w.Body.String()
+	}
+	const copies, memory = `quern_device_copies_total{device="cpu"} 1` + "\n", "quern_device_memory_total_bytes{"
+	if text := scrape(); !strings.Contains(text, copies) || !strings.Contains(text, memory) {
+		t.Errorf("the device has %s", text)
+	}
+	if err := errors.Join(x.Close(), dev.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if text := scrape(); !strings.Contains(text, copies) || strings.Contains(text, memory) {
+		t.Errorf("the closed device has %s", text)
+	}
+}
+
 func TestEveryMetricOfTheDashboardIsExported(t *testing.T) {
 	dashboard, err := os.ReadFile("../docs/grafana.json")
 	if err != nil {

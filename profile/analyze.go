@@ -298,6 +298,7 @@ func (a *analyzer) blocks() error {
 	best, size := a.kernel, 0
 	var failed error
 	tried := 0
+	times := why + "; kernel " + seconds(a.kernel) + " as it is"
 	for _, block := range []int{64, 128, 256, 512, 1024} {
 		grid := a.bound.grid.Block(gpu.Dim3{X: block})
 		launch := func(s *gpu.Stream) error {
@@ -312,6 +313,7 @@ func (a *analyzer) blocks() error {
 			return err
 		}
 		tried++
+		times += fmt.Sprintf(", %s with %d threads", seconds(t), block)
 		if t < best {
 			best, size = t, block
 		}
@@ -320,7 +322,7 @@ func (a *analyzer) blocks() error {
 	case tried == 0:
 		return a.conclude("block size", why, 0, failed)
 	case size == 0 || a.kernel/best < faster:
-		a.out.Steps = append(a.out.Steps, Step{Name: "block size", Why: why, Seconds: a.out.Baseline.Total, Speedup: 1, Same: true, Result: "no faster"})
+		a.out.Steps = append(a.out.Steps, Step{Name: "block size", Why: times, Seconds: a.out.Baseline.Total, Speedup: 1, Same: true, Result: "no faster"})
 		return nil
 	}
 	grid := a.bound.grid.Block(gpu.Dim3{X: size})
@@ -340,7 +342,7 @@ func (a *analyzer) blocks() error {
 	if a.d.Backend() != gpu.CUDA {
 		t = best
 	}
-	return a.conclude(name, why, t, nil)
+	return a.conclude(name, times, t, nil)
 }
 
 // pinned tries copies from and to page-locked memory.

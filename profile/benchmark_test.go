@@ -179,29 +179,32 @@ func TestDifferencesAreTested(t *testing.T) {
 		old, new []float64
 		p        float64 // 0: only whether it is significant
 		differ   bool
+		few      bool
 	}{
-		{"three of three", []float64{1, 2, 3}, []float64{4, 5, 6}, 0.1, false},
-		{"four of four", []float64{1, 2, 3, 4}, []float64{5, 6, 7, 8}, 2.0 / 70, true},
-		{"five and five, in part", []float64{1, 2, 3, 4, 7}, []float64{5, 6, 8, 9, 10}, 2 * 4.0 / 252, true},
-		{"equal", []float64{1, 1, 1}, []float64{1, 1, 1}, 1, false},
-		{"one sample", []float64{1}, []float64{2}, 1, false},
-		{"slower", normal(200, 100), normal(200, 101), 0, true},
-		{"the same", normal(200, 100), normal(200, 100), 0, false},
+		{"three of three", []float64{1, 2, 3}, []float64{4, 5, 6}, 0.1, false, true},
+		{"three of five", []float64{1, 2, 3}, []float64{4, 5, 6, 7, 8}, 2.0 / 56, true, false},
+		{"four of four", []float64{1, 2, 3, 4}, []float64{5, 6, 7, 8}, 2.0 / 70, true, false},
+		{"five and five, in part", []float64{1, 2, 3, 4, 7}, []float64{5, 6, 8, 9, 10}, 2 * 4.0 / 252, true, false},
+		{"equal", []float64{1, 1, 1, 1}, []float64{1, 1, 1, 1}, 1, false, false},
+		{"one sample", []float64{1}, []float64{2}, 1, false, true},
+		{"one sample of many", normal(200, 100), []float64{2}, 0, true, false},
+		{"slower", normal(200, 100), normal(200, 101), 0, true, false},
+		{"the same", normal(200, 100), normal(200, 100), 0, false, false},
 	} {
 		d := profile.Compare(profile.Results{results("x", c.old...)}, profile.Results{results("y", 1), results("x", c.new...)})
-		if len(d) != 1 || d[0].Significant != c.differ || c.p > 0 && math.Abs(d[0].P-c.p) > 1e-12 {
+		if len(d) != 1 || d[0].Significant != c.differ || d[0].Few != c.few || c.p > 0 && math.Abs(d[0].P-c.p) > 1e-12 {
 			t.Errorf("%s: %+v, want p %v", c.name, d, c.p)
 		}
 	}
 }
 
 func TestAComparisonIsWritten(t *testing.T) {
-	d := profile.Differences{{Name: "a", Old: 1000, New: 900, Change: -0.1, P: 0.001, Significant: true}, {Name: "b", Old: 10, New: 11, Change: 0.1, P: 0.4}}
+	d := profile.Differences{{Name: "a", Old: 1000, New: 900, Change: -0.1, P: 0.001, Significant: true}, {Name: "b\n|", Old: 10, New: 11, Change: 0.1, P: 0.4}, {Name: "c", Old: 10, New: 20, P: 1, Few: true}}
 	var b bytes.Buffer
 	if err := d.WriteMarkdown(&b); err != nil {
 		t.Fatal(err)
 	}
-	if want := "| a | 1.00 us | 900 ns | -10.00 % | 0.001 |\n| b | 10.0 ns | 11.0 ns | ~ | 0.400 |\n"; !strings.HasSuffix(b.String(), want) {
+	if want := "| a | 1.00 us | 900 ns | -10.00 % | 0.001 |\n| b \\| | 10.0 ns | 11.0 ns | ~ | 0.400 |\n| c | 10.0 ns | 20.0 ns | too few samples | 1.000 |\n"; !strings.HasSuffix(b.String(), want) {
 		t.Errorf("%s, want %s", b.String(), want)
 	}
 }

@@ -324,7 +324,11 @@ func (c *Call) bind(s *gpu.Stream, n int, in Input, seed uint64) (*boundCall, er
 	params := c.Kernel.Params()
 	for name := range c.Args {
 		if !slices.ContainsFunc(params, func(p compiled.Param) bool { return p.Name == name }) {
-			return nil, fmt.Errorf("kernel %s has no parameter %s", c.Kernel.Name(), name)
+			var names []string
+			for _, p := range params {
+				names = append(names, p.Name)
+			}
+			return nil, fmt.Errorf("kernel %s has no parameter %s; it has %s", c.Kernel.Name(), name, strings.Join(names, ", "))
 		}
 	}
 	r := rand.New(rand.NewPCG(seed, uint64(n)))

@@ -22,6 +22,9 @@ type Difference struct {
 	P float64
 	// Significant: P is less than [Significance].
 	Significant bool
+	// Few: there are so few samples that no difference could be significant. Four of each are
+	// enough.
+	Few bool
 }
 
 // Differences compare two lists of results.
@@ -47,17 +50,21 @@ func Compare(before, after Results) Differences {
 			d.Change = n.Median/o.Median - 1
 		}
 		d.Significant = d.P < Significance
+		d.Few = leastP(len(o.Samples), len(n.Samples)) >= Significance
 		list = append(list, d)
 	}
 	return list
 }
 
 // WriteMarkdown writes a table. Where a difference is not significant, it has "~" instead of
-// the change, as benchstat does.
+// the change, as benchstat does, and where none could be, "too few samples".
 func (list Differences) WriteMarkdown(w io.Writer) error {
 	rows := [][]string{{"benchmark", "old", "new", "change", "p"}}
 	for _, d := range list {
 		change := "~"
+		if d.Few {
+			change = "too few samples"
+		}
 		if d.Significant {
 			change = fmt.Sprintf("%+.2f %%", 100*d.Change)
 		}
@@ -67,6 +74,15 @@ func (list Differences) WriteMarkdown(w io.Writer) error {
 		return fmt.Errorf("profile: write comparison: %w", err)
 	}
 	return nil
+}
+
+// leastP returns the smallest probability that mannWhitney can return for n and m samples.
+func leastP(n, m int) float64 {
+	p := 2.0
+	for i := 1; i <= n && p >= Significance; i++ {
+		p *= float64(i) / float64(m+i)
+	}
+	return min(1, p)
 }
 
 // mostExact is the largest product of the numbers of samples for which the distribution is

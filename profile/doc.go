@@ -11,10 +11,12 @@
 // they can be read while the program runs, and after it was killed. Closing the device writes
 // what was recorded until then; a program that ends without that loses up to 0.2 seconds. A
 // trace of more than 256 MiB continues in a new file; out.1.json is the part before it, and
-// older parts are removed.
+// older parts are removed. In the names, %p stands for the number of the process: processes that
+// run at once need files of their own.
 //
 // quern profile runs a program and writes a page about it; see docs/profiling.md. With more than
-// 3000 operations per second, a sample of them is recorded, unless QUERN_TRACE_ALL is set.
+// 3000 operations per second on a GPU, a sample of them is recorded, unless QUERN_TRACE_ALL is
+// set.
 //
 // # Programs
 //

@@ -17,8 +17,9 @@ const mostSeconds = 600
 //	mux.Handle("/debug/gpu/", profile.Handler())
 //
 // A path that ends with "profile" returns a profile for go tool pprof, one that ends with "trace"
-// JSON for Perfetto, and one that ends with "report" a page with all that was found. The parameter seconds is the length of the recording; 5 without
-// it, at most 600. Any other path returns a page with links.
+// JSON for Perfetto, and one that ends with "report" a page with all that was found. The parameter
+// seconds is the length of the recording; 5 without it, at most 600. A path that ends with a slash
+// returns a page with links; others do not exist.
 //
 //	go tool pprof http://localhost:6060/debug/gpu/profile?seconds=10
 //
@@ -28,7 +29,7 @@ func Handler() http.Handler { return http.HandlerFunc(serve) }
 func serve(w http.ResponseWriter, q *http.Request) {
 	var write func(*Recording, *bytes.Buffer) error
 	var kind, name string
-	switch path := strings.TrimSuffix(q.URL.Path, "/"); path[strings.LastIndex(path, "/")+1:] {
+	switch path := q.URL.Path; path[strings.LastIndex(path, "/")+1:] {
 	case "profile":
 		kind, name = "application/octet-stream", "gpu.pb.gz"
 		write = func(r *Recording, b *bytes.Buffer) error { return r.WriteProfile(b) }
@@ -38,9 +39,12 @@ func serve(w http.ResponseWriter, q *http.Request) {
 	case "report":
 		kind = "text/html; charset=utf-8"
 		write = func(r *Recording, b *bytes.Buffer) error { return r.WriteReport(b) }
-	default:
+	case "":
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(w, page)
+		return
+	default:
+		http.Error(w, "want profile, trace or report", http.StatusNotFound)
 		return
 	}
 	seconds := 5.0

@@ -51,8 +51,9 @@ func (t *OccupancyTable) Ratio(r OccupancyRow) float64 {
 const blockStep = 32
 
 // Occupancy returns the occupancy of the kernel on a device, with dynamic bytes of dynamic
-// shared memory per block. On a GPU the driver computes it. A kernel that declares a block has
-// one row.
+// shared memory per block. On a GPU the driver computes it. The CPU and the
+// simulator answer for a GPU of compute capability 9.0, and ignore registers. A kernel that
+// declares a block has one row.
 func Occupancy(k *gpu.Kernel, d *gpu.Device, dynamic int) (OccupancyTable, error) {
 	t, err := occupancy(k, d, dynamic)
 	if err != nil {

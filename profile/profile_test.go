@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -148,6 +149,25 @@ func TestSectionsHaveTheWorkOfTheirStream(t *testing.T) {
 	}
 }
 
+// TestSectionsNameTheLineThatBeganThem: a section's place is in the program, as that of a launch is.
+func TestSectionsNameTheLineThatBeganThem(t *testing.T) {
+	r, err := profile.Start(profile.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile.Section(t.Context(), nil, "here").End()
+	if err := r.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := r.WriteTrace(&b); err != nil {
+		t.Fatal(err)
+	}
+	if want := `"call":"quern.dev/profile_test.TestSectionsNameTheLineThatBeganThem (profile_test.go:`; !strings.Contains(b.String(), want) {
+		t.Errorf("the trace does not have %s: %s", want, b.String())
+	}
+}
+
 func TestASectionCostsNothingWithoutARecording(t *testing.T) {
 	d := open(t)
 	s, ctx := d.DefaultStream(), t.Context()
@@ -155,6 +175,11 @@ func TestASectionCostsNothingWithoutARecording(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// fullDisk fails to write.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space") }
 
 func TestBadUseReturnsErrors(t *testing.T) {
 	for _, n := range []int{-1, profile.MaxEvents + 1} {
@@ -176,6 +201,9 @@ func TestBadUseReturnsErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer good.Stop()
+	if err := good.WriteReport(fullDisk{}); err == nil || err.Error() != "profile: write report: no space" {
+		t.Errorf("a report that cannot be written: %v", err)
+	}
 	if err := good.WriteTrace(nil); err == nil {
 		t.Error("a trace was written to no writer")
 	}
@@ -225,6 +253,9 @@ func TestTheHandlerRecordsOnRequest(t *testing.T) {
 		t.Errorf("status %d: %.100s", code, b)
 	}
 	if code, b := get("/debug/gpu/"); code != http.StatusOK || !bytes.Contains(b, []byte("profile?seconds=5")) {
+		t.Errorf("status %d: %s", code, b)
+	}
+	if code, b := get("/debug/gpu/heap"); code != http.StatusNotFound {
 		t.Errorf("status %d: %s", code, b)
 	}
 	for _, seconds := range []string{"x", "0", "-1", "NaN", "601", "1e9"} {

@@ -107,6 +107,9 @@ func (list Results) WriteMarkdown(w io.Writer) error {
 	return nil
 }
 
+// cellText escapes what would end a cell of a table.
+var cellText = strings.NewReplacer("|", `\|`, "\r", " ", "\n", " ")
+
 // markdown formats a table without the columns that are empty in all rows. The first column
 // is text, the others are numbers.
 func markdown(rows [][]string) string {
@@ -120,7 +123,7 @@ func markdown(rows [][]string) string {
 	for n, row := range rows {
 		for i, cell := range row {
 			if used[i] || len(rows) == 1 {
-				b.WriteString("| " + strings.ReplaceAll(cell, "|", `\|`) + " ")
+				b.WriteString("| " + cellText.Replace(cell) + " ")
 			}
 		}
 		b.WriteString("|\n")

@@ -23,7 +23,8 @@ type OpenSection struct {
 //
 // In recordings the section covers what the host did in it, and on the device the operations
 // that were added to the stream in it, from the beginning of the first to the end of the
-// last. Sections of one stream nest. The section is also a region of Go's execution tracer
+// last. Sections that a goroutine begins for one stream nest. Work of a goroutine without a section
+// of its own belongs to the section of the stream that began last. The section is also a region of Go's execution tracer
 // (package runtime/trace) and an NVTX range for Nsight, if they are active. If nothing is
 // recorded, a section costs a few nanoseconds and allocates nothing.
 //

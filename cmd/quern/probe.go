@@ -247,7 +247,22 @@ go test -bench with several runs (-count 10).`,
 			if len(d) == 0 {
 				return fmt.Errorf("%s and %s have no benchmark in common", args[0], args[1])
 			}
+			for i, name := range args {
+				if only := onlyIn(lists[i], lists[1-i]); len(only) > 0 {
+					fmt.Fprintf(cmd.ErrOrStderr(), "quern: only in %s: %s\n", name, strings.Join(only, ", "))
+				}
+			}
 			return d.WriteMarkdown(cmd.OutOrStdout())
 		},
 	}
+}
+
+// onlyIn returns the names of the results in a that are not in b.
+func onlyIn(a, b profile.Results) (names []string) {
+	for i := range a {
+		if !slices.ContainsFunc(b, func(r profile.Result) bool { return r.Name == a[i].Name }) {
+			names = append(names, a[i].Name)
+		}
+	}
+	return names
 }

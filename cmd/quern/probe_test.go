@@ -73,6 +73,13 @@ func TestFilesOfResultsAreCompared(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "| X | 100 ns | 50.2 ns | -49.88 % | 0.002 |") {
 		t.Errorf("code %d: %s\n%s", code, messages, out)
 	}
+	if err := os.WriteFile(names[0], []byte("BenchmarkX 1 100 ns/op\nBenchmarkY 1 5 ns/op\nBenchmarkZ 1 5 ns/op\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, messages = command(t, "bench", "compare", names[0], names[1])
+	if code != 0 || !strings.Contains(out, "| X | 100 ns | 50.2 ns | too few samples |") || messages != "quern: only in "+names[0]+": Y, Z\n" {
+		t.Errorf("code %d: %s\n%s", code, messages, out)
+	}
 	if err := os.WriteFile(names[0], []byte("BenchmarkY 1 5 ns/op\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -50,6 +50,7 @@ If the program fails or is interrupted, the report has what happened until then.
 			return p.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
+	cmd.SetFlagErrorFunc(wantDashes)
 	flags := cmd.Flags()
 	flags.StringVarP(&p.out, "out", "o", "", "file of the report; by default the program's name with .html")
 	flags.BoolVar(&p.count, "count", false, "run the program again on the simulator, and count")
@@ -69,6 +70,11 @@ func wantProgram(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// wantDashes explains an unknown flag: it may be one of the program's.
+func wantDashes(cmd *cobra.Command, err error) error {
+	return errUsage{fmt.Errorf("%w; write two dashes before the program, as in %s -- ./prog -n 1", err, cmd.CommandPath()), cmd.CommandPath()}
+}
+
 func (p *profiler) run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	out := p.out
 	if out == "" {
@@ -77,6 +83,9 @@ func (p *profiler) run(ctx context.Context, args []string, stdout, stderr io.Wri
 	// A file that cannot be written must not cost a run.
 	if err := writable(out); err != nil {
 		return fmt.Errorf("profile: %w", err)
+	}
+	if target, err := filepath.EvalSymlinks(out); err == nil {
+		out = target
 	}
 	run, err := record.Run(ctx, record.Options{Args: args, Sample: p.sample, Count: os.Getenv("QUERN_DEVICE") == "sim", Stdin: os.Stdin, Stdout: stdout, Stderr: stderr})
 	if err != nil {
@@ -107,8 +116,12 @@ func (p *profiler) run(ctx context.Context, args []string, stdout, stderr io.Wri
 	return run.Failure
 }
 
-// writable returns an error if writeReport cannot write a file.
+// writable returns an error if writeReport cannot write a file. Renaming must not replace a
+// device such as /dev/null.
 func writable(name string) error {
+	if i, err := os.Stat(name); err == nil && !i.Mode().IsRegular() {
+		return fmt.Errorf("the report cannot replace %s: it is not a regular file", name)
+	}
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {
 		return err
@@ -192,6 +205,7 @@ and no times. It is slow; give the program a small input.`,
 			return errors.Join(err, run.Failure)
 		},
 	}
+	cmd.SetFlagErrorFunc(wantDashes)
 	flags := cmd.Flags()
 	flags.StringVar(&kernel, "kernel", "", "show only the kernel with this name")
 	flags.IntVar(&limit, "limit", 5, "show at most so many kernels, those with the most instructions; 0 for all")

@@ -177,6 +177,8 @@ func TestWhatCannotBeRecordedIsExplained(t *testing.T) {
 	}{
 		{"no program", []string{"profile"}, 2, "no program: write two dashes"},
 		{"a program without dashes", []string{"annotate", "./photo"}, 2, "write two dashes before it, as in quern annotate -- ./photo"},
+		{"a flag of the program without dashes", []string{"profile", "./photo", "-n", "1"}, 2, "write two dashes before the program, as in quern profile -- ./prog"},
+		{"a report in the place of a folder", []string{"profile", "-o", t.TempDir(), "--", os.Args[0]}, 1, "it is not a regular file"},
 		{"a program that does not exist", []string{"profile", "-o", missing, "--", missing}, 1, "no such file or directory"},
 		{"a report that cannot be written", []string{"profile", "-o", filepath.Join(missing, "report.html"), "--", os.Args[0]}, 1, "no such file or directory"},
 		{"a program without a device", append([]string{"profile", "-o", missing}, programArgs(t, "without a device")...), 1, "opened no device"},

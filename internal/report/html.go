@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 	"text/template"
@@ -20,7 +19,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	// Marshal escapes <, > and &, so the text cannot end the element that holds it.
 	data, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("write report: %w", err)
+		return err
 	}
 	read := func(names ...string) string {
 		var b strings.Builder
@@ -34,8 +33,5 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		"Title": template.HTMLEscapeString(r.Title), "Style": read("page.css"), "Data": string(data),
 		"Script": "\"use strict\";\n" + read("base.js", "timeline.js", "sections.js", "main.js"),
 	}
-	if err := pageTemplate.Execute(w, parts); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
+	return pageTemplate.Execute(w, parts)
 }

@@ -54,7 +54,9 @@ type measured struct {
 	times  []int64
 	shapes map[int32]int
 	places map[int32]int
-	read   float64
+	read   float64 // bytes of the slices that were passed
+	moved  float64 // bytes if what can be written is read, too
+	sliced float64 // launches with slices
 }
 
 func (a *analysis) kernels() []Kernel {
@@ -94,6 +96,10 @@ func (a *analysis) kernels() []Kernel {
 			m.shapes[shape]++
 			s := &a.r.Shapes[shape]
 			m.read += float64(s.Read + s.Write)
+			if s.Read+s.Write > 0 {
+				m.moved += float64(s.Read + 2*s.Write)
+				m.sliced++
+			}
 		}
 		m.places[a.places[e.Stack]]++
 	}
@@ -137,6 +143,9 @@ func (a *analysis) finish(m *measured) Kernel {
 		c, sum := k.listing, Total(k.listing)
 		k.Counted = true
 		k.Bytes = float64(sum.Sectors) * 32 / float64(c.Launches)
+		if m.sliced > 0 { // caches serve what is read several times
+			k.Bytes = min(k.Bytes, m.moved/m.sliced)
+		}
 		k.Operations = float64(sum.Operations) / float64(c.Launches)
 	}
 	if k.Calls > 0 && k.Total > 0 {
@@ -275,7 +284,7 @@ func (a *analysis) advise(k *Kernel, i *driver.Info) []string {
 		switch share := k.Bandwidth / m.CopyBandwidth; {
 		case share > 0.75:
 			say("It moves data at %.0f %% of the speed of a copy. Only moving fewer bytes makes it faster: fuse it with its neighbours, or use smaller types.", 100*share)
-		case k.Counted && share < 0.25 && m.Flops32 > 0 && k.Flops < 0.25*m.Flops32 && mean > 20_000:
+		case i != nil && k.Counted && share < 0.25 && m.Flops32 > 0 && k.Flops < 0.25*m.Flops32 && mean > 20_000:
 			say("It reaches %.0f %% of the bandwidth and %.0f %% of the operations that the GPU can do: it waits, for memory or for other threads. More independent loads per thread or more resident threads hide the latency.", 100*share, 100*k.Flops/m.Flops32)
 		}
 	}

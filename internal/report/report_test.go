@@ -329,6 +329,42 @@ func TestCountsGiveAdviceAndAPlaceBelowTheRoofline(t *testing.T) {
 	}
 }
 
+// TestCachesServeRepeatedReads: the simulator has no caches, so it counts each read of an element.
+func TestCachesServeRepeatedReads(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		read, write int64
+		bytes       float64
+	}{
+		{"large slices, of which parts are read", 1 << 20, 1 << 20, 320 * 32 / 2},
+		{"small slices, which are read again", 1024, 512, 2048},
+	} {
+		p := newProgram()
+		p.do(trace.Launch, "blur", 1000, func(e *trace.Event) { e.Shape = &trace.Shape{Read: c.read, Write: c.write} })
+		k := p.report(t, Input{Counts: counts(), Sources: filters(t)}).Kernels[0]
+		if !k.Counted || k.Bytes != c.bytes || k.Bandwidth != c.bytes*1e6 {
+			t.Errorf("%s: %v bytes, %v per second; want %v", c.name, k.Bytes, k.Bandwidth, c.bytes)
+		}
+	}
+}
+
+func TestAdviceForGPUsIsNotGivenForACPU(t *testing.T) {
+	advice := func(architecture string) string {
+		p := newProgram()
+		trace.AddDevice(trace.Device{Process: "cuda:0", Name: "AMD EPYC", Backend: "cpu", Architecture: architecture})
+		p.Encoder = trace.NewEncoder(&p.text)
+		p.do(trace.Launch, "blur", 100_000, nil)
+		return strings.Join(p.report(t, Input{Machine: &Machine{CopyBandwidth: 100e9, Flops32: 60e12}, Counts: counts(), Sources: filters(t)}).Kernels[0].Advice, "\n")
+	}
+	const waits = "it waits, for memory or for other threads"
+	if a := advice("sm_90"); !strings.Contains(a, waits) {
+		t.Errorf("the advice for a GPU is %q", a)
+	}
+	if a := advice(""); strings.Contains(a, waits) {
+		t.Errorf("the advice for a CPU is %q", a)
+	}
+}
+
 func TestCountsThatDoNotFitAKernelAreNotUsed(t *testing.T) {
 	launch := func(kernel string, size int64, blocks int32) *program {
 		p := newProgram()

@@ -61,7 +61,7 @@ type Track struct {
 	Process string // a device, or "host"
 	Thread  string
 
-	section atomic.Pointer[OpenSection]
+	open atomic.Pointer[[]*OpenSection] // in the order in which they began; the slice does not change
 }
 
 // TrackOf returns the track of a [quern.dev/gpu.Stream], or nil. Package gpu sets it.

@@ -1,10 +1,12 @@
 package trace
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -21,8 +23,16 @@ const (
 // Environment starts a recording into the files that the environment names, once per
 // process. Messages go to standard error.
 var Environment = sync.OnceFunc(func() {
-	StartFiles(os.Getenv(TraceVariable), os.Getenv(ProfileVariable), os.Getenv(RecordVariable), os.Stderr)
+	StartFiles(processName(os.Getenv(TraceVariable)), processName(os.Getenv(ProfileVariable)), os.Getenv(RecordVariable), os.Stderr)
 })
+
+// processName replaces %p in the name of a file by the number of the process.
+func processName(name string) string {
+	return strings.ReplaceAll(name, "%p", strconv.Itoa(os.Getpid()))
+}
+
+// errShared is the error of a file that another process has written meanwhile.
+var errShared = errors.New("another process writes the file; give each one its own, with %p in the name for the number of the process")
 
 // StartFiles starts a recording into files; "" is none. stop ends it.
 func StartFiles(trace, profile, record string, messages io.Writer) (stop func()) {
@@ -34,7 +44,9 @@ func StartFiles(trace, profile, record string, messages io.Writer) (stop func())
 			stops = append(stops, Start(f))
 		}
 	}
-	if profile != "" {
+	if profile != "" && trace != "" && sameFile(profile, trace) {
+		fmt.Fprintf(messages, "quern: %s: it names the same file as %s; no profile is written\n", ProfileVariable, TraceVariable)
+	} else if profile != "" {
 		if f, err := newProfileFile(profile, messages); err != nil {
 			fmt.Fprintf(messages, "quern: %s: %v; no profile is written\n", ProfileVariable, err)
 		} else {
@@ -42,7 +54,9 @@ func StartFiles(trace, profile, record string, messages io.Writer) (stop func())
 		}
 	}
 	if record != "" {
-		if f, err := newRecordFile(record, recordFileSize, messages); err != nil {
+		if f, err := newRecordFile(record, recordFileSize, messages); errors.Is(err, os.ErrExist) {
+			fmt.Fprintf(messages, "quern: process %d is not recorded: the report has the first process that opens a device\n", os.Getpid())
+		} else if err != nil {
 			fmt.Fprintf(messages, "quern: %s: %v; nothing is recorded\n", RecordVariable, err)
 		} else {
 			stops = append(stops, Start(f))
@@ -59,6 +73,19 @@ func StartFiles(trace, profile, record string, messages io.Writer) (stop func())
 			stop()
 		}
 	}
+}
+
+// sameFile reports whether two names are those of one file.
+func sameFile(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // notes writes messages about a recording that is not as good as it could be.
@@ -89,6 +116,7 @@ type traceFile struct {
 	messages io.Writer
 	file     *os.File
 	chrome   *Chrome
+	complete int64  // size without the ending when the file was last complete
 	removed  uint64 // events in files that are gone
 	current  uint64 // events in this file
 	previous uint64 // events in the previous file
@@ -97,6 +125,7 @@ type traceFile struct {
 	lost     uint64
 	changed  bool
 	failed   bool
+	shared   bool // with another process
 }
 
 func newTraceFile(name string, size int64, messages io.Writer) (*traceFile, error) {
@@ -110,7 +139,7 @@ func (f *traceFile) create() error {
 		return err
 	}
 	f.file, f.chrome = file, NewChrome(file)
-	f.note, f.lost = "", 0
+	f.note, f.lost, f.complete = "", 0, 0
 	return f.finish()
 }
 
@@ -119,13 +148,33 @@ func (f *traceFile) finish() error {
 	if err := f.chrome.Flush(); err != nil {
 		return err
 	}
-	_, err := f.file.WriteAt([]byte(ending), f.chrome.written)
-	return err
+	if _, err := f.file.WriteAt([]byte(ending), f.chrome.written); err != nil {
+		return err
+	}
+	f.complete = f.chrome.written
+	return nil
+}
+
+// foreign reports whether another process has written the file since it was complete.
+func (f *traceFile) foreign() bool {
+	i, err := f.file.Stat()
+	return err == nil && i.Mode().IsRegular() && i.Size() != f.complete+int64(len(ending))
+}
+
+// cut restores the last complete version of the file, after an error.
+func (f *traceFile) cut() {
+	if f.complete > 0 && f.file.Truncate(f.complete) == nil {
+		_, _ = f.file.WriteAt([]byte(ending), f.complete) // the error is already reported
+	}
 }
 
 // Events writes events.
 func (f *traceFile) Events(list []Event) {
-	if f.failed {
+	if f.failed || f.shared {
+		return
+	}
+	if !f.changed && f.foreign() {
+		f.shared = true // which Round reports
 		return
 	}
 	for i := range list {
@@ -139,6 +188,12 @@ func (f *traceFile) Events(list []Event) {
 // Round completes the file, and begins a new one if it is large.
 func (f *traceFile) Round(s Summary) {
 	if f.failed {
+		return
+	}
+	if f.shared {
+		f.failed = true
+		f.file.Close()
+		fmt.Fprintf(f.messages, "quern: %s: %s: %v\n", TraceVariable, f.name, errShared)
 		return
 	}
 	if s.Note != f.note && s.Note != "" {
@@ -157,7 +212,10 @@ func (f *traceFile) Round(s Summary) {
 	if err == nil && f.chrome.written > f.size {
 		err = f.rotate()
 	}
-	if s.Final {
+	if err != nil {
+		f.cut()
+	}
+	if s.Final || err != nil {
 		f.file.Close()
 	}
 	if err != nil {
@@ -202,12 +260,30 @@ type profileFile struct {
 	profile  *Profile
 	changed  bool
 	next     time.Time // when the next version is due
+	last     os.FileInfo
 	failed   bool
 }
 
 func newProfileFile(name string, messages io.Writer) (*profileFile, error) {
+	name, err := replaceable(name)
+	if err != nil {
+		return nil, err
+	}
 	f := &profileFile{name: name, messages: messages, profile: NewProfile()}
 	return f, f.write("")
+}
+
+// replaceable returns the file that a name stands for, after symbolic links. It is an error if
+// renaming another file to it would replace something else than a file, such as /dev/null.
+func replaceable(name string) (string, error) {
+	i, err := os.Stat(name)
+	if err != nil {
+		return name, nil // creating the file reports what is wrong
+	}
+	if !i.Mode().IsRegular() {
+		return "", &os.PathError{Op: "replace", Path: name, Err: errors.New("not a regular file")}
+	}
+	return filepath.EvalSymlinks(name)
 }
 
 // Events adds events.
@@ -237,6 +313,9 @@ func (f *profileFile) Round(s Summary) {
 // write writes a file and renames it, so that there is always a complete one.
 func (f *profileFile) write(note string) error {
 	begin := time.Now()
+	if i, err := os.Stat(f.name); err == nil && f.last != nil && !os.SameFile(i, f.last) {
+		return &os.PathError{Op: "replace", Path: f.name, Err: errShared}
+	}
 	file, err := os.CreateTemp(filepath.Dir(f.name), filepath.Base(f.name)+".*")
 	if err != nil {
 		return err
@@ -244,6 +323,9 @@ func (f *profileFile) write(note string) error {
 	err = f.profile.Write(file, note)
 	if err == nil {
 		err = file.Chmod(0o644)
+	}
+	if err == nil {
+		f.last, err = file.Stat()
 	}
 	if closed := file.Close(); err == nil {
 		err = closed

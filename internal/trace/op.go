@@ -51,12 +51,14 @@ func (r *Recorder) begin(kind Kind, label *Label, track *Track, bytes int64, sta
 	o := Op{
 		weight:   1,
 		recorder: r, id: ids.Add(1), kind: kind, label: label, track: track, stack: stack, bytes: bytes,
-		section: track.section.Load(),
+	}
+	o.host = r.goroutine(callsite.Goroutine())
+	if kind != Section { // BeginSection knows that of a section
+		o.section, _ = track.current(o.host)
 	}
 	if kind < Wait {
 		o.section.await(1)
 	}
-	o.host = r.goroutine(callsite.Goroutine())
 	o.start = Now()
 	return o
 }

@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"time"
 )
@@ -88,6 +89,7 @@ func (p *Profile) Add(e *Event) bool {
 const (
 	profileSampleType    = 1
 	profileSample        = 2
+	profileMapping       = 3
 	profileLocation      = 4
 	profileFunction      = 5
 	profileString        = 6
@@ -106,7 +108,14 @@ const (
 	labelKey = 1
 	labelStr = 2
 
+	mappingID        = 1
+	mappingFile      = 5
+	mappingFunctions = 7
+	mappingFiles     = 8
+	mappingLines     = 9
+
 	locationID      = 1
+	locationMapping = 2
 	locationAddress = 3
 	locationLine    = 4
 
@@ -148,6 +157,7 @@ func (p *Profile) Write(w io.Writer, comment string) error {
 	for _, k := range slices.SortedFunc(maps.Keys(p.sums), func(a, b sampleKey) int { return int(p.sums[b][0] - p.sums[a][0]) }) {
 		e.sample(k, p.sums[k])
 	}
+	e.mapping()
 	for _, s := range e.list {
 		e.out.bytes(profileString, []byte(s))
 	}
@@ -162,6 +172,20 @@ func (p *Profile) Write(w io.Writer, comment string) error {
 		return err
 	}
 	return z.Close()
+}
+
+// mapping says that all locations are in the program, and need no symbols: pprof looks for them
+// otherwise.
+func (e *encoder) mapping() {
+	var m message
+	m.int(mappingID, 1)
+	if file, err := os.Executable(); err == nil {
+		m.int(mappingFile, e.text(file))
+	}
+	m.int(mappingFunctions, 1)
+	m.int(mappingFiles, 1)
+	m.int(mappingLines, 1)
+	e.out.bytes(profileMapping, m)
 }
 
 // comment returns the number of a string, after the strings have been written.
@@ -243,6 +267,7 @@ func (e *encoder) location(l location) uint64 {
 	line.int(lineFunction, int64(f))
 	line.int(lineLine, int64(l.line))
 	m.int(locationID, int64(id))
+	m.int(locationMapping, 1)
 	m.int(locationAddress, int64(l.pc))
 	m.bytes(locationLine, line)
 	e.out.bytes(profileLocation, m)

@@ -18,6 +18,8 @@ const (
 	lateRoom  = 1 << 14 // device records that wait for their mark
 	mostOpen  = 1 << 12 // sections that wait for their work
 
+	mostNested = 1 << 10 // sections of a stream that have not ended
+
 	interval = 100 * time.Millisecond // between rounds
 )
 

@@ -83,7 +83,7 @@ func (t *stackTable) add(hash uint64, pcs []uintptr) Stack {
 }
 
 // Frames returns the functions of a call stack, innermost first. The innermost one is the
-// function of package gpu that the program called.
+// function of package gpu that the program called, or profile.Section.
 func (s Stack) Frames() []runtime.Frame {
 	stacks.mu.Lock()
 	var pcs []uintptr
@@ -115,6 +115,6 @@ func (s Stack) Frames() []runtime.Frame {
 
 // internal reports whether a function is one of those between the program and the recorder.
 func internal(f *runtime.Frame) bool {
-	return (strings.HasPrefix(f.Function, "quern.dev/gpu.") || strings.HasPrefix(f.Function, "quern.dev/internal/trace.")) &&
+	return (strings.HasPrefix(f.Function, "quern.dev/gpu.") || strings.HasPrefix(f.Function, "quern.dev/internal/trace.") || f.Function == "quern.dev/profile.Section") &&
 		!strings.HasSuffix(f.File, "_test.go")
 }

@@ -1,13 +1,16 @@
 package trace
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -161,6 +164,158 @@ func TestTheProfileIsReadByPprof(t *testing.T) {
 		if s.Value[1] > 0 && s.Label["section"][0] != "load" {
 			t.Errorf("the labels of the copy are %v", s.Label)
 		}
+	}
+}
+
+func TestTheProfileNeedsNoSymbols(t *testing.T) {
+	m := record(t, 100, func(r *Recorder) { work(r, 1) })
+	var b bytes.Buffer
+	if err := m.WriteProfile(&b); err != nil {
+		t.Fatal(err)
+	}
+	p, _ := parseProfile(t, b.Bytes())
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Mapping) != 1 || p.Mapping[0].File != program || !p.Mapping[0].HasFunctions || !p.Mapping[0].HasFilenames || !p.Mapping[0].HasLineNumbers {
+		t.Errorf("the mappings are %v; want one, of %s, with functions, files and lines", p.Mapping, program)
+	}
+	for _, l := range p.Location {
+		if l.Mapping != p.Mapping[0] {
+			t.Errorf("location %d is in no mapping", l.ID)
+		}
+	}
+}
+
+func TestManySectionsAtOnceAreNotLost(t *testing.T) {
+	const n = 2 * mostOpen
+	m := record(t, 10*n, func(r *Recorder) {
+		r.round.Lock() // as if files were slow
+		for range n {
+			s := r.BeginSection(t.Context(), stream, &Label{Name: "step"})
+			work(r, 1)
+			s.End()
+		}
+		r.round.Unlock()
+	})
+	sections := 0
+	for _, e := range m.All() {
+		if e.Kind == Section && e.OnDevice {
+			sections++
+		}
+	}
+	if sections != n || m.Lost() > 0 {
+		t.Errorf("%d sections on the device, %d events lost; want %d and 0", sections, m.Lost(), n)
+	}
+}
+
+// TestSectionsThatOverlapEnd: two goroutines may have sections of one stream.
+func TestSectionsThatOverlapEnd(t *testing.T) {
+	m := record(t, 100, func(r *Recorder) {
+		a := r.BeginSection(t.Context(), stream, &Label{Name: "a"})
+		b := r.BeginSection(t.Context(), stream, &Label{Name: "b"})
+		a.End()
+		work(r, 1) // in b
+		b.End()
+		work(r, 1) // in none
+		b.End()
+		a.End()
+	})
+	work, ends := map[string]int{}, map[string]int{}
+	for _, e := range m.All() {
+		switch {
+		case e.Kind == Section && !e.OnDevice:
+			ends[e.Label.Name]++
+		case e.OnDevice && e.Kind == Launch && e.Section != nil:
+			work[e.Section.Name]++
+		case e.OnDevice && e.Kind == Launch:
+			work["none"]++
+		}
+	}
+	if work["b"] != 1 || work["none"] != 1 || work["a"] != 0 {
+		t.Errorf("kernels by section: %v; want one in b and one in none", work)
+	}
+	if ends["a"] != 1 || ends["b"] != 1 {
+		t.Errorf("sections ended: %v, want each once", ends)
+	}
+	if n := len(*stream.open.Load()); n > 0 {
+		t.Errorf("the stream is still in %d sections", n)
+	}
+}
+
+// TestSectionsOfGoroutinesAreApart: two requests on one stream are not parts of each other, but a
+// goroutine that helps one is.
+func TestSectionsOfGoroutinesAreApart(t *testing.T) {
+	m := record(t, 100, func(r *Recorder) {
+		in := func(f func()) {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				f()
+			}()
+			<-done
+		}
+		a := r.BeginSection(t.Context(), stream, &Label{Name: "a"})
+		in(func() {
+			work(r, 1) // helps a
+			b := r.BeginSection(t.Context(), stream, &Label{Name: "b"})
+			work(r, 2)
+			if b.Parent() != nil {
+				t.Errorf("b is a part of %s", b.Parent().Name())
+			}
+			c := r.BeginSection(t.Context(), stream, &Label{Name: "c"})
+			if c.Parent() != b {
+				t.Error("c is not a part of b")
+			}
+			c.End()
+			b.End()
+		})
+		work(r, 3) // in a
+		a.End()
+	})
+	got := map[string]int{}
+	for _, e := range m.All() {
+		if e.OnDevice && e.Kind == Launch && e.Section != nil {
+			got[e.Section.Name]++
+		}
+	}
+	if got["a"] != 4 || got["b"] != 2 {
+		t.Errorf("kernels by section: %v; want 4 in a and 2 in b", got)
+	}
+}
+
+func TestSectionsThatAreNotEndedAreBounded(t *testing.T) {
+	track := &Track{Process: "cuda:0", Thread: "stream 2"}
+	record(t, 100, func(r *Recorder) {
+		for range mostNested + 10 {
+			r.BeginSection(t.Context(), track, &Label{Name: "left open"})
+		}
+	})
+	if n := len(*track.open.Load()); n != mostNested {
+		t.Errorf("%d sections are remembered, want %d", n, mostNested)
+	}
+}
+
+func TestSectionsOfManyGoroutinesEnd(t *testing.T) {
+	m := record(t, 1<<18, func(r *Recorder) {
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				for range 500 {
+					s := r.BeginSection(t.Context(), stream, &Label{Name: "step"})
+					work(r, 1)
+					s.End()
+				}
+			})
+		}
+		all.Wait()
+		if n := len(*stream.open.Load()); n > 0 {
+			t.Errorf("the stream is still in %d sections", n)
+		}
+	})
+	if m.Lost() > 0 {
+		t.Errorf("%d events were lost", m.Lost())
 	}
 }
 
@@ -364,6 +519,139 @@ func TestALargeTraceKeepsItsEnd(t *testing.T) {
 	text, _ := os.ReadFile(name)
 	if !strings.Contains(string(text), "earlier events were removed") {
 		t.Error("the trace does not say that its beginning was removed")
+	}
+}
+
+func TestFilesOfAnotherProcessAreLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	name, profileName := filepath.Join(dir, "out.json"), filepath.Join(dir, "gpu.pb.gz")
+	var messages bytes.Buffer
+	stop := StartFiles(name, profileName, "", &messages)
+	work(Active(), 5)
+	Flush()
+	other, err := newTraceFile(name, traceFileSize, os.Stderr) // as another process does
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newProfileFile(profileName, os.Stderr); err != nil {
+		t.Fatal(err)
+	}
+	work(Active(), 5000) // more than is buffered
+	Flush()
+	stop()
+	if n := strings.Count(messages.String(), "another process writes the file; give each one its own, with %p"); n != 2 {
+		t.Errorf("%d files are reported, want 2: %s", n, messages.String())
+	}
+	other.Round(Summary{Final: true})
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := parse(t, text); len(list) != 0 {
+		t.Errorf("the trace of the other process has %d events", len(list))
+	}
+	b, err := os.ReadFile(profileName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, sums := parseProfile(t, b); sums["gpu/nanoseconds"] != 0 {
+		t.Errorf("the profile of the other process has %v", sums)
+	}
+}
+
+func TestNamesOfFilesHaveTheProcess(t *testing.T) {
+	if got, want := processName("a.%p.json"), fmt.Sprintf("a.%d.json", os.Getpid()); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// fullDisk writes what fits.
+type fullDisk struct {
+	w    io.Writer
+	room int
+}
+
+func (d *fullDisk) Write(b []byte) (int, error) {
+	n := min(len(b), d.room)
+	d.room -= n
+	if written, err := d.w.Write(b[:n]); err != nil || n == len(b) {
+		return written, err
+	}
+	return n, syscall.ENOSPC
+}
+
+func TestATraceIsCompleteIfTheDiskIsFull(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "out.json")
+	var messages bytes.Buffer
+	f, err := newTraceFile(name, traceFileSize, &messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := Start(f)
+	work(Active(), 5)
+	Flush()
+	f.chrome.w = bufio.NewWriterSize(&fullDisk{f.file, 1000}, 1<<16)
+	work(Active(), 50)
+	Flush()
+	work(Active(), 5)
+	stop()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernels := 0
+	for _, e := range parse(t, text) {
+		if e.Name == "saxpy" && e.Phase == "X" {
+			kernels++
+		}
+	}
+	if kernels != 5 || !strings.Contains(messages.String(), "the trace ends here") {
+		t.Errorf("the trace has %d kernels, want the 5 before the disk was full; messages %q", kernels, messages.String())
+	}
+}
+
+func TestAProfileReplacesOnlyFiles(t *testing.T) {
+	dir := t.TempDir()
+	var messages bytes.Buffer
+	StartFiles("", dir, "", &messages)()
+	if i, err := os.Stat(dir); err != nil || !i.IsDir() || !strings.Contains(messages.String(), "not a regular file") {
+		t.Errorf("a folder was replaced: %v, %v; messages %q", i, err, messages.String())
+	}
+	file, link := filepath.Join(dir, "gpu.pb.gz"), filepath.Join(dir, "link")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(file, link); err != nil {
+		t.Skip(err)
+	}
+	StartFiles("", link, "", os.Stderr)()
+	i, err := os.Lstat(link)
+	if err != nil || i.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v, %v", i, err)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parseProfile(t, b)
+}
+
+func TestFilesThatCannotBothBeWrittenAreReported(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "out")
+	var messages bytes.Buffer
+	StartFiles(name, filepath.Dir(name)+"/./out", "", &messages)()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parse(t, text)
+	if !strings.Contains(messages.String(), "the same file as QUERN_TRACE") {
+		t.Errorf("the messages are %q", messages.String())
+	}
+	messages.Reset()
+	StartFiles("", "", name, &messages)()
+	if !strings.Contains(messages.String(), "is not recorded: the report has the first process") {
+		t.Errorf("the messages are %q", messages.String())
 	}
 }
 

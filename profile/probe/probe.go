@@ -68,8 +68,16 @@ func (r *Request) Run(ctx context.Context, w, messages io.Writer, kernels []*gpu
 	if run == nil {
 		return fmt.Errorf("there is no command %q", r.Command)
 	}
-	return run()
+	err := run()
+	if failed := (*gpu.KernelError)(nil); errors.As(err, &failed) {
+		return fmt.Errorf("%w\n%s", err, madeUp)
+	}
+	return err
 }
+
+// madeUp explains a kernel that fails with arguments that do not fit it.
+const madeUp = `The arguments are made up: slices have n elements, integers are n, floats 1.5, and there are n threads.
+If the kernel needs others, name them, such as --arg w=512 --arg h=n/512 --threads 512,n/512 for a plane.`
 
 // probe answers a request.
 type probe struct {
@@ -132,6 +140,9 @@ func (p *probe) bench() error {
 			if err != nil {
 				return err
 			}
+			if !r.Converged {
+				fmt.Fprintf(p.messages, "%s: still noisy after the longest measurement; do other programs use the device?\n", r.Name)
+			}
 			r.Machine = machine
 			list = append(list, r)
 		}
@@ -159,6 +170,12 @@ func (p *probe) benchSize(d *gpu.Device, n int) (r profile.Result, err error) {
 
 func (p *probe) advise() error {
 	c := profile.AdviseConfig{Sizes: p.Sizes, Pinned: p.Pinned}
+	if p.GPUCard != "" {
+		var err error
+		if c.GPU, err = readGPUCard(p.GPUCard); err != nil {
+			return err
+		}
+	}
 	return p.with("cpu", func(cpu *gpu.Device) (err error) {
 		if c.CPU, err = p.card(cpu); err != nil {
 			return err
@@ -171,15 +188,7 @@ func (p *probe) advise() error {
 			}
 			return p.write(a)
 		}
-		if p.GPUCard != "" {
-			f, err := os.Open(p.GPUCard)
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			if c.GPU, err = profile.ReadCard(f); err != nil {
-				return err
-			}
+		if c.GPU != nil {
 			return advise()
 		}
 		device := p.Device
@@ -201,6 +210,23 @@ func (p *probe) advise() error {
 		}
 		return err
 	})
+}
+
+// readGPUCard reads the card of a GPU from a file.
+func readGPUCard(name string) (*profile.Card, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	c, err := profile.ReadCard(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if c.Backend != string(gpu.CUDA) {
+		return nil, fmt.Errorf("%s is the card of %s, which is no GPU; advise compares a GPU with the CPU", name, c.Device)
+	}
+	return c, nil
 }
 
 func (p *probe) analyze() error {

@@ -108,7 +108,7 @@ function linesSection() {
   const most = Math.max(1, ...list.map(l => Math.max(l.cpu, l.gpu)));
   const columns = [
     ["CPU", l => l.cpu ? bar(l.cpu / most, time(l.cpu), "cpu") : "", l => l.cpu],
-    ["GPU", l => l.gpu ? bar(l.gpu / most, time(l.gpu)) : "", l => l.gpu, { style: "text-align:left" }],
+    ["Device", l => l.gpu ? bar(l.gpu / most, time(l.gpu)) : "", l => l.gpu, { style: "text-align:left" }],
     ["Line", l => [l.text ? el("code", null, l.text) : el("b", null, l.function), el("span", { class: "where" }, l.text ? `${l.function} (${l.file}:${l.line})` : `${l.file}:${l.line}`)]],
     ["Waiting", l => l.waiting ? time(l.waiting) : "", l => l.waiting],
     ["Launches", l => l.launches ? number(l.launches) : "", l => l.launches],

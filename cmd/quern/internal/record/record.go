@@ -125,7 +125,7 @@ func readCPU(recording string) ([]report.CPUSample, error) {
 		p, err := profile.Parse(f)
 		f.Close()
 		if err != nil {
-			failed = errors.New("the program was killed, or ended without closing its device")
+			failed = errors.New("the program was killed, ended without closing its device, or closed it at once")
 			continue
 		}
 		for _, s := range p.Sample {
