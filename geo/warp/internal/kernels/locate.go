@@ -1,0 +1,76 @@
+package kernels
+
+import (
+	"math"
+
+	"quern.dev/geo/internal/projection"
+	"quern.dev/kernel"
+)
+
+// Affine maps a point, in GDAL's order.
+type Affine [6]float64
+
+// Apply maps a point.
+func (a *Affine) Apply(x, y float64) (float64, float64) {
+	return a[0] + float64(x*a[1]) + float64(y*a[2]), a[3] + float64(x*a[4]) + float64(y*a[5])
+}
+
+// Place leads from pixels of an output to pixels of a source.
+type Place struct {
+	Output    Affine // from pixels to coordinates
+	Source    Affine // from coordinates of the source to pixels
+	Same      bool   // the coordinate systems are equal
+	Operation projection.Operation
+}
+
+// Position returns where a point of the output is in the source, or NaN.
+func (p *Place) Position(subgrids []projection.Subgrid, nodes []float32, x, y float64) (float64, float64) {
+	x, y = p.Output.Apply(x, y)
+	if !p.Same {
+		x, y, _ = p.Operation.Apply(subgrids, nodes, x, y, 0)
+	}
+	return p.Source.Apply(x, y)
+}
+
+// locate writes the positions of the points of a tile: its pixels, from (x0, y0) on, moved by half, which is 0.5 for
+// centers and 0 for corners. places has one element: it is a slice because it is large for a parameter.
+//
+//quern:kernel block=64x4
+func locate(t kernel.Thread, x0, y0, width, height int, half float64, places []Place, subgrids []projection.Subgrid, nodes []float32, xs, ys []float64) {
+	x, y := t.Global2()
+	if x >= width || y >= height {
+		return
+	}
+	i := y*width + x
+	p := &places[0]
+	xs[i], ys[i] = p.Position(subgrids, nodes, float64(x0+x)+half, float64(y0+y)+half)
+}
+
+// rowsPerThread is how many rows of a column a thread of bounds takes.
+const rowsPerThread = 16
+
+// bounds finds the pixels of a source of sw x sh pixels that have positions in them: box[0] and box[1] become the
+// least column and row, box[2] and box[3] the greatest. Positions further outside than a margin do not count.
+//
+//quern:kernel block=64x4
+func bounds(t kernel.Thread, width, height, sw, sh, marginX, marginY int, xs, ys []float64, box []int32) {
+	x, part := t.Global2()
+	if x >= width || part*rowsPerThread >= height {
+		return
+	}
+	left, top, right, bottom := int32(math.MaxInt32), int32(math.MaxInt32), int32(-1), int32(-1)
+	for y := part * rowsPerThread; y < min((part+1)*rowsPerThread, height); y++ {
+		px, py := xs[y*width+x], ys[y*width+x]
+		if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
+			continue
+		}
+		column, row := int32(min(max(int(px), 0), sw-1)), int32(min(max(int(py), 0), sh-1))
+		left, top, right, bottom = min(left, column), min(top, row), max(right, column), max(bottom, row)
+	}
+	if right >= 0 {
+		kernel.AtomicMin(&box[0], left)
+		kernel.AtomicMin(&box[1], top)
+		kernel.AtomicMax(&box[2], right)
+		kernel.AtomicMax(&box[3], bottom)
+	}
+}
