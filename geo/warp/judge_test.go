@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"quern.dev/geo/crs"
@@ -43,29 +44,26 @@ func runJudge(t testing.TB, stdin []byte, arguments ...string) []byte {
 	return out
 }
 
-// job is a line for judge.py.
+// job is a line for judge.py, and the same for this package.
 type job struct {
-	Sources     []string          `json:"sources"`
-	Result      string            `json:"result"`
-	Width       int               `json:"width"`
-	Height      int               `json:"height"`
-	Transform   [6]float64        `json:"transform"` // a, b, c, d, e, f of package affine
-	CRS         string            `json:"crs"`
-	Resampling  string            `json:"resampling"`
-	SrcNoData   *float64          `json:"src_nodata"`
-	DstNoData   *float64          `json:"dst_nodata"`
-	Alpha       bool              `json:"alpha"`
-	SourceAlpha bool              `json:"source_alpha"`
-	Options     map[string]string `json:"options"`
+	Sources   []string `json:"sources"`
+	Result    string   `json:"result"`
+	Arguments []string `json:"arguments"` // of gdalwarp
 
-	kind    string
 	name    string
-	typ     tiff.Type
+	code    int
 	options Options
 }
 
-var rasterioNames = map[Resampling]string{Nearest: "nearest", Bilinear: "bilinear", Cubic: "cubic", CubicSpline: "cubic_spline", GDALLanczos: "lanczos",
-	Average: "average", Mode: "mode", Minimum: "min", Maximum: "max", Median: "med", FirstQuartile: "q1", ThirdQuartile: "q3"}
+// gdalNames are the names of resamplings where GDAL has others.
+var gdalNames = map[Resampling]string{GDALLanczos: "lanczos"}
+
+func gdalName(r Resampling) string {
+	if name, ok := gdalNames[r]; ok {
+		return name
+	}
+	return r.String()
+}
 
 // scene writes an image with smooth content and noise in UTM zone 33N.
 func scene[T kernels.Sample](t testing.TB, name string, width, height, bands int, kind string, opt tiff.Options) {
@@ -218,8 +216,10 @@ func jobs(t testing.TB, folder string) []*job {
 			name := filepath.Join(folder, fmt.Sprintf("%v-%s.tif", typ, kind))
 			sceneOf(t, typ, name, 171, 143, bands, kind, tiff.Options{Compression: tiff.None})
 			for _, target := range targets {
-				for r := range rasterioNames {
-					all = append(all, newJob(folder, name, typ, kind, target, r, len(all)))
+				for r := range resamplings {
+					if r := Resampling(r); r != Lanczos {
+						all = append(all, newJob(folder, name, typ, kind, target, r, len(all)))
+					}
 				}
 			}
 		}
@@ -235,27 +235,16 @@ func newJob(folder, name string, typ tiff.Type, kind string, target target, r Re
 	}
 	size := unit * target.size
 	w, h := int((e.MaxX-e.MinX)/size), int((e.MaxY-e.MinY)/size)
-	// Corners that a decimal number has exactly, for both sides.
-	e.MaxX, e.MinY = e.MinX+float64(w)*size, e.MaxY-float64(h)*size
-	j := &job{Sources: []string{name}, Result: filepath.Join(folder, fmt.Sprintf("out%d.tif", number)), Width: w, Height: h,
-		Transform: [6]float64{size, 0, e.MinX, 0, -size, e.MaxY}, CRS: fmt.Sprintf("EPSG:%d", target.code), Resampling: rasterioNames[r],
-		Options: map[string]string{"UNIFIED_SRC_NODATA": "PARTIAL"}, kind: kind, typ: typ,
-		name: fmt.Sprintf("%v, %v, %s, %s", r, typ, kind, target.name)}
 	scale := 1 / target.size
-	j.options = Options{Extent: &e, Width: w, Height: h, Resampling: r}
-	j.Options["XSCALE"], j.Options["YSCALE"] = fmt.Sprint(scale), fmt.Sprint(scale)
-	j.options.XScale, j.options.YScale = scale, scale
-	switch kind {
-	case "nodata":
-		v := 7.0
-		j.SrcNoData, j.DstNoData = &v, &v
-	case "alpha":
-		j.Alpha, j.SourceAlpha = true, true
-		most := fmt.Sprint(int(alphaMax(typ)))
-		j.Options["SRC_ALPHA_MAX"], j.Options["DST_ALPHA_MAX"] = most, most
-	case "to alpha":
-		j.Alpha, j.options.Alpha = true, true
-		j.Options["DST_ALPHA_MAX"] = fmt.Sprint(int(alphaMax(typ)))
+	j := &job{Sources: []string{name}, Result: filepath.Join(folder, fmt.Sprintf("out%d.tif", number)), code: target.code,
+		name: fmt.Sprintf("%v, %v, %s, %s", r, typ, kind, target.name)}
+	number64 := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	j.Arguments = []string{"-et", "0", "-t_srs", fmt.Sprintf("EPSG:%d", target.code), "-r", gdalName(r), "-ts", fmt.Sprint(w), fmt.Sprint(h),
+		"-te", number64(e.MinX), number64(e.MinY), number64(e.MaxX), number64(e.MaxY), "-wm", "1000", "-ovr", "NONE",
+		"-wo", "XSCALE=" + number64(scale), "-wo", "YSCALE=" + number64(scale)}
+	j.options = Options{Extent: &e, Width: w, Height: h, Resampling: r, XScale: scale, YScale: scale, Alpha: kind == "to alpha"}
+	if j.options.Alpha {
+		j.Arguments = append(j.Arguments, "-dstalpha")
 	}
 	return j
 }
@@ -331,6 +320,9 @@ func numbers[T kernels.Sample](t testing.TB, im *tiff.Image) []float64 {
 func TestPixelsAreThoseOfGDAL(t *testing.T) {
 	judge(t)
 	folder := t.TempDir()
+	if keep := os.Getenv("KEEP"); keep != "" {
+		folder = keep
+	}
 	all := jobs(t, folder)
 	var lines bytes.Buffer
 	for _, j := range all {
@@ -341,11 +333,7 @@ func TestPixelsAreThoseOfGDAL(t *testing.T) {
 	runJudge(t, lines.Bytes(), "warp")
 	dev := cpu(t)
 	for _, j := range all {
-		code := 3857
-		if j.CRS == "EPSG:4326" {
-			code = 4326
-		}
-		j.options.Target = epsg(t, code)
+		j.options.Target = epsg(t, j.code)
 		j.options.File.Compression = tiff.None
 		name := j.Result + ".quern.tif"
 		if err := File(t.Context(), dev, name, openImages(t, j.Sources...), j.options); err != nil {

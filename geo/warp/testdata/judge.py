@@ -1,58 +1,71 @@
-"""Warps TIFF files with GDAL, as the judge of package warp.
+"""Runs gdalwarp, as the judge of package warp.
 
-    judge.py warp    reads JSON objects, one per line, from stdin, and warps for each: {"sources", "result",
-                     "width", "height", "transform", "crs", "resampling", "src_nodata", "dst_nodata", "alpha",
-                     "source_alpha", "options"}. Options are those of GDAL's warper. The transform is exact.
-    judge.py suggest FILE CRS
-                     prints the transform and the size that GDAL suggests
+    judge.py warp            reads lists of gdalwarp's arguments as JSON, one per line, from stdin
+    judge.py time ARGUMENTS  runs gdalwarp once, and prints seconds and CPU seconds
+    judge.py version         prints the version of GDAL
 
-It needs rasterio.
+It calls the function behind the program gdalwarp in the library that rasterio's wheel has.
 """
 
+import ctypes
+import glob
 import json
+import os
 import sys
-import warnings
+import time
 
-import numpy as np
 import rasterio
-from rasterio.transform import Affine
-from rasterio.warp import Resampling, calculate_default_transform, reproject
 
-warnings.filterwarnings("ignore")
+HERE = os.path.dirname(rasterio.__file__)
+os.environ.setdefault("PROJ_DATA", os.path.join(HERE, "proj_data"))
+os.environ.setdefault("PROJ_LIB", os.path.join(HERE, "proj_data"))
+os.environ.setdefault("GDAL_DATA", os.path.join(HERE, "gdal_data"))
 
 
-def warp(job):
-    with rasterio.open(job["sources"][0]) as first:
-        bands = first.count - (1 if job["source_alpha"] else 0)
-        profile = {"driver": "GTiff", "dtype": first.dtypes[0], "compress": "none"}
-    count = bands + (1 if job["alpha"] else 0)
-    profile.update(width=job["width"], height=job["height"], count=count, crs=job["crs"],
-                   transform=Affine(*job["transform"]), nodata=job["dst_nodata"])
-    with rasterio.open(job["result"], "w", **profile) as out:
-        if job["alpha"]:
-            out.colorinterp = list(out.colorinterp[:-1]) + [rasterio.enums.ColorInterp.alpha]
-        for i, name in enumerate(job["sources"]):
-            with rasterio.open(name) as src:
-                options = dict(job["options"])
-                reproject(
-                    rasterio.band(src, list(range(1, bands + 1))),
-                    rasterio.band(out, list(range(1, bands + 1))),
-                    src_nodata=job["src_nodata"], dst_nodata=job["dst_nodata"],
-                    src_alpha=bands + 1 if job["source_alpha"] else 0,
-                    dst_alpha=bands + 1 if job["alpha"] else 0,
-                    resampling=Resampling[job["resampling"]], init_dest_nodata=i == 0, tolerance=0,
-                    num_threads=1, warp_mem_limit=2048, **options)
-    print(json.dumps({"result": job["result"]}))
+def library():
+    name = glob.glob(os.path.join(HERE, "..", "rasterio.libs", "libgdal*.so*"))[0]
+    lib = ctypes.CDLL(name)
+    p, c = ctypes.c_void_p, ctypes.c_char_p
+    lib.GDALOpenEx.restype, lib.GDALOpenEx.argtypes = p, [c, ctypes.c_uint, p, p, p]
+    lib.GDALWarpAppOptionsNew.restype, lib.GDALWarpAppOptionsNew.argtypes = p, [p, p]
+    lib.GDALWarp.restype, lib.GDALWarp.argtypes = p, [c, p, ctypes.c_int, p, p, p]
+    lib.GDALWarpAppOptionsFree.argtypes = [p]
+    lib.GDALClose.argtypes = [p]
+    lib.CPLGetLastErrorMsg.restype = c
+    lib.GDALVersionInfo.restype, lib.GDALVersionInfo.argtypes = c, [c]
+    lib.GDALAllRegister()
+    return lib
+
+
+def warp(lib, arguments, sources, result):
+    argv = (ctypes.c_char_p * (len(arguments) + 1))(*[a.encode() for a in arguments], None)
+    options = lib.GDALWarpAppOptionsNew(ctypes.cast(argv, ctypes.c_void_p), None)
+    if not options:
+        raise SystemExit("%s: %s" % (arguments, lib.CPLGetLastErrorMsg()))
+    handles = (ctypes.c_void_p * len(sources))(*[lib.GDALOpenEx(s.encode(), 0x42, None, None, None) for s in sources])
+    failed = ctypes.c_int(0)
+    out = lib.GDALWarp(result.encode(), None, len(sources), handles, options, ctypes.byref(failed))
+    if not out or failed.value:
+        raise SystemExit("%s: %s" % (arguments, lib.CPLGetLastErrorMsg()))
+    lib.GDALClose(out)
+    for h in handles:
+        lib.GDALClose(h)
+    lib.GDALWarpAppOptionsFree(options)
 
 
 def main():
-    if sys.argv[1] == "warp":
-        for line in sys.stdin:
-            warp(json.loads(line))
+    lib = library()
+    if sys.argv[1] == "version":
+        print(lib.GDALVersionInfo(b"RELEASE_NAME").decode())
+    elif sys.argv[1] == "time":
+        start, cpu = time.time(), time.process_time()
+        *arguments, source, result = sys.argv[2:]
+        warp(lib, arguments, [source], result)
+        print("%.3f %.3f" % (time.time() - start, time.process_time() - cpu))
     else:
-        with rasterio.open(sys.argv[2]) as src:
-            t, width, height = calculate_default_transform(src.crs, sys.argv[3], src.width, src.height, *src.bounds)
-            print(json.dumps({"transform": list(t)[:6], "width": width, "height": height}))
+        for line in sys.stdin:
+            job = json.loads(line)
+            warp(lib, job["arguments"], job["sources"], job["result"])
 
 
 main()
