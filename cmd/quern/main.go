@@ -53,12 +53,17 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
   quern annotate -- ./prog   what does each line of its kernels do?
   quern top                  what are the GPUs doing now?
   quern export               metrics of the GPUs, for Prometheus
-  quern geo info image.tif   what is in a GeoTIFF file?`,
+  quern geo info image.tif   what is in a GeoTIFF file?
+  quern geo warp -t_srs EPSG:3857 a.tif b.tif
+                             reproject an image`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	if len(args) > 1 && args[0] == "geo" && args[1] == "warp" {
+		args = warpArguments(args)
+	}
 	root.SetArgs(doubleDashes(args))
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.Version = versionLine()
@@ -87,7 +92,7 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
 }
 
 // longFlags lists flags with one dash, as in the go command.
-var longFlags = []string{"-version", "-perf", "-check", "-json", "-device", "-actors", "-payload", "-batch", "-duration", "-elements", "-sweep", "-once", "-interval", "-listen", "-of", "-co", "-a_nodata", "-srcwin", "-band", "-quiet", "-out", "-count", "-sample", "-measure", "-kernel", "-limit", "-plots", "-no-save", "-size", "-arg", "-threads", "-block", "-pinned", "-gpu-card", "-full"}
+var longFlags = []string{"-version", "-perf", "-check", "-json", "-device", "-actors", "-payload", "-batch", "-duration", "-elements", "-sweep", "-once", "-interval", "-listen", "-of", "-co", "-a_nodata", "-srcwin", "-band", "-quiet", "-out", "-count", "-sample", "-measure", "-kernel", "-limit", "-plots", "-no-save", "-size", "-arg", "-threads", "-block", "-pinned", "-gpu-card", "-full", "-t_srs", "-s_srs", "-te", "-tr", "-ts", "-tap", "-srcnodata", "-dstnodata", "-dstalpha", "-cutline", "-cutline_srs", "-overwrite", "-ballpark", "-wo", "-wm", "-et", "-multi"}
 
 // doubleDashes rewrites long flags with one dash, as in the go command, to two.
 func doubleDashes(args []string) []string {

@@ -56,7 +56,7 @@ type job struct {
 }
 
 // gdalNames are the names of resamplings where GDAL has others.
-var gdalNames = map[Resampling]string{GDALLanczos: "lanczos"}
+var gdalNames = map[Resampling]string{GDALCubicSpline: "cubicspline"}
 
 func gdalName(r Resampling) string {
 	if name, ok := gdalNames[r]; ok {
@@ -217,7 +217,7 @@ func jobs(t testing.TB, folder string) []*job {
 			sceneOf(t, typ, name, 171, 143, bands, kind, tiff.Options{Compression: tiff.None})
 			for _, target := range targets {
 				for r := range resamplings {
-					if r := Resampling(r); r != Lanczos {
+					if r := Resampling(r); r != CubicSpline {
 						all = append(all, newJob(folder, name, typ, kind, target, r, len(all)))
 					}
 				}

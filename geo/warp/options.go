@@ -27,9 +27,9 @@ const (
 	Median
 	FirstQuartile
 	ThirdQuartile
-	// GDALLanczos is Lanczos as gdalwarp computes it where the source is reduced: its kernel is centered on a source
-	// pixel, up to half a pixel away from the output pixel's center. Elsewhere it is Lanczos.
-	GDALLanczos
+	// GDALCubicSpline is CubicSpline as gdalwarp computes it where the source is reduced: pixels to the right of the
+	// kernel and below it have small negative weights. Elsewhere it is CubicSpline.
+	GDALCubicSpline
 )
 
 // resamplings has the names of gdalwarp's option -r, and the kernels.
@@ -41,19 +41,19 @@ var resamplings = [...]struct {
 	box    int
 	rank   float64 // of a quantile
 }{
-	Nearest:       {name: "near"},
-	Bilinear:      {name: "bilinear", radius: 1, filter: kernels.Triangle},
-	Cubic:         {name: "cubic", radius: 2, filter: kernels.Convolution},
-	CubicSpline:   {name: "cubicspline", radius: 2, filter: kernels.Spline},
-	Lanczos:       {name: "lanczos", radius: 3, filter: kernels.Lanczos},
-	GDALLanczos:   {name: "gdal-lanczos", radius: 3, filter: kernels.LanczosUnphased},
-	Average:       {name: "average", boxed: true, box: kernels.Average},
-	Mode:          {name: "mode", boxed: true, box: kernels.Mode},
-	Minimum:       {name: "min", boxed: true, box: kernels.Minimum},
-	Maximum:       {name: "max", boxed: true, box: kernels.Maximum},
-	Median:        {name: "med", boxed: true, box: kernels.Quantile, rank: 0.5},
-	FirstQuartile: {name: "q1", boxed: true, box: kernels.Quantile, rank: 0.25},
-	ThirdQuartile: {name: "q3", boxed: true, box: kernels.Quantile, rank: 0.75},
+	Nearest:         {name: "near"},
+	Bilinear:        {name: "bilinear", radius: 1, filter: kernels.Triangle},
+	Cubic:           {name: "cubic", radius: 2, filter: kernels.Convolution},
+	CubicSpline:     {name: "cubicspline", radius: 2, filter: kernels.Spline},
+	Lanczos:         {name: "lanczos", radius: 3, filter: kernels.Lanczos},
+	Average:         {name: "average", boxed: true, box: kernels.Average},
+	Mode:            {name: "mode", boxed: true, box: kernels.Mode},
+	Minimum:         {name: "min", boxed: true, box: kernels.Minimum},
+	Maximum:         {name: "max", boxed: true, box: kernels.Maximum},
+	Median:          {name: "med", boxed: true, box: kernels.Quantile, rank: 0.5},
+	FirstQuartile:   {name: "q1", boxed: true, box: kernels.Quantile, rank: 0.25},
+	ThirdQuartile:   {name: "q3", boxed: true, box: kernels.Quantile, rank: 0.75},
+	GDALCubicSpline: {name: "gdal-cubicspline", radius: 2, filter: kernels.SplineGDAL},
 }
 
 // String returns the name of gdalwarp's option -r.
@@ -65,7 +65,7 @@ func (r Resampling) String() string {
 }
 
 // ParseResampling returns the resampling with a name of gdalwarp's option -r: near, bilinear, cubic, cubicspline,
-// lanczos, average, mode, min, max, med, q1, q3; and gdal-lanczos.
+// lanczos, average, mode, min, max, med, q1, q3; and gdal-cubicspline.
 func ParseResampling(name string) (Resampling, bool) {
 	for i := range resamplings {
 		if resamplings[i].name == name || name == "nearest" && i == int(Nearest) {

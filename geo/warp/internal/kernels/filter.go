@@ -11,8 +11,8 @@ const (
 	Triangle    = iota // bilinear
 	Convolution        // cubic
 	Spline
+	SplineGDAL // with what GDAL adds beyond a distance of 2
 	Lanczos
-	LanczosUnphased // of GDAL, which ignores the position within a pixel where the source is reduced
 )
 
 // Filter describes the kernel. It reaches over columns and rows from the first to the last one, counted from the
@@ -45,9 +45,9 @@ func filter[T Sample](t kernel.Thread, f Filter, s Source, o Output, table []Tab
 	dx, dy := x-0.5-float64(column), y-0.5-float64(row)
 	firstX, lastX := max(f.FirstX, -column), min(f.LastX, s.Width-1-column)
 	firstY, lastY := max(f.FirstY, -row), min(f.LastY, s.Height-1-row)
-	if f.Kernel >= Lanczos {
-		firstX, lastX = within(&f, firstX, lastX, dx, s.XScale)
-		firstY, lastY = within(&f, firstY, lastY, dy, s.YScale)
+	if f.Kernel == Lanczos {
+		firstX, lastX = within(firstX, lastX, dx, s.XScale)
+		firstY, lastY = within(firstY, lastY, dy, s.YScale)
 	}
 	var weights [mostWeights]float64
 	for i := firstX; i <= min(lastX, firstX+mostWeights-1); i++ {
@@ -89,7 +89,7 @@ func filter[T Sample](t kernel.Thread, f Filter, s Source, o Output, table []Tab
 			continue
 		}
 		// Lanczos with few pixels, of which some have negative weights, has too large errors.
-		if f.Kernel >= Lanczos && count < (lastX-firstX+1)*(lastY-firstY+1)/2 {
+		if f.Kernel == Lanczos && count < (lastX-firstX+1)*(lastY-firstY+1)/2 {
 			continue
 		}
 		if total < 0.99999 || total > 1.00001 {
@@ -107,14 +107,8 @@ func filter[T Sample](t kernel.Thread, f Filter, s Source, o Output, table []Tab
 }
 
 // within restricts a window to the pixels that a Lanczos kernel reaches.
-func within(f *Filter, first, last int, d, scale float64) (int, int) {
-	if scale >= 1 || f.Kernel == LanczosUnphased {
-		if scale < 1 {
-			d = 0
-		} else {
-			scale = 1
-		}
-	}
+func within(first, last int, d, scale float64) (int, int) {
+	scale = min(scale, 1)
 	for first <= last && (float64(first)-d)*scale < -3 {
 		first++
 	}
@@ -126,9 +120,6 @@ func within(f *Filter, first, last int, d, scale float64) (int, int) {
 
 // weigh returns the weight of pixel i, where d is the distance of the position from pixel 0.
 func weigh(f *Filter, i int, d, scale float64) float64 {
-	if f.Kernel == LanczosUnphased && scale < 1 {
-		d = 0
-	}
 	x := float64((float64(i) - d) * min(scale, 1))
 	a := math.Abs(x)
 	switch f.Kernel {
@@ -143,9 +134,12 @@ func weigh(f *Filter, i int, d, scale float64) float64 {
 			return float64(a2*(2.5-float64(0.5*a))) - float64(4*a) + 2
 		}
 		return 0
-	case Spline:
+	case Spline, SplineGDAL:
 		// Six times the cubic B-spline. The factor cancels out.
 		if a >= 2 {
+			if f.Kernel == SplineGDAL && x > 2 {
+				return -float64((x - 2) * (x - 2) * (x - 2))
+			}
 			return 0
 		}
 		b, c := 2-a, max(1-a, 0)

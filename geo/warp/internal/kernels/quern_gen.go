@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/warp/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "491d1639d65d5ccc78a0b5e6f5742ce344d54c8b437b7d1af51bbcbd884b1979",
+	Sum:     "e348c5366f81555795caa379e1426649545037b19a205f00ac432b7feff05c03",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -1369,69 +1369,53 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 		t31 := min(f2.LastY, s2.Height-1-row)
 		firstY := t30
 		lastY := t31
-		/*line filter.go:48:20000*/ if f2.Kernel >= 3 {
-			t32 := &f2
-			t33 := firstX
-			t34 := lastX
-			t35 := dx
-			t36 := s2.XScale
-			first := t33
-			last := t34
-			d := t35
-			scale := t36
-			/*line filter.go:111:20000*/ if scale >= 1 || t32.Kernel == 4 {
-				/*line filter.go:112*/ if scale < 1 {
-					d = 0
-				} else {
-					scale = 1
+		/*line filter.go:48:20000*/ if f2.Kernel == 4 {
+			t32 := firstX
+			t33 := lastX
+			t34 := dx
+			t35 := s2.XScale
+			first := t32
+			last := t33
+			scale := t35
+			/*line filter.go:111*/ scale = min(scale, 1)
+			for first <= last && (float64(first)-t34)*scale < -3 {
+				/*line filter.go:113:20000*/ if r.Halted() {
+					/*line filter.go:112*/ r.Halt()
 				}
+				/*line filter.go:113:20000*/ first++
 			}
-			for first <= last && (float64(first)-d)*scale < -3 {
-				if r.Halted() {
-					/*line filter.go:118*/ r.Halt()
+			/*line filter.go:115*/ for first <= last && (float64(last)-t34)*scale > 3 {
+				/*line filter.go:116:20000*/ if r.Halted() {
+					/*line filter.go:115*/ r.Halt()
 				}
-				/*line filter.go:119*/ first++
+				/*line filter.go:116:20000*/ last--
 			}
-			/*line filter.go:121:20000*/ for first <= last && (float64(last)-d)*scale > 3 {
-				/*line filter.go:122:20000*/ if r.Halted() {
-					/*line filter.go:121*/ r.Halt()
-				}
-				/*line filter.go:122:20000*/ last--
-			}
-			/*line filter.go:124:20000*/ t13 := first
+			/*line filter.go:118*/ t13 := first
 			result03 := t13
 			result1 := last
 			/*line filter.go:49*/ firstX = result03
 			lastX = result1
-			/*line filter.go:50*/ t39 := &f2
-			t40 := firstY
-			t41 := lastY
-			t42 := dy
-			t43 := s2.YScale
-			first2 := t40
-			last2 := t41
-			d2 := t42
-			scale2 := t43
-			/*line filter.go:111:20000*/ if scale2 >= 1 || t39.Kernel == 4 {
-				/*line filter.go:112*/ if scale2 < 1 {
-					d2 = 0
-				} else {
-					scale2 = 1
+			/*line filter.go:50*/ t38 := firstY
+			t39 := lastY
+			t40 := dy
+			t41 := s2.YScale
+			first2 := t38
+			last2 := t39
+			scale2 := t41
+			/*line filter.go:111*/ scale2 = min(scale2, 1)
+			for first2 <= last2 && (float64(first2)-t40)*scale2 < -3 {
+				/*line filter.go:113:20000*/ if r.Halted() {
+					/*line filter.go:112*/ r.Halt()
 				}
+				/*line filter.go:113:20000*/ first2++
 			}
-			for first2 <= last2 && (float64(first2)-d2)*scale2 < -3 {
-				if r.Halted() {
-					/*line filter.go:118*/ r.Halt()
+			/*line filter.go:115*/ for first2 <= last2 && (float64(last2)-t40)*scale2 > 3 {
+				/*line filter.go:116:20000*/ if r.Halted() {
+					/*line filter.go:115*/ r.Halt()
 				}
-				/*line filter.go:119*/ first2++
+				/*line filter.go:116:20000*/ last2--
 			}
-			/*line filter.go:121:20000*/ for first2 <= last2 && (float64(last2)-d2)*scale2 > 3 {
-				/*line filter.go:122:20000*/ if r.Halted() {
-					/*line filter.go:121*/ r.Halt()
-				}
-				/*line filter.go:122:20000*/ last2--
-			}
-			/*line filter.go:124:20000*/ t14 := first2
+			/*line filter.go:118*/ t14 := first2
 			result04 := t14
 			result12 := last2
 			/*line filter.go:50*/ firstY = result04
@@ -1442,18 +1426,18 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 			if r.Halted() {
 				/*line filter.go:53*/ r.Halt()
 			}
-			/*line filter.go:54*/ t46 := &f2
-			t47 := i
-			t48 := dx
-			t49 := s2.XScale
-			/*line filter.go:54*/ result05 := weigh(t46, t47, t48, t49)
+			/*line filter.go:54*/ t44 := &f2
+			t45 := i
+			t46 := dx
+			t47 := s2.XScale
+			/*line filter.go:54*/ result05 := weigh(t44, t45, t46, t47)
 			/*line filter.go:54*/ weights[i-firstX] = result05
 		}
 		/*line filter.go:56:20000*/ result06 := s2.plain()
 		plain := result06
 		/*line filter.go:57*/ found := false
-		t52 := s2.Bands
-		/*line filter.go:59:20000*/ for band := 0; band < t52; band++ {
+		t50 := s2.Bands
+		/*line filter.go:59:20000*/ for band := 0; band < t50; band++ {
 			/*line filter.go:60*/ if r.Halted() {
 				/*line filter.go:58*/ r.Halt()
 			}
@@ -1466,9 +1450,9 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 				/*line filter.go:62:20000*/ if r.Halted() {
 					/*line filter.go:61*/ r.Halt()
 				}
-				/*line filter.go:62:20000*/ t53 := column + firstX
-				t54 := row + j
-				/*line filter.go:62*/ result07 := s2.at(t53, t54)
+				/*line filter.go:62:20000*/ t51 := column + firstX
+				t52 := row + j
+				/*line filter.go:62*/ result07 := s2.at(t51, t52)
 				at := result07
 //line filter.go:63
 				var lineValue float64
@@ -1479,39 +1463,39 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 						/*line filter.go:64*/ r.Halt()
 					}
 //line filter.go:65:20000
-					var d3 float64 = 1
+					var d float64 = 1
 					/*line filter.go:66*/ if !plain {
-						t56 := &s2
-						t60 := at
-						t61 := band
-						/*line filter.go:67*/ result08 := density[T](t56, table, src, mask, t60, t61)
-						d3 = result08
+						t54 := &s2
+						t58 := at
+						t59 := band
+						/*line filter.go:67*/ result08 := density[T](t54, table, src, mask, t58, t59)
+						d = result08
 					}
-					/*line filter.go:69*/ if d3 >= 1e-09 {
+					/*line filter.go:69*/ if d >= 1e-09 {
 						/*line filter.go:71*/ k := i2 - firstX
 						var w float64
 						if k < 32 {
 							/*line filter.go:72*/ w = weights[k]
 						} else {
-							t63 := &f2
-							t64 := i2
-							t65 := dx
-							t66 := s2.XScale
-							/*line filter.go:74*/ result09 := weigh(t63, t64, t65, t66)
+							t61 := &f2
+							t62 := i2
+							t63 := dx
+							t64 := s2.XScale
+							/*line filter.go:74*/ result09 := weigh(t61, t62, t63, t64)
 							w = result09
 						}
 						/*line filter.go:76*/ lineValue += float64(float64(src[at*s2.Stride+band]) * w)
-						lineDense += float64(d3 * w)
+						lineDense += float64(d * w)
 						lineTotal += w
 						count++
 					}
 					at++
 				}
-				/*line filter.go:83:20000*/ t68 := &f2
-				t69 := j
-				t70 := dy
-				t71 := s2.YScale
-				/*line filter.go:83*/ result010 := weigh(t68, t69, t70, t71)
+				/*line filter.go:83:20000*/ t66 := &f2
+				t67 := j
+				t68 := dy
+				t69 := s2.YScale
+				/*line filter.go:83*/ result010 := weigh(t66, t67, t68, t69)
 				w2 := result010
 				/*line filter.go:84*/ value += float64(lineValue * w2)
 				total += float64(lineTotal * w2)
@@ -1520,35 +1504,35 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 			/*line filter.go:88:20000*/ if total < 1e-06 || dense < 1e-06 {
 				continue
 			}
-			/*line filter.go:92*/ if f2.Kernel >= 3 && count < (lastX-firstX+1)*(lastY-firstY+1)/2 {
+			/*line filter.go:92*/ if f2.Kernel == 4 && count < (lastX-firstX+1)*(lastY-firstY+1)/2 {
 				continue
 			}
 			/*line filter.go:95:20000*/ if total < 0.99999 || total > 1.00001 {
-				t73 := value / total
-				t74 := dense / total
-				value = t73
-				dense = t74
+				t71 := value / total
+				t72 := dense / total
+				value = t71
+				dense = t72
 			}
 			/*line filter.go:98*/ if dense < 1e-10 {
 				continue
 			}
 			/*line filter.go:101:20000*/ found = true
-			t75 := &o2
-			t77 := pixel2
-			t78 := band
-			t79 := dense
-			t80 := value
-			t81 := below
-			/*line filter.go:102*/ quernFunc3Filter[T](t75, table, t77, t78, t79, t80, t81, dst)
+			t73 := &o2
+			t75 := pixel2
+			t76 := band
+			t77 := dense
+			t78 := value
+			t79 := below
+			/*line filter.go:102*/ quernFunc3Filter[T](t73, table, t75, t76, t77, t78, t79, dst)
 		}
 		/*line filter.go:104:20000*/ if found {
-			t83 := &o2
-			t84 := pixel2
-			t85 := opaque
-			t86 := below
-			/*line filter.go:105*/ quernFunc4Filter[T](t83, t84, t85, t86, dst, cover)
+			t81 := &o2
+			t82 := pixel2
+			t83 := opaque
+			t84 := below
+			/*line filter.go:105*/ quernFunc4Filter[T](t81, t82, t83, t84, dst, cover)
 		}
-	} /*line quern_gen.go:1551:1*/
+	} /*line quern_gen.go:1535:1*/
 }
 
 // quernFunc1Filter is kernels.start.
@@ -1567,7 +1551,7 @@ func quernFunc1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Outpu
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:1570:1*/
+	} /*line quern_gen.go:1554:1*/
 }
 
 // quernFunc2Filter is kernels.present.
@@ -1606,7 +1590,7 @@ func quernFunc2Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Sourc
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:1609:1*/
+	return result02 /*line quern_gen.go:1593:1*/
 }
 
 // quernFunc3Filter is kernels.put.
@@ -1631,7 +1615,7 @@ func quernFunc3Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Outpu
 			value -= 1
 		}
 	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:1634:1*/
+	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:1618:1*/
 }
 
 // quernFunc4Filter is kernels.finish.
@@ -1647,7 +1631,7 @@ func quernFunc4Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Outpu
 		} else {
 			/*line image.go:184*/ dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:1650:1*/
+	} /*line quern_gen.go:1634:1*/
 }
 
 // quernFunc5Filter is kernels.nearest.
@@ -1657,7 +1641,7 @@ func quernFunc5Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Sourc
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:1660:1*/
+	return t1, t2, true /*line quern_gen.go:1644:1*/
 }
 
 func quernPlainFilter_float32[T float32 | float64](r *host.Run) {
@@ -1745,69 +1729,53 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 		t31 := min(f2.LastY, s2.Height-1-row)
 		firstY := t30
 		lastY := t31
-		/*line filter.go:48:20000*/ if f2.Kernel >= 3 {
-			t32 := &f2
-			t33 := firstX
-			t34 := lastX
-			t35 := dx
-			t36 := s2.XScale
-			first := t33
-			last := t34
-			d := t35
-			scale := t36
-			/*line filter.go:111:20000*/ if scale >= 1 || t32.Kernel == 4 {
-				/*line filter.go:112*/ if scale < 1 {
-					d = 0
-				} else {
-					scale = 1
+		/*line filter.go:48:20000*/ if f2.Kernel == 4 {
+			t32 := firstX
+			t33 := lastX
+			t34 := dx
+			t35 := s2.XScale
+			first := t32
+			last := t33
+			scale := t35
+			/*line filter.go:111*/ scale = min(scale, 1)
+			for first <= last && (float64(first)-t34)*scale < -3 {
+				/*line filter.go:113:20000*/ if r.Halted() {
+					/*line filter.go:112*/ r.Halt()
 				}
+				/*line filter.go:113:20000*/ first++
 			}
-			for first <= last && (float64(first)-d)*scale < -3 {
-				if r.Halted() {
-					/*line filter.go:118*/ r.Halt()
+			/*line filter.go:115*/ for first <= last && (float64(last)-t34)*scale > 3 {
+				/*line filter.go:116:20000*/ if r.Halted() {
+					/*line filter.go:115*/ r.Halt()
 				}
-				/*line filter.go:119*/ first++
+				/*line filter.go:116:20000*/ last--
 			}
-			/*line filter.go:121:20000*/ for first <= last && (float64(last)-d)*scale > 3 {
-				/*line filter.go:122:20000*/ if r.Halted() {
-					/*line filter.go:121*/ r.Halt()
-				}
-				/*line filter.go:122:20000*/ last--
-			}
-			/*line filter.go:124:20000*/ t13 := first
+			/*line filter.go:118*/ t13 := first
 			result03 := t13
 			result1 := last
 			/*line filter.go:49*/ firstX = result03
 			lastX = result1
-			/*line filter.go:50*/ t39 := &f2
-			t40 := firstY
-			t41 := lastY
-			t42 := dy
-			t43 := s2.YScale
-			first2 := t40
-			last2 := t41
-			d2 := t42
-			scale2 := t43
-			/*line filter.go:111:20000*/ if scale2 >= 1 || t39.Kernel == 4 {
-				/*line filter.go:112*/ if scale2 < 1 {
-					d2 = 0
-				} else {
-					scale2 = 1
+			/*line filter.go:50*/ t38 := firstY
+			t39 := lastY
+			t40 := dy
+			t41 := s2.YScale
+			first2 := t38
+			last2 := t39
+			scale2 := t41
+			/*line filter.go:111*/ scale2 = min(scale2, 1)
+			for first2 <= last2 && (float64(first2)-t40)*scale2 < -3 {
+				/*line filter.go:113:20000*/ if r.Halted() {
+					/*line filter.go:112*/ r.Halt()
 				}
+				/*line filter.go:113:20000*/ first2++
 			}
-			for first2 <= last2 && (float64(first2)-d2)*scale2 < -3 {
-				if r.Halted() {
-					/*line filter.go:118*/ r.Halt()
+			/*line filter.go:115*/ for first2 <= last2 && (float64(last2)-t40)*scale2 > 3 {
+				/*line filter.go:116:20000*/ if r.Halted() {
+					/*line filter.go:115*/ r.Halt()
 				}
-				/*line filter.go:119*/ first2++
+				/*line filter.go:116:20000*/ last2--
 			}
-			/*line filter.go:121:20000*/ for first2 <= last2 && (float64(last2)-d2)*scale2 > 3 {
-				/*line filter.go:122:20000*/ if r.Halted() {
-					/*line filter.go:121*/ r.Halt()
-				}
-				/*line filter.go:122:20000*/ last2--
-			}
-			/*line filter.go:124:20000*/ t14 := first2
+			/*line filter.go:118*/ t14 := first2
 			result04 := t14
 			result12 := last2
 			/*line filter.go:50*/ firstY = result04
@@ -1818,18 +1786,18 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 			if r.Halted() {
 				/*line filter.go:53*/ r.Halt()
 			}
-			/*line filter.go:54*/ t46 := &f2
-			t47 := i
-			t48 := dx
-			t49 := s2.XScale
-			/*line filter.go:54*/ result05 := weigh(t46, t47, t48, t49)
+			/*line filter.go:54*/ t44 := &f2
+			t45 := i
+			t46 := dx
+			t47 := s2.XScale
+			/*line filter.go:54*/ result05 := weigh(t44, t45, t46, t47)
 			/*line filter.go:54*/ weights[i-firstX] = result05
 		}
 		/*line filter.go:56:20000*/ result06 := s2.plain()
 		plain := result06
 		/*line filter.go:57*/ found := false
-		t52 := s2.Bands
-		/*line filter.go:59:20000*/ for band := 0; band < t52; band++ {
+		t50 := s2.Bands
+		/*line filter.go:59:20000*/ for band := 0; band < t50; band++ {
 			/*line filter.go:60*/ if r.Halted() {
 				/*line filter.go:58*/ r.Halt()
 			}
@@ -1842,9 +1810,9 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 				/*line filter.go:62:20000*/ if r.Halted() {
 					/*line filter.go:61*/ r.Halt()
 				}
-				/*line filter.go:62:20000*/ t53 := column + firstX
-				t54 := row + j
-				/*line filter.go:62*/ result07 := s2.at(t53, t54)
+				/*line filter.go:62:20000*/ t51 := column + firstX
+				t52 := row + j
+				/*line filter.go:62*/ result07 := s2.at(t51, t52)
 				at := result07
 //line filter.go:63
 				var lineValue float64
@@ -1855,39 +1823,39 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 						/*line filter.go:64*/ r.Halt()
 					}
 //line filter.go:65:20000
-					var d3 float64 = 1
+					var d float64 = 1
 					/*line filter.go:66*/ if !plain {
-						t56 := &s2
-						t60 := at
-						t61 := band
-						/*line filter.go:67*/ result08 := density[T](t56, table, src, mask, t60, t61)
-						d3 = result08
+						t54 := &s2
+						t58 := at
+						t59 := band
+						/*line filter.go:67*/ result08 := density[T](t54, table, src, mask, t58, t59)
+						d = result08
 					}
-					/*line filter.go:69*/ if d3 >= 1e-09 {
+					/*line filter.go:69*/ if d >= 1e-09 {
 						/*line filter.go:71*/ k := i2 - firstX
 						var w float64
 						if k < 32 {
 							/*line filter.go:72*/ w = weights[k]
 						} else {
-							t63 := &f2
-							t64 := i2
-							t65 := dx
-							t66 := s2.XScale
-							/*line filter.go:74*/ result09 := weigh(t63, t64, t65, t66)
+							t61 := &f2
+							t62 := i2
+							t63 := dx
+							t64 := s2.XScale
+							/*line filter.go:74*/ result09 := weigh(t61, t62, t63, t64)
 							w = result09
 						}
 						/*line filter.go:76*/ lineValue += float64(float64(src[at*s2.Stride+band]) * w)
-						lineDense += float64(d3 * w)
+						lineDense += float64(d * w)
 						lineTotal += w
 						count++
 					}
 					at++
 				}
-				/*line filter.go:83:20000*/ t68 := &f2
-				t69 := j
-				t70 := dy
-				t71 := s2.YScale
-				/*line filter.go:83*/ result010 := weigh(t68, t69, t70, t71)
+				/*line filter.go:83:20000*/ t66 := &f2
+				t67 := j
+				t68 := dy
+				t69 := s2.YScale
+				/*line filter.go:83*/ result010 := weigh(t66, t67, t68, t69)
 				w2 := result010
 				/*line filter.go:84*/ value += float64(lineValue * w2)
 				total += float64(lineTotal * w2)
@@ -1896,35 +1864,35 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 			/*line filter.go:88:20000*/ if total < 1e-06 || dense < 1e-06 {
 				continue
 			}
-			/*line filter.go:92*/ if f2.Kernel >= 3 && count < (lastX-firstX+1)*(lastY-firstY+1)/2 {
+			/*line filter.go:92*/ if f2.Kernel == 4 && count < (lastX-firstX+1)*(lastY-firstY+1)/2 {
 				continue
 			}
 			/*line filter.go:95:20000*/ if total < 0.99999 || total > 1.00001 {
-				t73 := value / total
-				t74 := dense / total
-				value = t73
-				dense = t74
+				t71 := value / total
+				t72 := dense / total
+				value = t71
+				dense = t72
 			}
 			/*line filter.go:98*/ if dense < 1e-10 {
 				continue
 			}
 			/*line filter.go:101:20000*/ found = true
-			t75 := &o2
-			t77 := pixel2
-			t78 := band
-			t79 := dense
-			t80 := value
-			t81 := below
-			/*line filter.go:102*/ put[T](t75, table, t77, t78, t79, t80, t81, dst)
+			t73 := &o2
+			t75 := pixel2
+			t76 := band
+			t77 := dense
+			t78 := value
+			t79 := below
+			/*line filter.go:102*/ put[T](t73, table, t75, t76, t77, t78, t79, dst)
 		}
 		/*line filter.go:104:20000*/ if found {
-			t83 := &o2
-			t84 := pixel2
-			t85 := opaque
-			t86 := below
-			/*line filter.go:105*/ finish[T](t83, t84, t85, t86, dst, cover)
+			t81 := &o2
+			t82 := pixel2
+			t83 := opaque
+			t84 := below
+			/*line filter.go:105*/ finish[T](t81, t82, t83, t84, dst, cover)
 		}
-	} /*line quern_gen.go:1927:1*/
+	} /*line quern_gen.go:1895:1*/
 }
 
 // quernFunc1Filter_float32 is kernels.present.
@@ -1963,7 +1931,7 @@ func quernFunc1Filter_float32[T float32 | float64](s *Source, table []Table, src
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:1966:1*/
+	return result02 /*line quern_gen.go:1934:1*/
 }
 
 // quernFunc2Filter_float32 is kernels.nearest.
@@ -1973,7 +1941,7 @@ func quernFunc2Filter_float32[T float32 | float64](s *Source, x float64, y float
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:1976:1*/
+	return t1, t2, true /*line quern_gen.go:1944:1*/
 }
 
 func quernPlainLocate(r *host.Run) {
@@ -2095,7 +2063,7 @@ func quernRow1Locate(r *host.Run, base int, width int, y int, height int, places
 		result14 := result13
 		/*line locate.go:46*/ xs[i] = result04
 		/*line locate.go:46*/ ys[i] = result14
-	} /*line quern_gen.go:2098:1*/
+	} /*line quern_gen.go:2066:1*/
 }
 
 func quernPlainBounds(r *host.Run) {
@@ -2224,7 +2192,7 @@ func quernRow1Bounds(r *host.Run, base int, width int, start int, height int, st
 			kernel.AtomicMax(&box[2], right)
 			kernel.AtomicMax(&box[3], bottom)
 		}
-	} /*line quern_gen.go:2227:1*/
+	} /*line quern_gen.go:2195:1*/
 }
 
 func quernPlainPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
@@ -2359,7 +2327,7 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 			t72 := below
 			/*line point.go:52*/ quernFunc7Point[T](t69, t70, t71, t72, dst, cover)
 		}
-	} /*line quern_gen.go:2362:1*/
+	} /*line quern_gen.go:2330:1*/
 }
 
 // quernFunc1Point is kernels.start.
@@ -2378,7 +2346,7 @@ func quernFunc1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:2381:1*/
+	} /*line quern_gen.go:2349:1*/
 }
 
 // quernFunc2Point is kernels.present.
@@ -2417,7 +2385,7 @@ func quernFunc2Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:2420:1*/
+	return result02 /*line quern_gen.go:2388:1*/
 }
 
 // quernFunc3Point is kernels.nearest.
@@ -2427,7 +2395,7 @@ func quernFunc3Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:2430:1*/
+	return t1, t2, true /*line quern_gen.go:2398:1*/
 }
 
 // quernFunc4Point is kernels.cubic.
@@ -2500,7 +2468,7 @@ func quernFunc4Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 		weight = 1
 	}
 	/*line point.go:151:40000*/ t38 := value
-	return t38, weight /*line quern_gen.go:2503:1*/
+	return t38, weight /*line quern_gen.go:2471:1*/
 }
 
 // quernFunc5Point is kernels.bilinear.
@@ -2594,7 +2562,7 @@ func quernFunc5Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 		/*line point.go:105*/ return 0, 0
 	}
 	t27 := sum / total
-	return t27, dense / total /*line quern_gen.go:2597:1*/
+	return t27, dense / total /*line quern_gen.go:2565:1*/
 }
 
 // quernFunc6Point is kernels.put.
@@ -2619,7 +2587,7 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output
 			value -= 1
 		}
 	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:2622:1*/
+	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:2590:1*/
 }
 
 // quernFunc7Point is kernels.finish.
@@ -2635,7 +2603,7 @@ func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output
 		} else {
 			/*line image.go:184*/ dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:2638:1*/
+	} /*line quern_gen.go:2606:1*/
 }
 
 func quernPlainPoint_float32[T float32 | float64](r *host.Run) {
@@ -2770,7 +2738,7 @@ func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Outpu
 			t72 := below
 			/*line point.go:52*/ finish[T](t69, t70, t71, t72, dst, cover)
 		}
-	} /*line quern_gen.go:2773:1*/
+	} /*line quern_gen.go:2741:1*/
 }
 
 // quernFunc1Point_float32 is kernels.present.
@@ -2809,7 +2777,7 @@ func quernFunc1Point_float32[T float32 | float64](s *Source, table []Table, src 
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:2812:1*/
+	return result02 /*line quern_gen.go:2780:1*/
 }
 
 // quernFunc2Point_float32 is kernels.nearest.
@@ -2819,7 +2787,7 @@ func quernFunc2Point_float32[T float32 | float64](s *Source, x float64, y float6
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:2822:1*/
+	return t1, t2, true /*line quern_gen.go:2790:1*/
 }
 
 // quernFunc3Point_float32 is kernels.cubic.
@@ -2892,7 +2860,7 @@ func quernFunc3Point_float32[T float32 | float64](s *Source, table []Table, src 
 		weight = 1
 	}
 	/*line point.go:151:40000*/ t38 := value
-	return t38, weight /*line quern_gen.go:2895:1*/
+	return t38, weight /*line quern_gen.go:2863:1*/
 }
 
 // quernFunc4Point_float32 is kernels.bilinear.
@@ -2986,7 +2954,7 @@ func quernFunc4Point_float32[T float32 | float64](s *Source, table []Table, src 
 		/*line point.go:105*/ return 0, 0
 	}
 	t27 := sum / total
-	return t27, dense / total /*line quern_gen.go:2989:1*/
+	return t27, dense / total /*line quern_gen.go:2957:1*/
 }
 
 //line point.go:110
