@@ -264,7 +264,11 @@ func compare(t testing.TB, a, b *tiff.Image) difference {
 	x, y := values(t, a), values(t, b)
 	d := difference{of: len(x)}
 	none, has := a.NoDataValue()
+	alpha := len(a.Extra) > 0 && a.Extra[len(a.Extra)-1] == tiff.StraightAlpha
 	for i := range x {
+		if alpha && a.Type.Float() && i%a.Bands == a.Bands-1 {
+			y[i], x[i] = math.Floor(y[i]), math.Floor(x[i]) // GDAL's alpha has no fraction
+		}
 		if x[i] == y[i] || x[i] != x[i] && y[i] != y[i] {
 			continue
 		}
@@ -317,12 +321,23 @@ func numbers[T kernels.Sample](t testing.TB, im *tiff.Image) []float64 {
 	return out
 }
 
+// allowed is the greatest difference to GDAL: none for integers. Relative differences of floats come from positions, which
+// differ by about 1e-9 pixels, and from rounding to float32. GDAL computes the mode of floats in float32.
+func allowed(t tiff.Type, r Resampling) float64 {
+	switch {
+	case !t.Float():
+		return 0
+	case t == tiff.Float32:
+		return 1.5e-7
+	case r == Mode:
+		return 6e-8
+	}
+	return 1e-9
+}
+
 func TestPixelsAreThoseOfGDAL(t *testing.T) {
 	judge(t)
 	folder := t.TempDir()
-	if keep := os.Getenv("KEEP"); keep != "" {
-		folder = keep
-	}
 	all := jobs(t, folder)
 	var lines bytes.Buffer
 	for _, j := range all {
@@ -340,8 +355,9 @@ func TestPixelsAreThoseOfGDAL(t *testing.T) {
 			t.Errorf("%s: %v", j.name, err)
 			continue
 		}
-		d := compare(t, openImages(t, name)[0], openImages(t, j.Result)[0])
-		if d.pixels > 0 {
+		result := openImages(t, name)[0]
+		d := compare(t, result, openImages(t, j.Result)[0])
+		if d.most > allowed(result.Type, j.options.Resampling) || d.presence > 0 {
 			t.Errorf("%s: %d of %d samples differ, by up to %g, %d in presence", j.name, d.pixels, d.of, d.most, d.presence)
 		}
 	}
