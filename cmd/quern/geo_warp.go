@@ -1,3 +1,5 @@
+//go:build !bootstrap
+
 package main
 
 import (
@@ -32,6 +34,9 @@ type warping struct {
 	errorThreshold                                   float64
 	align, alpha, overwrite, multi, ballpark, asJSON bool
 }
+
+// compiledGeo returns the commands below geo that run kernels.
+func compiledGeo() []*cobra.Command { return []*cobra.Command{geoWarpCommand()} }
 
 func geoWarpCommand() *cobra.Command {
 	var w warping
@@ -90,24 +95,6 @@ those of quern geo translate.`,
 	flags.BoolVar(&w.asJSON, "json", false, "describe the result in JSON")
 	flags.BoolVarP(&w.quiet, "quiet", "q", false, "no progress")
 	return cmd
-}
-
-// severalValues are the options of gdalwarp that take several arguments.
-var severalValues = map[string]int{"-te": 4, "-tr": 2, "-ts": 2}
-
-// warpArguments joins the values of options that gdalwarp takes as several arguments: -tr 10 10 becomes --tr=10,10.
-func warpArguments(args []string) []string {
-	var out []string
-	for i := 0; i < len(args); i++ {
-		n := severalValues[strings.Replace(args[i], "--", "-", 1)]
-		if n == 0 || i+n >= len(args) || strings.Contains(args[i+1], ",") {
-			out = append(out, args[i])
-			continue
-		}
-		out = append(out, "--"+strings.TrimLeft(args[i], "-")+"="+strings.Join(args[i+1:i+1+n], ","))
-		i += n
-	}
-	return out
 }
 
 // parse makes options of the text. It reads the cutline.

@@ -96,6 +96,7 @@ type laneOf[T kernels.Sample] struct {
 	e      *engineOf[T]
 	w      *Warper
 	s      *gpu.Stream
+	axis   *gpu.Buffer[float64] // longitudes of columns, latitudes of rows
 	xs, ys *gpu.Buffer[float64]
 	box    *gpu.Buffer[int32]
 	src    *gpu.Buffer[T]
@@ -119,7 +120,7 @@ func (e *engineOf[T]) newLane() (lane, error) {
 	if l.s, err = e.w.dev.NewStream(context.Background()); err != nil {
 		return nil, err
 	}
-	err = errors.Join(alloc(e.w.dev, &l.xs, corners), alloc(e.w.dev, &l.ys, corners), alloc(e.w.dev, &l.box, 4), alloc(e.w.dev, &l.src, 1),
+	err = errors.Join(alloc(e.w.dev, &l.axis, w+h+2), alloc(e.w.dev, &l.xs, corners), alloc(e.w.dev, &l.ys, corners), alloc(e.w.dev, &l.box, 4), alloc(e.w.dev, &l.src, 1),
 		alloc(e.w.dev, &l.mask, 1), alloc(e.w.dev, &l.dst, pixels*e.w.output.Bands), alloc(e.w.dev, &l.cover, cover))
 	if err != nil {
 		return nil, errors.Join(err, l.close())
@@ -149,7 +150,7 @@ func grow[T any](dev *gpu.Device, b **gpu.Buffer[T], host *[]T, n int) error {
 }
 
 func (l *laneOf[T]) close() error {
-	errs := []error{closeBuffer(l.xs), closeBuffer(l.ys), closeBuffer(l.box), closeBuffer(l.src), closeBuffer(l.mask), closeBuffer(l.dst), closeBuffer(l.cover)}
+	errs := []error{closeBuffer(l.axis), closeBuffer(l.xs), closeBuffer(l.ys), closeBuffer(l.box), closeBuffer(l.src), closeBuffer(l.mask), closeBuffer(l.dst), closeBuffer(l.cover)}
 	if l.s != nil {
 		errs = append(errs, io.Closer(l.s).Close())
 	}
@@ -234,7 +235,13 @@ func (l *laneOf[T]) window(ctx context.Context, i int, r rectangle) (win rectang
 		w, h, half = w+1, h+1, 0
 		mx, my = 2*max(1, int(math.Ceil(1/s.shape.XScale))), 2*max(1, int(math.Ceil(1/s.shape.YScale)))
 	}
-	if err := kernels.LaunchLocate(l.s, gpu.Plane(w, h), r.x, r.y, w, h, half, c.place, c.subgrids, c.nodes, l.xs, l.ys); err != nil {
+	separable := s.place.Separable()
+	if separable {
+		if err := kernels.LaunchAxes(l.s, gpu.Linear(w+h), r.x, r.y, w, h, half, c.place, l.axis); err != nil {
+			return win, err
+		}
+	}
+	if err := kernels.LaunchLocate(l.s, gpu.Plane(w, h), r.x, r.y, w, h, half, separable, c.place, c.subgrids, c.nodes, l.axis, l.xs, l.ys); err != nil {
 		return win, err
 	}
 	box := []int32{math.MaxInt32, math.MaxInt32, -1, -1}

@@ -32,18 +32,63 @@ func (p *Place) Position(subgrids []projection.Subgrid, nodes []float32, x, y fl
 	return p.Source.Apply(x, y)
 }
 
+// Separable reports whether longitude depends on the column alone, and latitude on the row: the output has a cylindrical
+// projection and is not rotated. Nothing but the projection of the source may follow.
+func (p *Place) Separable() bool {
+	o := &p.Operation
+	if p.Same || p.Output[2] != 0 || p.Output[4] != 0 || o.From.Swap || o.Cartesian || o.Source.Count+o.Target.Count+o.Geoid.Count+o.NextGeoid.Count != 0 {
+		return false
+	}
+	from, to := o.From.Projection.Method, o.To.Projection.Method
+	return (from == projection.Mercator || from == projection.CylindricalEqualArea || from == projection.Cylindrical) &&
+		to != projection.Geographic && to != projection.Geocentric
+}
+
+// axes writes the longitudes of the columns of a tile, and after them the latitudes of its rows, if they are
+// separable; see locate.
+//
+//quern:kernel block=64
+func axes(t kernel.Thread, x0, y0, width, height int, half float64, places []Place, out []float64) {
+	i := t.Global()
+	if i >= width+height {
+		return
+	}
+	p := &places[0]
+	from := &p.Operation.From
+	// The other coordinate is one that is valid everywhere.
+	if i < width {
+		x := p.Output[0] + float64((float64(x0+i)+half)*p.Output[1])
+		lon, _ := from.Projection.Inverse(float64(x*from.UX), from.Projection.Y0)
+		out[i] = lon + from.Meridian
+	} else {
+		y := p.Output[3] + float64((float64(y0+i-width)+half)*p.Output[5])
+		_, out[i] = from.Projection.Inverse(from.Projection.X0, float64(y*from.UY))
+	}
+}
+
 // locate writes the positions of the points of a tile: its pixels, from (x0, y0) on, moved by half, which is 0.5 for
-// centers and 0 for corners. places has one element: it is a slice because it is large for a parameter.
+// centers and 0 for corners. places has one element: it is a slice because it is large for a parameter. If separable, the
+// longitudes and latitudes are those of axes.
 //
 //quern:kernel block=64x4
-func locate(t kernel.Thread, x0, y0, width, height int, half float64, places []Place, subgrids []projection.Subgrid, nodes []float32, xs, ys []float64) {
+func locate(t kernel.Thread, x0, y0, width, height int, half float64, separable bool, places []Place, subgrids []projection.Subgrid, nodes []float32, axis, xs, ys []float64) {
 	x, y := t.Global2()
 	if x >= width || y >= height {
 		return
 	}
 	i := y*width + x
 	p := &places[0]
-	xs[i], ys[i] = p.Position(subgrids, nodes, float64(x0+x)+half, float64(y0+y)+half)
+	if !separable {
+		xs[i], ys[i] = p.Position(subgrids, nodes, float64(x0+x)+half, float64(y0+y)+half)
+		return
+	}
+	to := &p.Operation.To
+	u, v := to.Projection.Forward(axis[x]-to.Meridian, axis[width+y])
+	u, v = u/to.UX, v/to.UY
+	if to.Swap {
+		u, v = v, u
+	}
+	xs[i], ys[i] = p.Source.Apply(u, v)
 }
 
 // rowsPerThread is how many rows of a column a thread of bounds takes.

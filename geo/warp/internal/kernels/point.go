@@ -29,6 +29,21 @@ func point[T Sample](t kernel.Thread, method int, s Source, o Output, table []Ta
 		return
 	}
 	below := covered(&o, table, pixel, dst, cover)
+	left, top := int(math.Floor(x-0.5)), int(math.Floor(y-0.5))
+	if method == Bilinear && left >= 0 && top >= 0 && left+1 < s.Width && top+1 < s.Height && s.plain() {
+		i := s.at(left, top) * s.Stride
+		j := i + s.W*s.Stride
+		// Of the left and the upper pixels, and of the others.
+		rx, ry := 1.5-(x-float64(left)), 1.5-(y-float64(top))
+		qx, qy := 1-rx, 1-ry
+		for band := range s.Bands {
+			upper := float64(float64(src[i+band])*rx) + float64(float64(src[i+s.Stride+band])*qx)
+			lower := float64(float64(src[j+band])*rx) + float64(float64(src[j+s.Stride+band])*qx)
+			put(&o, table, pixel, band, 1, float64(upper*ry)+float64(lower*qy), below, dst)
+		}
+		finish(&o, pixel, 1, below, dst, cover)
+		return
+	}
 	found := false
 	for band := range s.Bands {
 		var value, weight float64
@@ -57,13 +72,6 @@ func point[T Sample](t kernel.Thread, method int, s Source, o Output, table []Ta
 func bilinear[T Sample](s *Source, table []Table, src []T, mask []uint8, band int, x, y float64) (value, weight float64) {
 	left, top := int(math.Floor(x-0.5)), int(math.Floor(y-0.5))
 	rx, ry := 1.5-(x-float64(left)), 1.5-(y-float64(top)) // of the left and the upper pixels
-	if left >= 0 && top >= 0 && left+1 < s.Width && top+1 < s.Height && s.plain() {
-		i := s.at(left, top)*s.Stride + band
-		j := i + s.W*s.Stride
-		upper := float64(float64(src[i])*rx) + float64(float64(src[i+s.Stride])*(1-rx))
-		lower := float64(float64(src[j])*rx) + float64(float64(src[j+s.Stride])*(1-rx))
-		return float64(upper*ry) + float64(lower*(1-ry)), 1
-	}
 	if left < 0 {
 		left, rx = 0, 1
 	}

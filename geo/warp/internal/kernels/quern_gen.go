@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/warp/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "e348c5366f81555795caa379e1426649545037b19a205f00ac432b7feff05c03",
+	Sum:     "3c439e0cd268748b67177d010738bcde381718243689710053aa14e2206484fa",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -82,7 +82,7 @@ type (
 	quern_gen_is_stale__run_go_generate__filter_int32   func(t kernel.Thread, f Filter, s Source, o Output, table []Table, xs []float64, ys []float64, src []int32, mask []uint8, dst []int32, cover []uint8)
 	quern_gen_is_stale__run_go_generate__filter_float32 func(t kernel.Thread, f Filter, s Source, o Output, table []Table, xs []float64, ys []float64, src []float32, mask []uint8, dst []float32, cover []uint8)
 	quern_gen_is_stale__run_go_generate__filter_float64 func(t kernel.Thread, f Filter, s Source, o Output, table []Table, xs []float64, ys []float64, src []float64, mask []uint8, dst []float64, cover []uint8)
-	quern_gen_is_stale__run_go_generate__locate         func(t kernel.Thread, x0 int, y0 int, width int, height int, half float64, places []Place, subgrids []projection.Subgrid, nodes []float32, xs []float64, ys []float64)
+	quern_gen_is_stale__run_go_generate__axes           func(t kernel.Thread, x0 int, y0 int, width int, height int, half float64, places []Place, out []float64)
 	quern_gen_is_stale__run_go_generate__Place          struct {
 		Output    Affine
 		Source    Affine
@@ -136,6 +136,7 @@ type (
 		Inverse bool
 	}
 	quern_gen_is_stale__run_go_generate__projection_Matrix  [12]float64
+	quern_gen_is_stale__run_go_generate__locate             func(t kernel.Thread, x0 int, y0 int, width int, height int, half float64, separable bool, places []Place, subgrids []projection.Subgrid, nodes []float32, axis []float64, xs []float64, ys []float64)
 	quern_gen_is_stale__run_go_generate__projection_Subgrid struct {
 		West       float64
 		South      float64
@@ -179,7 +180,7 @@ var (
 	quern_filter_int32   quern_gen_is_stale__run_go_generate__filter_int32   = filter[int32]
 	quern_filter_float32 quern_gen_is_stale__run_go_generate__filter_float32 = filter[float32]
 	quern_filter_float64 quern_gen_is_stale__run_go_generate__filter_float64 = filter[float64]
-	quern_locate         quern_gen_is_stale__run_go_generate__locate         = locate
+	quern_axes           quern_gen_is_stale__run_go_generate__axes           = axes
 	_                                                                        = (*quern_gen_is_stale__run_go_generate__Place)((*Place)(nil))
 	_                                                                        = (*quern_gen_is_stale__run_go_generate__Affine)((*Affine)(nil))
 	_                                                                        = (*quern_gen_is_stale__run_go_generate__projection_Operation)((*projection.Operation)(nil))
@@ -191,6 +192,7 @@ var (
 	_                                                                        = (*quern_gen_is_stale__run_go_generate__projection_Series)((*projection.Series)(nil))
 	_                                                                        = (*quern_gen_is_stale__run_go_generate__projection_Grid)((*projection.Grid)(nil))
 	_                                                                        = (*quern_gen_is_stale__run_go_generate__projection_Matrix)((*projection.Matrix)(nil))
+	quern_locate         quern_gen_is_stale__run_go_generate__locate         = locate
 	_                                                                        = (*quern_gen_is_stale__run_go_generate__projection_Subgrid)((*projection.Subgrid)(nil))
 	quern_bounds         quern_gen_is_stale__run_go_generate__bounds         = bounds
 	quern_point_uint8    quern_gen_is_stale__run_go_generate__point_uint8    = point[uint8]
@@ -303,14 +305,14 @@ func LaunchFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32 | float32 | f
 	return l.End()
 }
 
-var quernLocate = &gpu.Kernel{Declared: compiled.Declaration{Name: "locate", Code: &quernPTX, Host: quernHostLocate, Plain: quernPlainLocate}}
+var quernAxes = &gpu.Kernel{Declared: compiled.Declaration{Name: "axes", Code: &quernPTX, Host: quernHostAxes, Plain: quernPlainAxes}}
 
-// LaunchLocate runs locate on the grid g.
+// LaunchAxes runs axes on the grid g.
 //
-// locate writes the positions of the points of a tile: its pixels, from (x0, y0) on, moved by half, which is 0.5 for
-// centers and 0 for corners. places has one element: it is a slice because it is large for a parameter.
-func LaunchLocate(s *gpu.Stream, g gpu.Grid, x0, y0, width, height int, half float64, places *gpu.Buffer[Place], subgrids *gpu.Buffer[projection.Subgrid], nodes *gpu.Buffer[float32], xs, ys *gpu.Buffer[float64]) error {
-	l, err := quernLocate.Begin(s, g)
+// axes writes the longitudes of the columns of a tile, and after them the latitudes of its rows, if they are
+// separable; see locate.
+func LaunchAxes(s *gpu.Stream, g gpu.Grid, x0, y0, width, height int, half float64, places *gpu.Buffer[Place], out *gpu.Buffer[float64]) error {
+	l, err := quernAxes.Begin(s, g)
 	if err != nil {
 		return err
 	}
@@ -320,8 +322,32 @@ func LaunchLocate(s *gpu.Stream, g gpu.Grid, x0, y0, width, height int, half flo
 	gpu.Arg(l, height)
 	gpu.Arg(l, half)
 	gpu.SliceArg(l, places)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernLocate = &gpu.Kernel{Declared: compiled.Declaration{Name: "locate", Code: &quernPTX, Host: quernHostLocate, Plain: quernPlainLocate}}
+
+// LaunchLocate runs locate on the grid g.
+//
+// locate writes the positions of the points of a tile: its pixels, from (x0, y0) on, moved by half, which is 0.5 for
+// centers and 0 for corners. places has one element: it is a slice because it is large for a parameter. If separable, the
+// longitudes and latitudes are those of axes.
+func LaunchLocate(s *gpu.Stream, g gpu.Grid, x0, y0, width, height int, half float64, separable bool, places *gpu.Buffer[Place], subgrids *gpu.Buffer[projection.Subgrid], nodes *gpu.Buffer[float32], axis, xs, ys *gpu.Buffer[float64]) error {
+	l, err := quernLocate.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, x0)
+	gpu.Arg(l, y0)
+	gpu.Arg(l, width)
+	gpu.Arg(l, height)
+	gpu.Arg(l, half)
+	gpu.Arg(l, separable)
+	gpu.SliceArg(l, places)
 	gpu.SliceArg(l, subgrids)
 	gpu.SliceArg(l, nodes)
+	gpu.SliceArg(l, axis)
 	gpu.SliceArg(l, xs)
 	gpu.SliceArg(l, ys)
 	return l.End()
@@ -726,7 +752,7 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 			t68 := below
 			/*line box.go:112*/ quernFunc5Box[T](t66, t67, 1, t68, dst, cover)
 		}
-	} /*line quern_gen.go:729:1*/
+	} /*line quern_gen.go:755:1*/
 }
 
 // quernFunc1Box is kernels.start.
@@ -745,7 +771,7 @@ func quernFunc1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:748:1*/
+	} /*line quern_gen.go:774:1*/
 }
 
 // quernFunc2Box is kernels.around.
@@ -798,7 +824,7 @@ func quernFunc2Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, 
 	a.top = first2
 	a.bottom = end2
 	/*line box.go:71*/ t24 := a
-	return t24, true /*line quern_gen.go:801:1*/
+	return t24, true /*line quern_gen.go:827:1*/
 }
 
 // quernFunc3Box is kernels.key.
@@ -810,7 +836,7 @@ func quernFunc3Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](v float64, 
 	if b < 0 {
 		b ^= 9223372036854775807
 	}
-	return b /*line quern_gen.go:813:1*/
+	return b /*line quern_gen.go:839:1*/
 }
 
 // quernFunc4Box is kernels.put.
@@ -835,7 +861,7 @@ func quernFunc4Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 			value -= 1
 		}
 	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:838:1*/
+	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:864:1*/
 }
 
 // quernFunc5Box is kernels.finish.
@@ -851,7 +877,7 @@ func quernFunc5Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 		} else {
 			/*line image.go:184*/ dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:854:1*/
+	} /*line quern_gen.go:880:1*/
 }
 
 // quernFunc6Box is kernels.span.
@@ -869,7 +895,7 @@ func quernFunc6Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](low float64
 		end++
 	}
 	t3 := first
-	return t3, end /*line quern_gen.go:872:1*/
+	return t3, end /*line quern_gen.go:898:1*/
 }
 
 func quernPlainBox_float32[T float32 | float64](r *host.Run) {
@@ -1198,7 +1224,7 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 			t68 := below
 			/*line box.go:112*/ finish[T](t66, t67, 1, t68, dst, cover)
 		}
-	} /*line quern_gen.go:1201:1*/
+	} /*line quern_gen.go:1227:1*/
 }
 
 // quernFunc1Box_float32 is kernels.around.
@@ -1251,7 +1277,7 @@ func quernFunc1Box_float32[T float32 | float64](s *Source, x0 float64, y0 float6
 	a.top = first2
 	a.bottom = end2
 	/*line box.go:71*/ t24 := a
-	return t24, true /*line quern_gen.go:1254:1*/
+	return t24, true /*line quern_gen.go:1280:1*/
 }
 
 // quernFunc2Box_float32 is kernels.key.
@@ -1263,7 +1289,7 @@ func quernFunc2Box_float32[T float32 | float64](v float64, integer bool) int64 {
 	if b < 0 {
 		b ^= 9223372036854775807
 	}
-	return b /*line quern_gen.go:1266:1*/
+	return b /*line quern_gen.go:1292:1*/
 }
 
 // quernFunc3Box_float32 is kernels.span.
@@ -1281,7 +1307,7 @@ func quernFunc3Box_float32[T float32 | float64](low float64, high float64, size 
 		end++
 	}
 	t3 := first
-	return t3, end /*line quern_gen.go:1284:1*/
+	return t3, end /*line quern_gen.go:1310:1*/
 }
 
 func quernPlainFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
@@ -1532,7 +1558,7 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 			t84 := below
 			/*line filter.go:105*/ quernFunc4Filter[T](t81, t82, t83, t84, dst, cover)
 		}
-	} /*line quern_gen.go:1535:1*/
+	} /*line quern_gen.go:1561:1*/
 }
 
 // quernFunc1Filter is kernels.start.
@@ -1551,7 +1577,7 @@ func quernFunc1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Outpu
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:1554:1*/
+	} /*line quern_gen.go:1580:1*/
 }
 
 // quernFunc2Filter is kernels.present.
@@ -1590,7 +1616,7 @@ func quernFunc2Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Sourc
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:1593:1*/
+	return result02 /*line quern_gen.go:1619:1*/
 }
 
 // quernFunc3Filter is kernels.put.
@@ -1615,7 +1641,7 @@ func quernFunc3Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Outpu
 			value -= 1
 		}
 	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:1618:1*/
+	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:1644:1*/
 }
 
 // quernFunc4Filter is kernels.finish.
@@ -1631,7 +1657,7 @@ func quernFunc4Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Outpu
 		} else {
 			/*line image.go:184*/ dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:1634:1*/
+	} /*line quern_gen.go:1660:1*/
 }
 
 // quernFunc5Filter is kernels.nearest.
@@ -1641,7 +1667,7 @@ func quernFunc5Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Sourc
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:1644:1*/
+	return t1, t2, true /*line quern_gen.go:1670:1*/
 }
 
 func quernPlainFilter_float32[T float32 | float64](r *host.Run) {
@@ -1892,7 +1918,7 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 			t84 := below
 			/*line filter.go:105*/ finish[T](t81, t82, t83, t84, dst, cover)
 		}
-	} /*line quern_gen.go:1895:1*/
+	} /*line quern_gen.go:1921:1*/
 }
 
 // quernFunc1Filter_float32 is kernels.present.
@@ -1931,7 +1957,7 @@ func quernFunc1Filter_float32[T float32 | float64](s *Source, table []Table, src
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:1934:1*/
+	return result02 /*line quern_gen.go:1960:1*/
 }
 
 // quernFunc2Filter_float32 is kernels.nearest.
@@ -1941,12 +1967,105 @@ func quernFunc2Filter_float32[T float32 | float64](s *Source, x float64, y float
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:1944:1*/
+	return t1, t2, true /*line quern_gen.go:1970:1*/
+}
+
+func quernPlainAxes(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Slice[Place](r, 5), host.Slice[float64](r, 6)
+	host.Plain(r, func(t kernel.Thread) { quern_axes(t, v0, v1, v2, v3, v4, v5, v6) })
+}
+
+func quernHostAxes(r *host.Run) {
+	x0 := host.Value[int](r, 0)
+	y0 := host.Value[int](r, 1)
+	width := host.Value[int](r, 2)
+	height := host.Value[int](r, 3)
+	half := host.Value[float64](r, 4)
+	places := host.Slice[Place](r, 5)
+	out := host.Slice[float64](r, 6)
+	size := y0 - width
+	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
+		blockX := r.BlockIdx.X
+		base := blockX * 64
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Axes(r, base, width, height, places, x0, half, out, size, width2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Axes(r *host.Run, base int, width int, height int, places []Place, x0 int, half float64, out []float64, size int, width2 int) {
+	if base >= -1<<61 && base <= 1<<61 && width+height >= -1<<61 && width+height <= 1<<61 {
+		count := min(width+height-base, width2)
+		if count <= 0 {
+			return
+		}
+		if 0 < len(places) && base >= 0 && count <= len(out)-base {
+			row := out[base:][:count]
+			for threadX := range count {
+				r.ThreadIdx.X = threadX
+				i := base + threadX
+				/*line locate.go:56*/ _ = places[0]
+				p := &places[0]
+				/*line locate.go:57*/ t2 := p
+				/*line locate.go:57*/ from := &t2.Operation.From
+				/*line locate.go:59:30000*/ if i < width {
+					x := p.Output[0] + float64((float64(x0+i)+half)*p.Output[1])
+					t3 := from
+					t4 := float64(x * from.UX)
+					t5 := from.Projection.Y0
+					/*line locate.go:61*/ lon, _ := t3.Projection.Inverse(t4, t5)
+					lon2 := lon
+					/*line locate.go:62*/ row[threadX] = lon2 + from.Meridian
+				} else {
+					/*line locate.go:64:30000*/ y := p.Output[3] + float64((float64(size+i)+half)*p.Output[5])
+					_ = row[threadX]
+					t10 := from
+					t11 := from.Projection.X0
+					t12 := float64(y * from.UY)
+					/*line locate.go:65*/ _, lat := t10.Projection.Inverse(t11, t12)
+					row[threadX] = lat
+				}
+			}
+			/*line locate.go:69:30000*/ return
+		}
+	}
+	/*line locate.go:72*/ for threadX := range width2 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		/*line locate.go:53:30000*/ if i >= width+height {
+			continue
+		}
+		/*line locate.go:56:30000*/ _ = places[0]
+		/*line locate.go:56*/ p := &places[0]
+		t2 := p
+		/*line locate.go:57*/ from := &t2.Operation.From
+		/*line locate.go:59:30000*/ if i < width {
+			x := p.Output[0] + float64((float64(x0+i)+half)*p.Output[1])
+			t3 := from
+			t4 := float64(x * from.UX)
+			t5 := from.Projection.Y0
+			/*line locate.go:61*/ lon, _ := t3.Projection.Inverse(t4, t5)
+			lon2 := lon
+			/*line locate.go:62*/ out[i] = lon2 + from.Meridian
+		} else {
+			/*line locate.go:64:30000*/ y := p.Output[3] + float64((float64(size+i)+half)*p.Output[5])
+			_ = out[i]
+			t10 := from
+			t11 := from.Projection.X0
+			t12 := float64(y * from.UY)
+			/*line locate.go:65*/ _, lat := t10.Projection.Inverse(t11, t12)
+			/*line locate.go:65*/ out[i] = lat
+		}
+	} /*line quern_gen.go:2063:1*/
 }
 
 func quernPlainLocate(r *host.Run) {
-	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Slice[Place](r, 5), host.Slice[projection.Subgrid](r, 6), host.Slice[float32](r, 7), host.Slice[float64](r, 8), host.Slice[float64](r, 9)
-	host.Plain(r, func(t kernel.Thread) { quern_locate(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9) })
+	v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Value[float64](r, 4), host.Value[bool](r, 5), host.Slice[Place](r, 6), host.Slice[projection.Subgrid](r, 7), host.Slice[float32](r, 8), host.Slice[float64](r, 9), host.Slice[float64](r, 10), host.Slice[float64](r, 11)
+	host.Plain(r, func(t kernel.Thread) { quern_locate(t, v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11) })
 }
 
 func quernHostLocate(r *host.Run) {
@@ -1955,11 +2074,13 @@ func quernHostLocate(r *host.Run) {
 	width := host.Value[int](r, 2)
 	height := host.Value[int](r, 3)
 	half := host.Value[float64](r, 4)
-	places := host.Slice[Place](r, 5)
-	subgrids := host.Slice[projection.Subgrid](r, 6)
-	nodes := host.Slice[float32](r, 7)
-	xs := host.Slice[float64](r, 8)
-	ys := host.Slice[float64](r, 9)
+	separable := host.Value[bool](r, 5)
+	places := host.Slice[Place](r, 6)
+	subgrids := host.Slice[projection.Subgrid](r, 7)
+	nodes := host.Slice[float32](r, 8)
+	axis := host.Slice[float64](r, 9)
+	xs := host.Slice[float64](r, 10)
+	ys := host.Slice[float64](r, 11)
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -1972,14 +2093,14 @@ func quernHostLocate(r *host.Run) {
 				start := y * width
 				t9 := float64(y0+y) + half
 				start2 := y*width + base
-				quernRow1Locate(r, base, width, y, height, places, xs, start, ys, x0, half, t9, subgrids, nodes, width2, start2)
+				quernRow1Locate(r, base, width, y, height, places, separable, xs, start, ys, x0, half, t9, subgrids, nodes, axis, width2, start2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Locate(r *host.Run, base int, width int, y int, height int, places []Place, xs []float64, start int, ys []float64, x0 int, half float64, t9 float64, subgrids []projection.Subgrid, nodes []float32, width2 int, start2 int) {
+func quernRow1Locate(r *host.Run, base int, width int, y int, height int, places []Place, separable bool, xs []float64, start int, ys []float64, x0 int, half float64, t9 float64, subgrids []projection.Subgrid, nodes []float32, axis []float64, width2 int, start2 int) {
 	if !(y < height) {
 		return
 	}
@@ -1988,82 +2109,141 @@ func quernRow1Locate(r *host.Run, base int, width int, y int, height int, places
 		if count <= 0 {
 			return
 		}
-		if 0 < len(places) && start2 >= 0 && count <= len(xs)-start2 && count <= len(ys)-start2 {
+		if 0 < len(places) && start2 >= 0 && count <= len(xs)-start2 && count <= len(ys)-start2 && base >= 0 && count <= len(axis)-base && width+y >= 0 && width+y < len(axis) {
 			row := xs[start2:][:count]
 			row2 := ys[start2:][:count]
+			row3 := axis[base:][:count]
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				x := base + threadX
 				t8 := float64(x0+x) + half
-				/*line locate.go:45*/ _ = places[0]
+				/*line locate.go:80*/ _ = places[0]
 				p := &places[0]
-				/*line locate.go:46*/ _ = row[threadX]
-				/*line locate.go:46*/ _ = row2[threadX]
-				x2 := t8
-				y2 := t9
-				/*line locate.go:28*/ t1 := p
-				t2 := x2
-				t3 := y2
-				/*line locate.go:28*/ result0, result1 := t1.Output.Apply(t2, t3)
-				x2 = result0
-				y2 = result1
-				/*line locate.go:29*/ if !p.Same {
-					t6 := p
-					t92 := x2
-					t10 := y2
-					/*line locate.go:30*/ result02, result12, _ := t6.Operation.Apply(subgrids, nodes, t92, t10, 0)
-					x2 = result02
-					y2 = result12
+				/*line locate.go:81:30000*/ if !separable {
+					_ = row[threadX]
+					/*line locate.go:82*/ _ = row2[threadX]
+					x2 := t8
+					y2 := t9
+					/*line locate.go:28*/ t1 := p
+					t2 := x2
+					t3 := y2
+					/*line locate.go:28*/ result0, result1 := t1.Output.Apply(t2, t3)
+					x2 = result0
+					y2 = result1
+					/*line locate.go:29*/ if !p.Same {
+						t6 := p
+						t92 := x2
+						t10 := y2
+						/*line locate.go:30*/ result02, result12, _ := t6.Operation.Apply(subgrids, nodes, t92, t10, 0)
+						x2 = result02
+						y2 = result12
+					}
+					/*line locate.go:32*/ t14 := p
+					t15 := x2
+					t16 := y2
+					/*line locate.go:32*/ result03, result13 := t14.Source.Apply(t15, t16)
+					result04 := result03
+					result14 := result13
+					/*line locate.go:82*/ row[threadX] = result04
+					row2[threadX] = result14
+					/*line locate.go:83*/ continue
 				}
-				/*line locate.go:32*/ t14 := p
-				t15 := x2
-				t16 := y2
-				/*line locate.go:32*/ result03, result13 := t14.Source.Apply(t15, t16)
-				result04 := result03
-				result14 := result13
-				/*line locate.go:46*/ row[threadX] = result04
-				row2[threadX] = result14
+				/*line locate.go:85:30000*/ t12 := p
+				/*line locate.go:85*/ to := &t12.Operation.To
+				t13 := to
+				t142 := row3[threadX] - to.Meridian
+				t152 := axis[width+y]
+				/*line locate.go:86*/ x3, y3 := t13.Projection.Forward(t142, t152)
+				u := x3
+				v := y3
+				/*line locate.go:87*/ t18 := u / to.UX
+				t19 := v / to.UY
+				u = t18
+				v = t19
+				/*line locate.go:88:30000*/ if to.Swap {
+					t20 := v
+					t21 := u
+					u = t20
+					v = t21
+				}
+				/*line locate.go:91:30000*/ _ = row[threadX]
+				/*line locate.go:91*/ _ = row2[threadX]
+				t26 := p
+				t27 := u
+				t28 := v
+				/*line locate.go:91*/ result05, result15 := t26.Source.Apply(t27, t28)
+				row[threadX] = result05
+				row2[threadX] = result15
 			}
-			return
+			/*line locate.go:95:30000*/ return
 		}
 	}
-	/*line locate.go:52:30000*/ for threadX := range width2 {
+	/*line locate.go:98:30000*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		i := start + x
 		t8 := float64(x0+x) + half
-		/*line locate.go:41*/ if x >= width || y >= height {
+		/*line locate.go:76:30000*/ if x >= width || y >= height {
 			continue
 		}
-		/*line locate.go:45:30000*/ _ = places[0]
-		/*line locate.go:45*/ p := &places[0]
-		_ = xs[i]
-		/*line locate.go:46*/ _ = ys[i]
-		x2 := t8
-		y2 := t9
-		/*line locate.go:28*/ t1 := p
-		t2 := x2
-		t3 := y2
-		/*line locate.go:28*/ result0, result1 := t1.Output.Apply(t2, t3)
-		x2 = result0
-		y2 = result1
-		/*line locate.go:29*/ if !p.Same {
-			t6 := p
-			t92 := x2
-			t10 := y2
-			/*line locate.go:30*/ result02, result12, _ := t6.Operation.Apply(subgrids, nodes, t92, t10, 0)
-			x2 = result02
-			y2 = result12
+		/*line locate.go:80:30000*/ _ = places[0]
+		/*line locate.go:80*/ p := &places[0]
+		/*line locate.go:81:30000*/ if !separable {
+			_ = xs[i]
+			/*line locate.go:82*/ _ = ys[i]
+			x2 := t8
+			y2 := t9
+			/*line locate.go:28*/ t1 := p
+			t2 := x2
+			t3 := y2
+			/*line locate.go:28*/ result0, result1 := t1.Output.Apply(t2, t3)
+			x2 = result0
+			y2 = result1
+			/*line locate.go:29*/ if !p.Same {
+				t6 := p
+				t92 := x2
+				t10 := y2
+				/*line locate.go:30*/ result02, result12, _ := t6.Operation.Apply(subgrids, nodes, t92, t10, 0)
+				x2 = result02
+				y2 = result12
+			}
+			/*line locate.go:32*/ t14 := p
+			t15 := x2
+			t16 := y2
+			/*line locate.go:32*/ result03, result13 := t14.Source.Apply(t15, t16)
+			result04 := result03
+			result14 := result13
+			/*line locate.go:82*/ xs[i] = result04
+			/*line locate.go:82*/ ys[i] = result14
+			continue
 		}
-		/*line locate.go:32*/ t14 := p
-		t15 := x2
-		t16 := y2
-		/*line locate.go:32*/ result03, result13 := t14.Source.Apply(t15, t16)
-		result04 := result03
-		result14 := result13
-		/*line locate.go:46*/ xs[i] = result04
-		/*line locate.go:46*/ ys[i] = result14
-	} /*line quern_gen.go:2066:1*/
+		/*line locate.go:85:30000*/ t12 := p
+		/*line locate.go:85*/ to := &t12.Operation.To
+		t13 := to
+		/*line locate.go:86*/ t142 := axis[x] - to.Meridian
+		/*line locate.go:86*/ t152 := axis[width+y]
+		/*line locate.go:86*/ x3, y3 := t13.Projection.Forward(t142, t152)
+		u := x3
+		v := y3
+		/*line locate.go:87*/ t18 := u / to.UX
+		t19 := v / to.UY
+		u = t18
+		v = t19
+		/*line locate.go:88:30000*/ if to.Swap {
+			t20 := v
+			t21 := u
+			u = t20
+			v = t21
+		}
+		/*line locate.go:91:30000*/ _ = xs[i]
+		/*line locate.go:91*/ _ = ys[i]
+		t26 := p
+		t27 := u
+		t28 := v
+		/*line locate.go:91*/ result05, result15 := t26.Source.Apply(t27, t28)
+		/*line locate.go:91*/ xs[i] = result05
+		/*line locate.go:91*/ ys[i] = result15
+	} /*line quern_gen.go:2246:1*/
 }
 
 func quernPlainBounds(r *host.Run) {
@@ -2112,27 +2292,27 @@ func quernRow1Bounds(r *host.Run, base int, width int, start int, height int, st
 			for threadX := range count {
 				r.ThreadIdx.X = threadX
 				x := base + threadX
-//line locate.go:61
+//line locate.go:106
 				var left int32 = 2147483647
 				var top int32 = 2147483647
 				var right int32 = -1
 				var bottom int32 = -1
-				/*line locate.go:62:30000*/ for y := start; y < start2; y++ {
-					/*line locate.go:63*/ if r.Halted() {
-						/*line locate.go:62*/ r.Halt()
+				/*line locate.go:107*/ for y := start; y < start2; y++ {
+					/*line locate.go:108:30000*/ if r.Halted() {
+						/*line locate.go:107*/ r.Halt()
 					}
-					/*line locate.go:63*/ t1 := xs[y*width+x]
-					/*line locate.go:63*/ t2 := ys[y*width+x]
+					/*line locate.go:108:30000*/ t1 := xs[y*width+x]
+					/*line locate.go:108*/ t2 := ys[y*width+x]
 					px := t1
 					py := t2
-					/*line locate.go:64:30000*/ if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
+					/*line locate.go:109*/ if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
 						continue
 					}
-					/*line locate.go:67*/ t3 := int32(min(max(host.Int64[int](px), 0), sw-1))
+					/*line locate.go:112:30000*/ t3 := int32(min(max(host.Int64[int](px), 0), sw-1))
 					t4 := int32(min(max(host.Int64[int](py), 0), sh-1))
 					column := t3
 					row := t4
-					/*line locate.go:68*/ t5 := min(left, column)
+					/*line locate.go:113*/ t5 := min(left, column)
 					t6 := min(top, row)
 					t7 := max(right, column)
 					t8 := max(bottom, row)
@@ -2141,43 +2321,43 @@ func quernRow1Bounds(r *host.Run, base int, width int, start int, height int, st
 					right = t7
 					bottom = t8
 				}
-				/*line locate.go:70*/ if right >= 0 {
+				/*line locate.go:115:30000*/ if right >= 0 {
 					kernel.AtomicMin(&box[0], left)
 					kernel.AtomicMin(&box[1], top)
 					kernel.AtomicMax(&box[2], right)
 					kernel.AtomicMax(&box[3], bottom)
 				}
 			}
-			return
+			/*line locate.go:122:30000*/ return
 		}
 	}
-	/*line locate.go:80:30000*/ for threadX := range width2 {
+	/*line locate.go:125*/ for threadX := range width2 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		/*line locate.go:58*/ if x >= width || start >= height {
+		/*line locate.go:103*/ if x >= width || start >= height {
 			continue
 		}
-//line locate.go:61:30000
+//line locate.go:106:30000
 		var left int32 = 2147483647
 		var top int32 = 2147483647
 		var right int32 = -1
 		var bottom int32 = -1
-		/*line locate.go:62:30000*/ for y := start; y < start2; y++ {
-			/*line locate.go:63*/ if r.Halted() {
-				/*line locate.go:62*/ r.Halt()
+		/*line locate.go:107*/ for y := start; y < start2; y++ {
+			/*line locate.go:108:30000*/ if r.Halted() {
+				/*line locate.go:107*/ r.Halt()
 			}
-			/*line locate.go:63*/ t1 := xs[y*width+x]
-			/*line locate.go:63*/ t2 := ys[y*width+x]
+			/*line locate.go:108:30000*/ t1 := xs[y*width+x]
+			/*line locate.go:108*/ t2 := ys[y*width+x]
 			px := t1
 			py := t2
-			/*line locate.go:64:30000*/ if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
+			/*line locate.go:109*/ if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
 				continue
 			}
-			/*line locate.go:67*/ t3 := int32(min(max(host.Int64[int](px), 0), sw-1))
+			/*line locate.go:112:30000*/ t3 := int32(min(max(host.Int64[int](px), 0), sw-1))
 			t4 := int32(min(max(host.Int64[int](py), 0), sh-1))
 			column := t3
 			row := t4
-			/*line locate.go:68*/ t5 := min(left, column)
+			/*line locate.go:113*/ t5 := min(left, column)
 			t6 := min(top, row)
 			t7 := max(right, column)
 			t8 := max(bottom, row)
@@ -2186,13 +2366,13 @@ func quernRow1Bounds(r *host.Run, base int, width int, start int, height int, st
 			right = t7
 			bottom = t8
 		}
-		/*line locate.go:70*/ if right >= 0 {
+		/*line locate.go:115:30000*/ if right >= 0 {
 			kernel.AtomicMin(&box[0], left)
 			kernel.AtomicMin(&box[1], top)
 			kernel.AtomicMax(&box[2], right)
 			kernel.AtomicMax(&box[3], bottom)
 		}
-	} /*line quern_gen.go:2195:1*/
+	} /*line quern_gen.go:2375:1*/
 }
 
 func quernPlainPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
@@ -2263,71 +2443,115 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 		t20 := pixel2
 		/*line point.go:31*/ result02 := covered[T](t18, table, t20, dst, cover)
 		below := result02
-		/*line point.go:32*/ found := false
-		t24 := s2.Bands
-		/*line point.go:34:40000*/ for band := 0; band < t24; band++ {
-			/*line point.go:35*/ if r.Halted() {
-				/*line point.go:33*/ r.Halt()
+		/*line point.go:32*/ t24 := host.Int64[int](math.Floor(x2 - 0.5))
+		t25 := host.Int64[int](math.Floor(y2 - 0.5))
+		left := t24
+		top := t25
+		/*line point.go:33*/ t27 := method == 1 && left >= 0 && top >= 0 && left+1 < s2.Width && top+1 < s2.Height
+		/*line point.go:34:40000*/ if t27 {
+			/*line point.go:33*/ result03 := s2.plain()
+			t27 = result03
+		}
+		if t27 {
+			/*line point.go:34*/ t28 := left
+			t29 := top
+			/*line point.go:34*/ result04 := s2.at(t28, t29)
+			i := result04 * s2.Stride
+			/*line point.go:35*/ j := i + s2.W*s2.Stride
+			/*line point.go:37*/ t31 := 1.5 - (x2 - float64(left))
+			t32 := 1.5 - (y2 - float64(top))
+			rx := t31
+			ry := t32
+			/*line point.go:38*/ t33 := 1 - rx
+			t34 := 1 - ry
+			qx := t33
+			qy := t34
+			/*line point.go:39*/ t35 := s2.Bands
+			/*line point.go:40:40000*/ for band := 0; band < t35; band++ {
+				/*line point.go:41*/ if r.Halted() {
+					/*line point.go:39*/ r.Halt()
+				}
+				/*line point.go:40:40000*/ upper := float64(float64(src[i+band])*rx) + float64(float64(src[i+s2.Stride+band])*qx)
+				lower := float64(float64(src[j+band])*rx) + float64(float64(src[j+s2.Stride+band])*qx)
+				t36 := &o2
+				t38 := pixel2
+				t39 := band
+				t40 := float64(upper*ry) + float64(lower*qy)
+				t41 := below
+				/*line point.go:42*/ quernFunc3Point[T](t36, table, t38, t39, 1, t40, t41, dst)
+			}
+			t43 := &o2
+			t44 := pixel2
+			t45 := below
+			/*line point.go:44*/ quernFunc4Point[T](t43, t44, 1, t45, dst, cover)
+			continue
+		}
+		found := false
+		t48 := s2.Bands
+		for band2 := 0; band2 < t48; band2++ {
+			if r.Halted() {
+				/*line point.go:48*/ r.Halt()
 			}
 			var value float64
 			var weight float64
-			/*line point.go:36*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
-				t25 := &s2
-				t26 := x2
-				t27 := y2
-				/*line point.go:37*/ column, row, _ := quernFunc3Point[T](t25, t26, t27)
+			/*line point.go:51*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
+				t49 := &s2
+				t50 := x2
+				t51 := y2
+				/*line point.go:52*/ column, row, _ := quernFunc5Point[T](t49, t50, t51)
 				column2 := column
 				row2 := row
-				/*line point.go:38*/ t31 := column2
-				t32 := row2
-				/*line point.go:38*/ result03 := s2.at(t31, t32)
-				i := result03
-				/*line point.go:39*/ t34 := float64(src[i*s2.Stride+band])
-				t35 := &s2
-				t39 := i
-				t40 := band
-				/*line point.go:39*/ result04 := density[T](t35, table, src, mask, t39, t40)
-				t42 := result04
-				value = t34
-				weight = t42
-//line point.go:40:40000
+				/*line point.go:53*/ t55 := column2
+				t56 := row2
+				/*line point.go:53*/ result05 := s2.at(t55, t56)
+				i2 := result05
+				/*line point.go:54*/ t58 := float64(src[i2*s2.Stride+band2])
+				t59 := &s2
+				t63 := i2
+				t64 := band2
+				/*line point.go:54*/ result06 := density[T](t59, table, src, mask, t63, t64)
+				t66 := result06
+				value = t58
+				weight = t66
+//line point.go:55
 			} else if method == 2 {
-				/*line point.go:41:40000*/ t43 := &s2
-				t47 := band
-				t48 := x2
-				t49 := y2
-				/*line point.go:41*/ value2, weight2 := quernFunc4Point[T](t43, table, src, mask, t47, t48, t49)
+				/*line point.go:56:40000*/ t67 := &s2
+				t71 := band2
+				t72 := x2
+				t73 := y2
+				/*line point.go:56*/ value2, weight2 := quernFunc6Point[T](t67, table, src, mask, t71, t72, t73)
 				value = value2
 				weight = weight2
+//line point.go:59:40000
 			} else {
-				/*line point.go:43:40000*/ t52 := &s2
-				t56 := band
-				t57 := x2
-				t58 := y2
-				/*line point.go:43*/ value3, weight3 := quernFunc5Point[T](t52, table, src, mask, t56, t57, t58)
+				/*line point.go:58*/ t76 := &s2
+				t80 := band2
+				t81 := x2
+				t82 := y2
+				/*line point.go:58*/ value3, weight3 := quernFunc7Point[T](t76, table, src, mask, t80, t81, t82)
 				value = value3
 				weight = weight3
 			}
-			/*line point.go:45:40000*/ if weight < 1e-10 {
+			/*line point.go:60:40000*/ if weight < 1e-10 {
 				continue
 			}
-			/*line point.go:48:40000*/ found = true
-			t61 := &o2
-			t63 := pixel2
-			t64 := band
-			t65 := weight
-			t66 := value
-			t67 := below
-			/*line point.go:49*/ quernFunc6Point[T](t61, table, t63, t64, t65, t66, t67, dst)
+			/*line point.go:63:40000*/ found = true
+			t85 := &o2
+			t87 := pixel2
+			t88 := band2
+			t89 := weight
+			t90 := value
+			t91 := below
+			/*line point.go:64*/ quernFunc3Point[T](t85, table, t87, t88, t89, t90, t91, dst)
 		}
-		if found {
-			t69 := &o2
-			t70 := pixel2
-			t71 := opaque
-			t72 := below
-			/*line point.go:52*/ quernFunc7Point[T](t69, t70, t71, t72, dst, cover)
+		/*line point.go:66:40000*/ if found {
+			t93 := &o2
+			t94 := pixel2
+			t95 := opaque
+			t96 := below
+			/*line point.go:67*/ quernFunc4Point[T](t93, t94, t95, t96, dst, cover)
 		}
-	} /*line quern_gen.go:2330:1*/
+	} /*line quern_gen.go:2554:1*/
 }
 
 // quernFunc1Point is kernels.start.
@@ -2346,7 +2570,7 @@ func quernFunc1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:2349:1*/
+	} /*line quern_gen.go:2573:1*/
 }
 
 // quernFunc2Point is kernels.present.
@@ -2354,7 +2578,7 @@ func quernFunc2Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 	/*line image.go:90*/ t1 := s
 	t2 := x
 	t3 := y
-	/*line image.go:90*/ column, row, ok := quernFunc3Point[T](t1, t2, t3)
+	/*line image.go:90*/ column, row, ok := quernFunc5Point[T](t1, t2, t3)
 	column2 := column
 	row2 := row
 	ok2 := ok
@@ -2385,188 +2609,11 @@ func quernFunc2Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:2388:1*/
+	return result02 /*line quern_gen.go:2612:1*/
 }
 
-// quernFunc3Point is kernels.nearest.
-func quernFunc3Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, x float64, y float64) (int, int, bool) {
-	/*line image.go:82*/ if !(x >= 0 && y >= 0 && x+1e-10 <= float64(s.Width) && y+1e-10 <= float64(s.Height)) {
-		return 0, 0, false
-	}
-	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
-	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:2398:1*/
-}
-
-// quernFunc4Point is kernels.cubic.
-func quernFunc4Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
-//line point.go:123
-	var value float64
-	var weight float64
-	/*line point.go:124*/ t1 := host.Int64[int](x - 0.5)
-	t2 := host.Int64[int](y - 0.5)
-	left := t1
-	top := t2
-	/*line point.go:125*/ if left < 1 || top < 1 || left+2 >= s.Width || top+2 >= s.Height {
-		t3 := s
-		t4 := table
-		t5 := src
-		t6 := mask
-		t7 := band
-		t8 := x
-		t9 := y
-		/*line point.go:126*/ value2, weight2 := quernFunc5Point[T](t3, t4, t5, t6, t7, t8, t9)
-		return value2, weight2
-	}
-	/*line point.go:128*/ t12 := x - 0.5 - float64(left)
-	/*line point.go:128*/ result0 := cubicWeights(t12)
-	t14 := result0
-	t15 := y - 0.5 - float64(top)
-	/*line point.go:128*/ result02 := cubicWeights(t15)
-	t17 := result02
-	wx := t14
-	wy := t17
-	/*line point.go:129*/ result03 := s.plain()
-	plain := result03
-	/*line point.go:131:40000*/ for j := 0; j < 4; j++ {
-		t19 := left - 1
-		t20 := top - 1 + j
-		/*line point.go:132*/ result04 := s.at(t19, t20)
-		at := result04
-//line point.go:133
-		var line float64
-		var dense float64
-		for i := 0; i < 4; i++ {
-			/*line point.go:136:40000*/ if !plain {
-				t22 := s
-				t23 := table
-				t24 := src
-				t25 := mask
-				t26 := at + i
-				t27 := band
-				/*line point.go:137*/ result05 := density[T](t22, t23, t24, t25, t26, t27)
-				d := result05
-				/*line point.go:138*/ if d < 1e-09 {
-					t29 := s
-					t30 := table
-					t31 := src
-					t32 := mask
-					t33 := band
-					t34 := x
-					t35 := y
-					/*line point.go:139*/ value3, weight3 := quernFunc5Point[T](t29, t30, t31, t32, t33, t34, t35)
-					return value3, weight3
-				}
-				/*line point.go:141*/ dense += float64(d * wx[i])
-			}
-			/*line point.go:143:40000*/ line += float64(float64(src[(at+i)*s.Stride+band]) * wx[i])
-		}
-		/*line point.go:145*/ value += float64(line * wy[j])
-		weight += float64(dense * wy[j])
-	}
-	if plain {
-		weight = 1
-	}
-	/*line point.go:151:40000*/ t38 := value
-	return t38, weight /*line quern_gen.go:2471:1*/
-}
-
-// quernFunc5Point is kernels.bilinear.
-func quernFunc5Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
-	/*line point.go:58*/ t1 := host.Int64[int](math.Floor(x - 0.5))
-	t2 := host.Int64[int](math.Floor(y - 0.5))
-	left := t1
-	top := t2
-	/*line point.go:59*/ t3 := 1.5 - (x - float64(left))
-	t4 := 1.5 - (y - float64(top))
-	rx := t3
-	ry := t4
-	/*line point.go:60*/ t6 := left >= 0 && top >= 0 && left+1 < s.Width && top+1 < s.Height
-	/*line point.go:61:40000*/ if t6 {
-		/*line point.go:60*/ result0 := s.plain()
-		t6 = result0
-	}
-	/*line point.go:63:40000*/ if t6 {
-		/*line point.go:61*/ t7 := left
-		t8 := top
-		/*line point.go:61*/ result02 := s.at(t7, t8)
-		/*line point.go:61*/ i := result02*s.Stride + band
-		j := i + s.W*s.Stride
-		upper := float64(float64(src[i])*rx) + float64(float64(src[i+s.Stride])*(1-rx))
-		lower := float64(float64(src[j])*rx) + float64(float64(src[j+s.Stride])*(1-rx))
-		t10 := float64(upper*ry) + float64(lower*(1-ry))
-		return t10, 1
-	}
-	/*line point.go:67:40000*/ if left < 0 {
-		left = 0
-		rx = 1
-	}
-	/*line point.go:70:40000*/ if top < 0 {
-		top = 0
-		ry = 1
-	}
-//line point.go:73:40000
-	var sum float64
-	var total float64
-	var dense float64
-	/*line point.go:74:40000*/ for j2 := 0; j2 < 2; j2++ {
-		/*line point.go:75*/ for i2 := 0; i2 < 2; i2++ {
-			t11 := left + i2
-			t12 := top + j2
-			column := t11
-			row := t12
-			/*line point.go:77:40000*/ if column >= s.Width || row >= s.Height {
-				continue
-			}
-			/*line point.go:80:40000*/ t13 := rx
-			t14 := ry
-			wx := t13
-			wy := t14
-			/*line point.go:81:40000*/ if i2 == 1 {
-				wx = 1 - rx
-			}
-			/*line point.go:84*/ if j2 == 1 {
-				wy = 1 - ry
-			}
-			w := float64(wx * wy)
-			t15 := column
-			t16 := row
-			/*line point.go:88*/ result03 := s.at(t15, t16)
-			at := result03
-//line point.go:89
-			var d float64 = 1
-			result04 := s.plain()
-			/*line point.go:91:40000*/ if !result04 {
-				/*line point.go:91*/ t19 := s
-				t20 := table
-				t21 := src
-				t22 := mask
-				t23 := at
-				t24 := band
-				/*line point.go:91*/ result05 := density[T](t19, t20, t21, t22, t23, t24)
-				d = result05
-			}
-			/*line point.go:93*/ if w == 0 || d <= 1e-09 {
-				continue
-			}
-			sum += float64(float64(src[at*s.Stride+band]) * w)
-			dense += float64(d * w)
-			total += w
-		}
-	}
-	/*line point.go:102:40000*/ if total == 1 {
-		t26 := sum
-		return t26, dense
-//line point.go:104:40000
-	} else if total < 1e-05 {
-		/*line point.go:105*/ return 0, 0
-	}
-	t27 := sum / total
-	return t27, dense / total /*line quern_gen.go:2565:1*/
-}
-
-// quernFunc6Point is kernels.put.
-func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, table []Table, pixel int, band int, density2 float64, value float64, below float64, dst []T) {
+// quernFunc3Point is kernels.put.
+func quernFunc3Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, table []Table, pixel int, band int, density2 float64, value float64, below float64, dst []T) {
 	/*line image.go:150*/ i := pixel*o.Bands + band
 	/*line image.go:151:10000*/ if density2 < 0.9999 {
 		/*line image.go:152:10000*/ if density2 < 0.0001 {
@@ -2587,11 +2634,11 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output
 			value -= 1
 		}
 	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:2590:1*/
+	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:2637:1*/
 }
 
-// quernFunc7Point is kernels.finish.
-func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, pixel int, density2 float64, below float64, dst []T, cover []uint8) {
+// quernFunc4Point is kernels.finish.
+func quernFunc4Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, pixel int, density2 float64, below float64, dst []T, cover []uint8) {
 	/*line image.go:176*/ if o.Masked {
 		cover[pixel] = 255
 	}
@@ -2603,7 +2650,168 @@ func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output
 		} else {
 			/*line image.go:184*/ dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:2606:1*/
+	} /*line quern_gen.go:2653:1*/
+}
+
+// quernFunc5Point is kernels.nearest.
+func quernFunc5Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, x float64, y float64) (int, int, bool) {
+	/*line image.go:82*/ if !(x >= 0 && y >= 0 && x+1e-10 <= float64(s.Width) && y+1e-10 <= float64(s.Height)) {
+		return 0, 0, false
+	}
+	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
+	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
+	return t1, t2, true /*line quern_gen.go:2663:1*/
+}
+
+// quernFunc6Point is kernels.cubic.
+func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
+//line point.go:131
+	var value float64
+	var weight float64
+	/*line point.go:132*/ t1 := host.Int64[int](x - 0.5)
+	t2 := host.Int64[int](y - 0.5)
+	left := t1
+	top := t2
+	/*line point.go:133:40000*/ if left < 1 || top < 1 || left+2 >= s.Width || top+2 >= s.Height {
+		t3 := s
+		t4 := table
+		t5 := src
+		t6 := mask
+		t7 := band
+		t8 := x
+		t9 := y
+		/*line point.go:134*/ value2, weight2 := quernFunc7Point[T](t3, t4, t5, t6, t7, t8, t9)
+		return value2, weight2
+	}
+	/*line point.go:136:40000*/ t12 := x - 0.5 - float64(left)
+	/*line point.go:136*/ result0 := cubicWeights(t12)
+	t14 := result0
+	t15 := y - 0.5 - float64(top)
+	/*line point.go:136*/ result02 := cubicWeights(t15)
+	t17 := result02
+	wx := t14
+	wy := t17
+	/*line point.go:137*/ result03 := s.plain()
+	plain := result03
+	/*line point.go:139:40000*/ for j := 0; j < 4; j++ {
+		t19 := left - 1
+		t20 := top - 1 + j
+		/*line point.go:140*/ result04 := s.at(t19, t20)
+		at := result04
+//line point.go:141
+		var line float64
+		var dense float64
+		/*line point.go:143:40000*/ for i := 0; i < 4; i++ {
+			/*line point.go:144*/ if !plain {
+				t22 := s
+				t23 := table
+				t24 := src
+				t25 := mask
+				t26 := at + i
+				t27 := band
+				/*line point.go:145*/ result05 := density[T](t22, t23, t24, t25, t26, t27)
+				d := result05
+				/*line point.go:146*/ if d < 1e-09 {
+					t29 := s
+					t30 := table
+					t31 := src
+					t32 := mask
+					t33 := band
+					t34 := x
+					t35 := y
+					/*line point.go:147*/ value3, weight3 := quernFunc7Point[T](t29, t30, t31, t32, t33, t34, t35)
+					return value3, weight3
+				}
+				/*line point.go:149*/ dense += float64(d * wx[i])
+			}
+			/*line point.go:151:40000*/ line += float64(float64(src[(at+i)*s.Stride+band]) * wx[i])
+		}
+		/*line point.go:153*/ value += float64(line * wy[j])
+		weight += float64(dense * wy[j])
+	}
+	if plain {
+		weight = 1
+	}
+	t38 := value
+	return t38, weight /*line quern_gen.go:2736:1*/
+}
+
+// quernFunc7Point is kernels.bilinear.
+func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
+	/*line point.go:73*/ t1 := host.Int64[int](math.Floor(x - 0.5))
+	t2 := host.Int64[int](math.Floor(y - 0.5))
+	left := t1
+	top := t2
+	/*line point.go:74*/ t3 := 1.5 - (x - float64(left))
+	t4 := 1.5 - (y - float64(top))
+	rx := t3
+	ry := t4
+	/*line point.go:75*/ if left < 0 {
+		left = 0
+		rx = 1
+	}
+	/*line point.go:78*/ if top < 0 {
+		top = 0
+		ry = 1
+	}
+//line point.go:81:40000
+	var sum float64
+	var total float64
+	var dense float64
+	/*line point.go:82:40000*/ for j := 0; j < 2; j++ {
+		/*line point.go:83:40000*/ for i := 0; i < 2; i++ {
+			t5 := left + i
+			t6 := top + j
+			column := t5
+			row := t6
+			/*line point.go:85:40000*/ if column >= s.Width || row >= s.Height {
+				continue
+			}
+			/*line point.go:88:40000*/ t7 := rx
+			t8 := ry
+			wx := t7
+			wy := t8
+			/*line point.go:89*/ if i == 1 {
+				wx = 1 - rx
+			}
+			/*line point.go:92:40000*/ if j == 1 {
+				wy = 1 - ry
+			}
+			/*line point.go:95:40000*/ w := float64(wx * wy)
+			t9 := column
+			t10 := row
+			/*line point.go:96*/ result0 := s.at(t9, t10)
+			at := result0
+//line point.go:97
+			var d float64 = 1
+			result02 := s.plain()
+			/*line point.go:99:40000*/ if !result02 {
+				/*line point.go:99*/ t13 := s
+				t14 := table
+				t15 := src
+				t16 := mask
+				t17 := at
+				t18 := band
+				/*line point.go:99*/ result03 := density[T](t13, t14, t15, t16, t17, t18)
+				d = result03
+			}
+			/*line point.go:101:40000*/ if w == 0 || d <= 1e-09 {
+				continue
+			}
+			/*line point.go:104:40000*/ sum += float64(float64(src[at*s.Stride+band]) * w)
+			dense += float64(d * w)
+			total += w
+		}
+	}
+	/*line point.go:110*/ if total == 1 {
+		t20 := sum
+		return t20, dense
+//line point.go:112:40000
+	} else if total < 1e-05 {
+		/*line point.go:113:40000*/ return 0, 0
+	}
+	/*line point.go:115:40000*/ t21 := sum / total
+	return t21, dense / total /*line quern_gen.go:2814:1*/
 }
 
 func quernPlainPoint_float32[T float32 | float64](r *host.Run) {
@@ -2674,71 +2882,115 @@ func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Outpu
 		t20 := pixel2
 		/*line point.go:31*/ result02 := covered[T](t18, table, t20, dst, cover)
 		below := result02
-		/*line point.go:32*/ found := false
-		t24 := s2.Bands
-		/*line point.go:34:40000*/ for band := 0; band < t24; band++ {
-			/*line point.go:35*/ if r.Halted() {
-				/*line point.go:33*/ r.Halt()
+		/*line point.go:32*/ t24 := host.Int64[int](math.Floor(x2 - 0.5))
+		t25 := host.Int64[int](math.Floor(y2 - 0.5))
+		left := t24
+		top := t25
+		/*line point.go:33*/ t27 := method == 1 && left >= 0 && top >= 0 && left+1 < s2.Width && top+1 < s2.Height
+		/*line point.go:34:40000*/ if t27 {
+			/*line point.go:33*/ result03 := s2.plain()
+			t27 = result03
+		}
+		if t27 {
+			/*line point.go:34*/ t28 := left
+			t29 := top
+			/*line point.go:34*/ result04 := s2.at(t28, t29)
+			i := result04 * s2.Stride
+			/*line point.go:35*/ j := i + s2.W*s2.Stride
+			/*line point.go:37*/ t31 := 1.5 - (x2 - float64(left))
+			t32 := 1.5 - (y2 - float64(top))
+			rx := t31
+			ry := t32
+			/*line point.go:38*/ t33 := 1 - rx
+			t34 := 1 - ry
+			qx := t33
+			qy := t34
+			/*line point.go:39*/ t35 := s2.Bands
+			/*line point.go:40:40000*/ for band := 0; band < t35; band++ {
+				/*line point.go:41*/ if r.Halted() {
+					/*line point.go:39*/ r.Halt()
+				}
+				/*line point.go:40:40000*/ upper := float64(float64(src[i+band])*rx) + float64(float64(src[i+s2.Stride+band])*qx)
+				lower := float64(float64(src[j+band])*rx) + float64(float64(src[j+s2.Stride+band])*qx)
+				t36 := &o2
+				t38 := pixel2
+				t39 := band
+				t40 := float64(upper*ry) + float64(lower*qy)
+				t41 := below
+				/*line point.go:42*/ put[T](t36, table, t38, t39, 1, t40, t41, dst)
+			}
+			t43 := &o2
+			t44 := pixel2
+			t45 := below
+			/*line point.go:44*/ finish[T](t43, t44, 1, t45, dst, cover)
+			continue
+		}
+		found := false
+		t48 := s2.Bands
+		for band2 := 0; band2 < t48; band2++ {
+			if r.Halted() {
+				/*line point.go:48*/ r.Halt()
 			}
 			var value float64
 			var weight float64
-			/*line point.go:36*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
-				t25 := &s2
-				t26 := x2
-				t27 := y2
-				/*line point.go:37*/ column, row, _ := quernFunc2Point_float32[T](t25, t26, t27)
+			/*line point.go:51*/ if method == 0 || s2.Width == 1 || s2.Height == 1 {
+				t49 := &s2
+				t50 := x2
+				t51 := y2
+				/*line point.go:52*/ column, row, _ := quernFunc2Point_float32[T](t49, t50, t51)
 				column2 := column
 				row2 := row
-				/*line point.go:38*/ t31 := column2
-				t32 := row2
-				/*line point.go:38*/ result03 := s2.at(t31, t32)
-				i := result03
-				/*line point.go:39*/ t34 := float64(src[i*s2.Stride+band])
-				t35 := &s2
-				t39 := i
-				t40 := band
-				/*line point.go:39*/ result04 := density[T](t35, table, src, mask, t39, t40)
-				t42 := result04
-				value = t34
-				weight = t42
-//line point.go:40:40000
+				/*line point.go:53*/ t55 := column2
+				t56 := row2
+				/*line point.go:53*/ result05 := s2.at(t55, t56)
+				i2 := result05
+				/*line point.go:54*/ t58 := float64(src[i2*s2.Stride+band2])
+				t59 := &s2
+				t63 := i2
+				t64 := band2
+				/*line point.go:54*/ result06 := density[T](t59, table, src, mask, t63, t64)
+				t66 := result06
+				value = t58
+				weight = t66
+//line point.go:55
 			} else if method == 2 {
-				/*line point.go:41:40000*/ t43 := &s2
-				t47 := band
-				t48 := x2
-				t49 := y2
-				/*line point.go:41*/ value2, weight2 := quernFunc3Point_float32[T](t43, table, src, mask, t47, t48, t49)
+				/*line point.go:56:40000*/ t67 := &s2
+				t71 := band2
+				t72 := x2
+				t73 := y2
+				/*line point.go:56*/ value2, weight2 := quernFunc3Point_float32[T](t67, table, src, mask, t71, t72, t73)
 				value = value2
 				weight = weight2
+//line point.go:59:40000
 			} else {
-				/*line point.go:43:40000*/ t52 := &s2
-				t56 := band
-				t57 := x2
-				t58 := y2
-				/*line point.go:43*/ value3, weight3 := quernFunc4Point_float32[T](t52, table, src, mask, t56, t57, t58)
+				/*line point.go:58*/ t76 := &s2
+				t80 := band2
+				t81 := x2
+				t82 := y2
+				/*line point.go:58*/ value3, weight3 := quernFunc4Point_float32[T](t76, table, src, mask, t80, t81, t82)
 				value = value3
 				weight = weight3
 			}
-			/*line point.go:45:40000*/ if weight < 1e-10 {
+			/*line point.go:60:40000*/ if weight < 1e-10 {
 				continue
 			}
-			/*line point.go:48:40000*/ found = true
-			t61 := &o2
-			t63 := pixel2
-			t64 := band
-			t65 := weight
-			t66 := value
-			t67 := below
-			/*line point.go:49*/ put[T](t61, table, t63, t64, t65, t66, t67, dst)
+			/*line point.go:63:40000*/ found = true
+			t85 := &o2
+			t87 := pixel2
+			t88 := band2
+			t89 := weight
+			t90 := value
+			t91 := below
+			/*line point.go:64*/ put[T](t85, table, t87, t88, t89, t90, t91, dst)
 		}
-		if found {
-			t69 := &o2
-			t70 := pixel2
-			t71 := opaque
-			t72 := below
-			/*line point.go:52*/ finish[T](t69, t70, t71, t72, dst, cover)
+		/*line point.go:66:40000*/ if found {
+			t93 := &o2
+			t94 := pixel2
+			t95 := opaque
+			t96 := below
+			/*line point.go:67*/ finish[T](t93, t94, t95, t96, dst, cover)
 		}
-	} /*line quern_gen.go:2741:1*/
+	} /*line quern_gen.go:2993:1*/
 }
 
 // quernFunc1Point_float32 is kernels.present.
@@ -2777,7 +3029,7 @@ func quernFunc1Point_float32[T float32 | float64](s *Source, table []Table, src 
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:2780:1*/
+	return result02 /*line quern_gen.go:3032:1*/
 }
 
 // quernFunc2Point_float32 is kernels.nearest.
@@ -2787,19 +3039,19 @@ func quernFunc2Point_float32[T float32 | float64](s *Source, x float64, y float6
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:2790:1*/
+	return t1, t2, true /*line quern_gen.go:3042:1*/
 }
 
 // quernFunc3Point_float32 is kernels.cubic.
 func quernFunc3Point_float32[T float32 | float64](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
-//line point.go:123
+//line point.go:131
 	var value float64
 	var weight float64
-	/*line point.go:124*/ t1 := host.Int64[int](x - 0.5)
+	/*line point.go:132*/ t1 := host.Int64[int](x - 0.5)
 	t2 := host.Int64[int](y - 0.5)
 	left := t1
 	top := t2
-	/*line point.go:125*/ if left < 1 || top < 1 || left+2 >= s.Width || top+2 >= s.Height {
+	/*line point.go:133:40000*/ if left < 1 || top < 1 || left+2 >= s.Width || top+2 >= s.Height {
 		t3 := s
 		t4 := table
 		t5 := src
@@ -2807,38 +3059,38 @@ func quernFunc3Point_float32[T float32 | float64](s *Source, table []Table, src 
 		t7 := band
 		t8 := x
 		t9 := y
-		/*line point.go:126*/ value2, weight2 := quernFunc4Point_float32[T](t3, t4, t5, t6, t7, t8, t9)
+		/*line point.go:134*/ value2, weight2 := quernFunc4Point_float32[T](t3, t4, t5, t6, t7, t8, t9)
 		return value2, weight2
 	}
-	/*line point.go:128*/ t12 := x - 0.5 - float64(left)
-	/*line point.go:128*/ result0 := cubicWeights(t12)
+	/*line point.go:136:40000*/ t12 := x - 0.5 - float64(left)
+	/*line point.go:136*/ result0 := cubicWeights(t12)
 	t14 := result0
 	t15 := y - 0.5 - float64(top)
-	/*line point.go:128*/ result02 := cubicWeights(t15)
+	/*line point.go:136*/ result02 := cubicWeights(t15)
 	t17 := result02
 	wx := t14
 	wy := t17
-	/*line point.go:129*/ result03 := s.plain()
+	/*line point.go:137*/ result03 := s.plain()
 	plain := result03
-	/*line point.go:131:40000*/ for j := 0; j < 4; j++ {
+	/*line point.go:139:40000*/ for j := 0; j < 4; j++ {
 		t19 := left - 1
 		t20 := top - 1 + j
-		/*line point.go:132*/ result04 := s.at(t19, t20)
+		/*line point.go:140*/ result04 := s.at(t19, t20)
 		at := result04
-//line point.go:133
+//line point.go:141
 		var line float64
 		var dense float64
-		for i := 0; i < 4; i++ {
-			/*line point.go:136:40000*/ if !plain {
+		/*line point.go:143:40000*/ for i := 0; i < 4; i++ {
+			/*line point.go:144*/ if !plain {
 				t22 := s
 				t23 := table
 				t24 := src
 				t25 := mask
 				t26 := at + i
 				t27 := band
-				/*line point.go:137*/ result05 := density[T](t22, t23, t24, t25, t26, t27)
+				/*line point.go:145*/ result05 := density[T](t22, t23, t24, t25, t26, t27)
 				d := result05
-				/*line point.go:138*/ if d < 1e-09 {
+				/*line point.go:146*/ if d < 1e-09 {
 					t29 := s
 					t30 := table
 					t31 := src
@@ -2846,115 +3098,99 @@ func quernFunc3Point_float32[T float32 | float64](s *Source, table []Table, src 
 					t33 := band
 					t34 := x
 					t35 := y
-					/*line point.go:139*/ value3, weight3 := quernFunc4Point_float32[T](t29, t30, t31, t32, t33, t34, t35)
+					/*line point.go:147*/ value3, weight3 := quernFunc4Point_float32[T](t29, t30, t31, t32, t33, t34, t35)
 					return value3, weight3
 				}
-				/*line point.go:141*/ dense += float64(d * wx[i])
+				/*line point.go:149*/ dense += float64(d * wx[i])
 			}
-			/*line point.go:143:40000*/ line += float64(float64(src[(at+i)*s.Stride+band]) * wx[i])
+			/*line point.go:151:40000*/ line += float64(float64(src[(at+i)*s.Stride+band]) * wx[i])
 		}
-		/*line point.go:145*/ value += float64(line * wy[j])
+		/*line point.go:153*/ value += float64(line * wy[j])
 		weight += float64(dense * wy[j])
 	}
 	if plain {
 		weight = 1
 	}
-	/*line point.go:151:40000*/ t38 := value
-	return t38, weight /*line quern_gen.go:2863:1*/
+	t38 := value
+	return t38, weight /*line quern_gen.go:3115:1*/
 }
 
 // quernFunc4Point_float32 is kernels.bilinear.
 func quernFunc4Point_float32[T float32 | float64](s *Source, table []Table, src []T, mask []uint8, band int, x float64, y float64) (float64, float64) {
-	/*line point.go:58*/ t1 := host.Int64[int](math.Floor(x - 0.5))
+	/*line point.go:73*/ t1 := host.Int64[int](math.Floor(x - 0.5))
 	t2 := host.Int64[int](math.Floor(y - 0.5))
 	left := t1
 	top := t2
-	/*line point.go:59*/ t3 := 1.5 - (x - float64(left))
+	/*line point.go:74*/ t3 := 1.5 - (x - float64(left))
 	t4 := 1.5 - (y - float64(top))
 	rx := t3
 	ry := t4
-	/*line point.go:60*/ t6 := left >= 0 && top >= 0 && left+1 < s.Width && top+1 < s.Height
-	/*line point.go:61:40000*/ if t6 {
-		/*line point.go:60*/ result0 := s.plain()
-		t6 = result0
-	}
-	/*line point.go:63:40000*/ if t6 {
-		/*line point.go:61*/ t7 := left
-		t8 := top
-		/*line point.go:61*/ result02 := s.at(t7, t8)
-		/*line point.go:61*/ i := result02*s.Stride + band
-		j := i + s.W*s.Stride
-		upper := float64(float64(src[i])*rx) + float64(float64(src[i+s.Stride])*(1-rx))
-		lower := float64(float64(src[j])*rx) + float64(float64(src[j+s.Stride])*(1-rx))
-		t10 := float64(upper*ry) + float64(lower*(1-ry))
-		return t10, 1
-	}
-	/*line point.go:67:40000*/ if left < 0 {
+	/*line point.go:75*/ if left < 0 {
 		left = 0
 		rx = 1
 	}
-	/*line point.go:70:40000*/ if top < 0 {
+	/*line point.go:78*/ if top < 0 {
 		top = 0
 		ry = 1
 	}
-//line point.go:73:40000
+//line point.go:81:40000
 	var sum float64
 	var total float64
 	var dense float64
-	/*line point.go:74:40000*/ for j2 := 0; j2 < 2; j2++ {
-		/*line point.go:75*/ for i2 := 0; i2 < 2; i2++ {
-			t11 := left + i2
-			t12 := top + j2
-			column := t11
-			row := t12
-			/*line point.go:77:40000*/ if column >= s.Width || row >= s.Height {
+	/*line point.go:82:40000*/ for j := 0; j < 2; j++ {
+		/*line point.go:83:40000*/ for i := 0; i < 2; i++ {
+			t5 := left + i
+			t6 := top + j
+			column := t5
+			row := t6
+			/*line point.go:85:40000*/ if column >= s.Width || row >= s.Height {
 				continue
 			}
-			/*line point.go:80:40000*/ t13 := rx
-			t14 := ry
-			wx := t13
-			wy := t14
-			/*line point.go:81:40000*/ if i2 == 1 {
+			/*line point.go:88:40000*/ t7 := rx
+			t8 := ry
+			wx := t7
+			wy := t8
+			/*line point.go:89*/ if i == 1 {
 				wx = 1 - rx
 			}
-			/*line point.go:84*/ if j2 == 1 {
+			/*line point.go:92:40000*/ if j == 1 {
 				wy = 1 - ry
 			}
-			w := float64(wx * wy)
-			t15 := column
-			t16 := row
-			/*line point.go:88*/ result03 := s.at(t15, t16)
-			at := result03
-//line point.go:89
+			/*line point.go:95:40000*/ w := float64(wx * wy)
+			t9 := column
+			t10 := row
+			/*line point.go:96*/ result0 := s.at(t9, t10)
+			at := result0
+//line point.go:97
 			var d float64 = 1
-			result04 := s.plain()
-			/*line point.go:91:40000*/ if !result04 {
-				/*line point.go:91*/ t19 := s
-				t20 := table
-				t21 := src
-				t22 := mask
-				t23 := at
-				t24 := band
-				/*line point.go:91*/ result05 := density[T](t19, t20, t21, t22, t23, t24)
-				d = result05
+			result02 := s.plain()
+			/*line point.go:99:40000*/ if !result02 {
+				/*line point.go:99*/ t13 := s
+				t14 := table
+				t15 := src
+				t16 := mask
+				t17 := at
+				t18 := band
+				/*line point.go:99*/ result03 := density[T](t13, t14, t15, t16, t17, t18)
+				d = result03
 			}
-			/*line point.go:93*/ if w == 0 || d <= 1e-09 {
+			/*line point.go:101:40000*/ if w == 0 || d <= 1e-09 {
 				continue
 			}
-			sum += float64(float64(src[at*s.Stride+band]) * w)
+			/*line point.go:104:40000*/ sum += float64(float64(src[at*s.Stride+band]) * w)
 			dense += float64(d * w)
 			total += w
 		}
 	}
-	/*line point.go:102:40000*/ if total == 1 {
-		t26 := sum
-		return t26, dense
-//line point.go:104:40000
+	/*line point.go:110*/ if total == 1 {
+		t20 := sum
+		return t20, dense
+//line point.go:112:40000
 	} else if total < 1e-05 {
-		/*line point.go:105*/ return 0, 0
+		/*line point.go:113:40000*/ return 0, 0
 	}
-	t27 := sum / total
-	return t27, dense / total /*line quern_gen.go:2957:1*/
+	/*line point.go:115:40000*/ t21 := sum / total
+	return t21, dense / total /*line quern_gen.go:3193:1*/
 }
 
-//line point.go:110
+//line point.go:118:40000
