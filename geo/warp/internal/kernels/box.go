@@ -74,7 +74,7 @@ func around(s *Source, x0, y0, x1, y1 float64) (a area, ok bool) {
 // box resamples a source by a statistic of the pixels in each output pixel. xs and ys are the positions of corners:
 // one more per row and column than pixels.
 //
-//quern:kernel block=32x8 instantiate=uint8,int8,uint16,int16,uint32,int32,float32,float64
+//quern:kernel instantiate=uint8,int8,uint16,int16,uint32,int32,float32,float64
 func box[T Sample](t kernel.Thread, method int, rank float64, s Source, o Output, table []Table, xs, ys []float64, src []T, mask []uint8, dst []T, cover []uint8) {
 	pixel, ok := tile(t, &o)
 	if !ok {

@@ -47,7 +47,7 @@ func (p *Place) Separable() bool {
 // axes writes the longitudes of the columns of a tile, and after them the latitudes of its rows, if they are
 // separable; see locate.
 //
-//quern:kernel block=64
+//quern:kernel
 func axes(t kernel.Thread, x0, y0, width, height int, half float64, places []Place, out []float64) {
 	i := t.Global()
 	if i >= width+height {
@@ -70,7 +70,7 @@ func axes(t kernel.Thread, x0, y0, width, height int, half float64, places []Pla
 // centers and 0 for corners. places has one element: it is a slice because it is large for a parameter. If separable, the
 // longitudes and latitudes are those of axes.
 //
-//quern:kernel block=64x4
+//quern:kernel
 func locate(t kernel.Thread, x0, y0, width, height int, half float64, separable bool, places []Place, subgrids []projection.Subgrid, nodes []float32, axis, xs, ys []float64) {
 	x, y := t.Global2()
 	if x >= width || y >= height {
@@ -97,7 +97,7 @@ const rowsPerThread = 16
 // bounds finds the pixels of a source of sw x sh pixels that have positions in them: box[0] and box[1] become the
 // least column and row, box[2] and box[3] the greatest. Positions further outside than a margin do not count.
 //
-//quern:kernel block=64x4
+//quern:kernel
 func bounds(t kernel.Thread, width, height, sw, sh, marginX, marginY int, xs, ys []float64, box []int32) {
 	x, part := t.Global2()
 	if x >= width || part*rowsPerThread >= height {

@@ -16,7 +16,7 @@ const (
 // point resamples a source where its pixels are not much smaller than those of the output: at the nearest pixel,
 // between 2 x 2 or between 4 x 4 pixels.
 //
-//quern:kernel block=32x8 instantiate=uint8,int8,uint16,int16,uint32,int32,float32,float64
+//quern:kernel instantiate=uint8,int8,uint16,int16,uint32,int32,float32,float64
 func point[T Sample](t kernel.Thread, method int, s Source, o Output, table []Table, xs, ys []float64, src []T, mask []uint8, dst []T, cover []uint8) {
 	pixel, ok := tile(t, &o)
 	if !ok {

@@ -19,7 +19,7 @@ var quern_gen_zip string
 var quernPTX = compiled.Code{
 	Package: "quern.dev/geo/warp/internal/kernels",
 	Archive: &quern_gen_zip,
-	Sum:     "3c439e0cd268748b67177d010738bcde381718243689710053aa14e2206484fa",
+	Sum:     "dbf773cee1aa9732f4c5381fb68c5df207a86e6d02938e8bda0154df2700dbf7",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -443,14 +443,17 @@ func quernHostBox[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run)
 	mask := host.Slice[uint8](r, 8)
 	dst := host.Slice[T](r, 9)
 	cover := host.Slice[uint8](r, 10)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	t522 := method == 3
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		base := blockY * 8
-		base2 := blockX * 32
-		for threadZ := range 1 {
-			for threadY := range 8 {
+		base := blockY * dimY
+		base2 := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base + threadY
 				y2 := base + threadY
@@ -752,7 +755,7 @@ func quernRow1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run,
 			t68 := below
 			/*line box.go:112*/ quernFunc5Box[T](t66, t67, 1, t68, dst, cover)
 		}
-	} /*line quern_gen.go:755:1*/
+	} /*line quern_gen.go:758:1*/
 }
 
 // quernFunc1Box is kernels.start.
@@ -771,7 +774,7 @@ func quernFunc1Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:774:1*/
+	} /*line quern_gen.go:777:1*/
 }
 
 // quernFunc2Box is kernels.around.
@@ -824,7 +827,7 @@ func quernFunc2Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source, 
 	a.top = first2
 	a.bottom = end2
 	/*line box.go:71*/ t24 := a
-	return t24, true /*line quern_gen.go:827:1*/
+	return t24, true /*line quern_gen.go:830:1*/
 }
 
 // quernFunc3Box is kernels.key.
@@ -836,7 +839,7 @@ func quernFunc3Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](v float64, 
 	if b < 0 {
 		b ^= 9223372036854775807
 	}
-	return b /*line quern_gen.go:839:1*/
+	return b /*line quern_gen.go:842:1*/
 }
 
 // quernFunc4Box is kernels.put.
@@ -861,7 +864,7 @@ func quernFunc4Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 			value -= 1
 		}
 	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:864:1*/
+	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:867:1*/
 }
 
 // quernFunc5Box is kernels.finish.
@@ -877,7 +880,7 @@ func quernFunc5Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output, 
 		} else {
 			/*line image.go:184*/ dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:880:1*/
+	} /*line quern_gen.go:883:1*/
 }
 
 // quernFunc6Box is kernels.span.
@@ -895,7 +898,7 @@ func quernFunc6Box[T uint8 | int8 | uint16 | int16 | uint32 | int32](low float64
 		end++
 	}
 	t3 := first
-	return t3, end /*line quern_gen.go:898:1*/
+	return t3, end /*line quern_gen.go:901:1*/
 }
 
 func quernPlainBox_float32[T float32 | float64](r *host.Run) {
@@ -915,14 +918,17 @@ func quernHostBox_float32[T float32 | float64](r *host.Run) {
 	mask := host.Slice[uint8](r, 8)
 	dst := host.Slice[T](r, 9)
 	cover := host.Slice[uint8](r, 10)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	t522 := method == 3
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		base := blockY * 8
-		base2 := blockX * 32
-		for threadZ := range 1 {
-			for threadY := range 8 {
+		base := blockY * dimY
+		base2 := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base + threadY
 				y2 := base + threadY
@@ -1224,7 +1230,7 @@ func quernRow1Box_float32[T float32 | float64](r *host.Run, s *Source, o Output,
 			t68 := below
 			/*line box.go:112*/ finish[T](t66, t67, 1, t68, dst, cover)
 		}
-	} /*line quern_gen.go:1227:1*/
+	} /*line quern_gen.go:1233:1*/
 }
 
 // quernFunc1Box_float32 is kernels.around.
@@ -1277,7 +1283,7 @@ func quernFunc1Box_float32[T float32 | float64](s *Source, x0 float64, y0 float6
 	a.top = first2
 	a.bottom = end2
 	/*line box.go:71*/ t24 := a
-	return t24, true /*line quern_gen.go:1280:1*/
+	return t24, true /*line quern_gen.go:1286:1*/
 }
 
 // quernFunc2Box_float32 is kernels.key.
@@ -1289,7 +1295,7 @@ func quernFunc2Box_float32[T float32 | float64](v float64, integer bool) int64 {
 	if b < 0 {
 		b ^= 9223372036854775807
 	}
-	return b /*line quern_gen.go:1292:1*/
+	return b /*line quern_gen.go:1298:1*/
 }
 
 // quernFunc3Box_float32 is kernels.span.
@@ -1307,7 +1313,7 @@ func quernFunc3Box_float32[T float32 | float64](low float64, high float64, size 
 		end++
 	}
 	t3 := first
-	return t3, end /*line quern_gen.go:1310:1*/
+	return t3, end /*line quern_gen.go:1316:1*/
 }
 
 func quernPlainFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
@@ -1326,13 +1332,16 @@ func quernHostFilter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 	mask := host.Slice[uint8](r, 7)
 	dst := host.Slice[T](r, 8)
 	cover := host.Slice[uint8](r, 9)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		base := blockY * 8
-		base2 := blockX * 32
-		for threadZ := range 1 {
-			for threadY := range 8 {
+		base := blockY * dimY
+		base2 := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base + threadY
 				quernRow1Filter[T](r, f, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, width)
@@ -1558,7 +1567,7 @@ func quernRow1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.R
 			t84 := below
 			/*line filter.go:105*/ quernFunc4Filter[T](t81, t82, t83, t84, dst, cover)
 		}
-	} /*line quern_gen.go:1561:1*/
+	} /*line quern_gen.go:1570:1*/
 }
 
 // quernFunc1Filter is kernels.start.
@@ -1577,7 +1586,7 @@ func quernFunc1Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Outpu
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:1580:1*/
+	} /*line quern_gen.go:1589:1*/
 }
 
 // quernFunc2Filter is kernels.present.
@@ -1616,7 +1625,7 @@ func quernFunc2Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Sourc
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:1619:1*/
+	return result02 /*line quern_gen.go:1628:1*/
 }
 
 // quernFunc3Filter is kernels.put.
@@ -1641,7 +1650,7 @@ func quernFunc3Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Outpu
 			value -= 1
 		}
 	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:1644:1*/
+	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:1653:1*/
 }
 
 // quernFunc4Filter is kernels.finish.
@@ -1657,7 +1666,7 @@ func quernFunc4Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Outpu
 		} else {
 			/*line image.go:184*/ dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:1660:1*/
+	} /*line quern_gen.go:1669:1*/
 }
 
 // quernFunc5Filter is kernels.nearest.
@@ -1667,7 +1676,7 @@ func quernFunc5Filter[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Sourc
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:1670:1*/
+	return t1, t2, true /*line quern_gen.go:1679:1*/
 }
 
 func quernPlainFilter_float32[T float32 | float64](r *host.Run) {
@@ -1686,13 +1695,16 @@ func quernHostFilter_float32[T float32 | float64](r *host.Run) {
 	mask := host.Slice[uint8](r, 7)
 	dst := host.Slice[T](r, 8)
 	cover := host.Slice[uint8](r, 9)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		base := blockY * 8
-		base2 := blockX * 32
-		for threadZ := range 1 {
-			for threadY := range 8 {
+		base := blockY * dimY
+		base2 := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base + threadY
 				quernRow1Filter_float32[T](r, f, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, width)
@@ -1918,7 +1930,7 @@ func quernRow1Filter_float32[T float32 | float64](r *host.Run, f Filter, s *Sour
 			t84 := below
 			/*line filter.go:105*/ finish[T](t81, t82, t83, t84, dst, cover)
 		}
-	} /*line quern_gen.go:1921:1*/
+	} /*line quern_gen.go:1933:1*/
 }
 
 // quernFunc1Filter_float32 is kernels.present.
@@ -1957,7 +1969,7 @@ func quernFunc1Filter_float32[T float32 | float64](s *Source, table []Table, src
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:1960:1*/
+	return result02 /*line quern_gen.go:1972:1*/
 }
 
 // quernFunc2Filter_float32 is kernels.nearest.
@@ -1967,7 +1979,7 @@ func quernFunc2Filter_float32[T float32 | float64](s *Source, x float64, y float
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:1970:1*/
+	return t1, t2, true /*line quern_gen.go:1982:1*/
 }
 
 func quernPlainAxes(r *host.Run) {
@@ -1983,12 +1995,15 @@ func quernHostAxes(r *host.Run) {
 	half := host.Value[float64](r, 4)
 	places := host.Slice[Place](r, 5)
 	out := host.Slice[float64](r, 6)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	size := y0 - width
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
-		base := blockX * 64
-		for threadZ := range 1 {
-			for threadY := range 1 {
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1Axes(r, base, width, height, places, x0, half, out, size, width2)
 			}
@@ -2060,7 +2075,7 @@ func quernRow1Axes(r *host.Run, base int, width int, height int, places []Place,
 			/*line locate.go:65*/ _, lat := t10.Projection.Inverse(t11, t12)
 			/*line locate.go:65*/ out[i] = lat
 		}
-	} /*line quern_gen.go:2063:1*/
+	} /*line quern_gen.go:2078:1*/
 }
 
 func quernPlainLocate(r *host.Run) {
@@ -2081,13 +2096,16 @@ func quernHostLocate(r *host.Run) {
 	axis := host.Slice[float64](r, 9)
 	xs := host.Slice[float64](r, 10)
 	ys := host.Slice[float64](r, 11)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		base := blockX * 64
-		base2 := blockY * 4
-		for threadZ := range 1 {
-			for threadY := range 4 {
+		base := blockX * dimX
+		base2 := blockY * dimY
+		for threadZ := range dimZ {
+			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				start := y * width
@@ -2243,7 +2261,7 @@ func quernRow1Locate(r *host.Run, base int, width int, y int, height int, places
 		/*line locate.go:91*/ result05, result15 := t26.Source.Apply(t27, t28)
 		/*line locate.go:91*/ xs[i] = result05
 		/*line locate.go:91*/ ys[i] = result15
-	} /*line quern_gen.go:2246:1*/
+	} /*line quern_gen.go:2264:1*/
 }
 
 func quernPlainBounds(r *host.Run) {
@@ -2261,13 +2279,16 @@ func quernHostBounds(r *host.Run) {
 	xs := host.Slice[float64](r, 6)
 	ys := host.Slice[float64](r, 7)
 	box := host.Slice[int32](r, 8)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	for width2 := r.NextRow(1024); width2 > 0; width2 = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		base := blockX * 64
-		base2 := blockY * 4
-		for threadZ := range 1 {
-			for threadY := range 4 {
+		base := blockX * dimX
+		base2 := blockY * dimY
+		for threadZ := range dimZ {
+			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				part := base2 + threadY
 				start := part * 16
@@ -2372,7 +2393,7 @@ func quernRow1Bounds(r *host.Run, base int, width int, start int, height int, st
 			kernel.AtomicMax(&box[2], right)
 			kernel.AtomicMax(&box[3], bottom)
 		}
-	} /*line quern_gen.go:2375:1*/
+	} /*line quern_gen.go:2396:1*/
 }
 
 func quernPlainPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Run) {
@@ -2391,13 +2412,16 @@ func quernHostPoint[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 	mask := host.Slice[uint8](r, 7)
 	dst := host.Slice[T](r, 8)
 	cover := host.Slice[uint8](r, 9)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		base := blockY * 8
-		base2 := blockX * 32
-		for threadZ := range 1 {
-			for threadY := range 8 {
+		base := blockY * dimY
+		base2 := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base + threadY
 				quernRow1Point[T](r, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, method, width)
@@ -2551,7 +2575,7 @@ func quernRow1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](r *host.Ru
 			t96 := below
 			/*line point.go:67*/ quernFunc4Point[T](t93, t94, t95, t96, dst, cover)
 		}
-	} /*line quern_gen.go:2554:1*/
+	} /*line quern_gen.go:2578:1*/
 }
 
 // quernFunc1Point is kernels.start.
@@ -2570,7 +2594,7 @@ func quernFunc1Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output
 	}
 	if o.Masked {
 		cover[pixel] = 0
-	} /*line quern_gen.go:2573:1*/
+	} /*line quern_gen.go:2597:1*/
 }
 
 // quernFunc2Point is kernels.present.
@@ -2609,7 +2633,7 @@ func quernFunc2Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:2612:1*/
+	return result02 /*line quern_gen.go:2636:1*/
 }
 
 // quernFunc3Point is kernels.put.
@@ -2634,7 +2658,7 @@ func quernFunc3Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output
 			value -= 1
 		}
 	}
-	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:2637:1*/
+	/*line image.go:171:10000*/ dst[i] = host.Narrow[T](value) /*line quern_gen.go:2661:1*/
 }
 
 // quernFunc4Point is kernels.finish.
@@ -2650,7 +2674,7 @@ func quernFunc4Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](o *Output
 		} else {
 			/*line image.go:184*/ dst[pixel*o.Bands+o.Alpha] = host.Narrow[T](float32(d * float32(o.AlphaMax)))
 		}
-	} /*line quern_gen.go:2653:1*/
+	} /*line quern_gen.go:2677:1*/
 }
 
 // quernFunc5Point is kernels.nearest.
@@ -2660,7 +2684,7 @@ func quernFunc5Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:2663:1*/
+	return t1, t2, true /*line quern_gen.go:2687:1*/
 }
 
 // quernFunc6Point is kernels.cubic.
@@ -2733,7 +2757,7 @@ func quernFunc6Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 		weight = 1
 	}
 	t38 := value
-	return t38, weight /*line quern_gen.go:2736:1*/
+	return t38, weight /*line quern_gen.go:2760:1*/
 }
 
 // quernFunc7Point is kernels.bilinear.
@@ -2811,7 +2835,7 @@ func quernFunc7Point[T uint8 | int8 | uint16 | int16 | uint32 | int32](s *Source
 		/*line point.go:113:40000*/ return 0, 0
 	}
 	/*line point.go:115:40000*/ t21 := sum / total
-	return t21, dense / total /*line quern_gen.go:2814:1*/
+	return t21, dense / total /*line quern_gen.go:2838:1*/
 }
 
 func quernPlainPoint_float32[T float32 | float64](r *host.Run) {
@@ -2830,13 +2854,16 @@ func quernHostPoint_float32[T float32 | float64](r *host.Run) {
 	mask := host.Slice[uint8](r, 7)
 	dst := host.Slice[T](r, 8)
 	cover := host.Slice[uint8](r, 9)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
 	for width := r.NextRow(1024); width > 0; width = r.NextRow(1024) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		base := blockY * 8
-		base2 := blockX * 32
-		for threadZ := range 1 {
-			for threadY := range 8 {
+		base := blockY * dimY
+		base2 := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base + threadY
 				quernRow1Point_float32[T](r, &s, o, y, base2, table, dst, cover, xs, ys, src, mask, method, width)
@@ -2990,7 +3017,7 @@ func quernRow1Point_float32[T float32 | float64](r *host.Run, s *Source, o Outpu
 			t96 := below
 			/*line point.go:67*/ finish[T](t93, t94, t95, t96, dst, cover)
 		}
-	} /*line quern_gen.go:2993:1*/
+	} /*line quern_gen.go:3020:1*/
 }
 
 // quernFunc1Point_float32 is kernels.present.
@@ -3029,7 +3056,7 @@ func quernFunc1Point_float32[T float32 | float64](s *Source, table []Table, src 
 	t13 := src
 	t14 := pixel
 	/*line image.go:108*/ result02 := opacity[T](t12, t13, t14)
-	return result02 /*line quern_gen.go:3032:1*/
+	return result02 /*line quern_gen.go:3059:1*/
 }
 
 // quernFunc2Point_float32 is kernels.nearest.
@@ -3039,7 +3066,7 @@ func quernFunc2Point_float32[T float32 | float64](s *Source, x float64, y float6
 	}
 	t1 := min(host.Int64[int](x+1e-10), s.Width-1)
 	/*line image.go:85*/ t2 := min(host.Int64[int](y+1e-10), s.Height-1)
-	return t1, t2, true /*line quern_gen.go:3042:1*/
+	return t1, t2, true /*line quern_gen.go:3069:1*/
 }
 
 // quernFunc3Point_float32 is kernels.cubic.
@@ -3112,7 +3139,7 @@ func quernFunc3Point_float32[T float32 | float64](s *Source, table []Table, src 
 		weight = 1
 	}
 	t38 := value
-	return t38, weight /*line quern_gen.go:3115:1*/
+	return t38, weight /*line quern_gen.go:3142:1*/
 }
 
 // quernFunc4Point_float32 is kernels.bilinear.
@@ -3190,7 +3217,7 @@ func quernFunc4Point_float32[T float32 | float64](s *Source, table []Table, src 
 		/*line point.go:113:40000*/ return 0, 0
 	}
 	/*line point.go:115:40000*/ t21 := sum / total
-	return t21, dense / total /*line quern_gen.go:3193:1*/
+	return t21, dense / total /*line quern_gen.go:3220:1*/
 }
 
 //line point.go:118:40000
