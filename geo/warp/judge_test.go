@@ -3,13 +3,13 @@ package warp
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"quern.dev/geo/crs"
@@ -100,7 +100,13 @@ func scene[T kernels.Sample](t testing.TB, name string, width, height, bands int
 			pixels[i] = T(a)
 		}
 	}
-	if kind == "nodata" {
+	if strings.HasPrefix(kind, "golden") { // without floating-point numbers, which some processors round differently
+		for i := range pixels {
+			x, y, b := i/bands%width, i/bands/width, i%bands
+			pixels[i] = T((x*7 + y*13 + x*y%31 + b*50) % 251)
+		}
+	}
+	if strings.HasSuffix(kind, "nodata") {
 		h.NoData = "7"
 		for i := range pixels {
 			x, y, b := i/bands%width, i/bands/width, i%bands
@@ -339,13 +345,7 @@ func TestPixelsAreThoseOfGDAL(t *testing.T) {
 	judge(t)
 	folder := t.TempDir()
 	all := jobs(t, folder)
-	var lines bytes.Buffer
-	for _, j := range all {
-		if err := json.NewEncoder(&lines).Encode(j); err != nil {
-			t.Fatal(err)
-		}
-	}
-	runJudge(t, lines.Bytes(), "warp")
+	runJobs(t, all)
 	dev := cpu(t)
 	for _, j := range all {
 		j.options.Target = epsg(t, j.code)
