@@ -72,7 +72,7 @@ func Example() {
 	im := g.Image()
 	place, _ := im.Geo.Affine()
 	fmt.Println(im.Width, im.Height, im.Bands, place)
-	// Output: 76 75 2 [1.66978e+06 20 0 6.0825e+06 0 -20]
+	// Output: 74 75 2 [1.6698e+06 20 0 6.0825e+06 0 -20]
 }
 
 func ExampleWarper_Read() {

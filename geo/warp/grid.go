@@ -5,6 +5,7 @@ import (
 
 	"quern.dev/geo/crs"
 	"quern.dev/geo/tiff"
+	"quern.dev/geo/warp/internal/kernels"
 )
 
 // Grid is where the pixels of an image are.
@@ -74,7 +75,47 @@ func (o *Options) resolve(sources []*source) (Grid, error) {
 	}
 	g.Width, g.Height = int(w), int(h)
 	g.Affine = tiff.Affine{all.MinX, rx, 0, all.MaxY, 0, -ry}
+	if o.AlignPixels && o.Extent == nil {
+		g.trim(sources)
+	}
 	return g, nil
+}
+
+// trim removes rows and columns at the edges that have no pixel whose center is in a source: those that
+// alignment has added.
+func (g *Grid) trim(sources []*source) {
+	a := kernels.Affine(g.Affine)
+	empty := func(n int, pixel func(i int) (x, y float64)) bool {
+		for _, s := range sources {
+			for i := range n {
+				px, py := s.back(a.Apply(pixel(i)))
+				if px >= 0 && py >= 0 && px <= float64(s.im.Width) && py <= float64(s.im.Height) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	column := func(c int) bool {
+		return g.Width > 1 && empty(g.Height, func(i int) (float64, float64) { return float64(c) + 0.5, float64(i) + 0.5 })
+	}
+	row := func(r int) bool {
+		return g.Height > 1 && empty(g.Width, func(i int) (float64, float64) { return float64(i) + 0.5, float64(r) + 0.5 })
+	}
+	if column(g.Width - 1) {
+		g.Width--
+	}
+	if row(g.Height - 1) {
+		g.Height--
+	}
+	if column(0) {
+		g.Width--
+		g.Affine[0] += g.Affine[1]
+	}
+	if row(0) {
+		g.Height--
+		g.Affine[3] += g.Affine[5]
+	}
 }
 
 func (g *Grid) extent() Extent {

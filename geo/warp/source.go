@@ -235,11 +235,18 @@ func (s *source) scale(g *Grid) (x, y float64) {
 
 // ratio is the scale of n output pixels between two positions in a source, with GDAL's rounding.
 func ratio(n int, low, high float64, size int) float64 {
-	first, end := math.Floor(max(low, 0)+1e-6), math.Ceil(min(high, float64(size))-1e-6)
-	if !(end > first) {
+	near := func(v float64) float64 {
+		if r := math.Round(v); math.Abs(r-v) < 1e-6 {
+			return r
+		}
+		return v
+	}
+	low, high = near(low), near(high)
+	pixels := min(float64(size)-math.Floor(max(low, 0)), high-low)
+	if !(pixels > 0) {
 		return 1
 	}
-	scale := float64(n) / (end - first)
+	scale := float64(n) / pixels
 	if scale < 1 {
 		if r := math.Floor(1/scale + 0.5); math.Abs(1/scale-r) < 0.05 {
 			scale = 1 / r
