@@ -53,9 +53,7 @@ program can then run it on an NVIDIA GPU, on all CPU cores, or on the simulator.
   quern annotate -- ./prog   what does each line of its kernels do?
   quern top                  what are the GPUs doing now?
   quern export               metrics of the GPUs, for Prometheus
-  quern geo info image.tif   what is in a GeoTIFF file?
-  quern geo warp -t_srs EPSG:3857 a.tif b.tif
-                             reproject an image`,
+  quern geo info image.tif   what is in a GeoTIFF file?`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
