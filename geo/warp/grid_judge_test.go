@@ -34,9 +34,10 @@ func TestPlacesAreThoseOfGDAL(t *testing.T) {
 	folder := t.TempDir()
 	a, b, masked := filepath.Join(folder, "a.tif"), filepath.Join(folder, "b.tif"), filepath.Join(folder, "masked.tif")
 	sceneOf(t, tiff.Uint8, a, 171, 143, 2, "plain", tiff.Options{})
-	flat(t, filepath.Join(folder, "one.tif"), 50, 500100, 5299900, 100)
 	sceneOf(t, tiff.Uint8, b, 90, 80, 2, "nodata", tiff.Options{})
 	sceneOf(t, tiff.Uint8, masked, 120, 110, 2, "plain", tiff.Options{Mask: true})
+	both := filepath.Join(folder, "both.tif")
+	sceneOf(t, tiff.Uint8, both, 90, 80, 3, "alpha nodata", tiff.Options{})
 	area := filepath.Join(folder, "area.json")
 	text := `{"type":"Polygon","coordinates":[[[15.004,47.851],[15.03,47.846],[15.05,47.83],[15.02,47.822],[15.01,47.83],[15.004,47.851]],[[15.015,47.84],[15.02,47.84],[15.02,47.835],[15.015,47.835],[15.015,47.84]]]}`
 	if err := os.WriteFile(area, []byte(text), 0o666); err != nil {
@@ -72,6 +73,7 @@ func TestPlacesAreThoseOfGDAL(t *testing.T) {
 	add("a cutline", []string{a}, 3857, Options{Cutline: cutline, Alpha: true, Extent: &extent, Resolution: [2]float64{33, 33}}, append(te, "-dstalpha", "-cutline", area, "-tr", "33", "33")...)
 	add("a mask", []string{masked}, 3857, Options{Alpha: true, Extent: &extent, Resolution: [2]float64{33, 33}, Resampling: Bilinear}, append(te, "-dstalpha", "-tr", "33", "33")...)
 	add("nodata ignored", []string{b}, 3857, Options{IgnoreNoData: true, Extent: &extent, Resolution: [2]float64{40, 40}, Resampling: Bilinear}, append(te, "-srcnodata", "None", "-tr", "40", "40")...)
+	add("alpha and nodata", []string{both}, 3857, Options{Extent: &extent, Resolution: [2]float64{40, 40}, Resampling: Bilinear}, append(te, "-tr", "40", "40")...)
 	runJobs(t, all)
 	dev := cpu(t)
 	for _, j := range all {

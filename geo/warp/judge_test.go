@@ -89,7 +89,7 @@ func scene[T kernels.Sample](t testing.TB, name string, width, height, bands int
 		seed = seed*1664525 + 1013904223
 		v := 0.5 + 0.3*math.Sin(float64(x)/7+float64(b))*math.Cos(float64(y)/9) + 0.2*(float64(seed>>8)/(1<<24)-0.5)
 		pixels[i] = T(v * top)
-		if kind == "alpha" && b == bands-1 {
+		if strings.HasPrefix(kind, "alpha") && b == bands-1 {
 			a := min(max(300*math.Sin(float64(x+y)/11)+100, 0), 255)
 			if h.Type == tiff.Uint16 {
 				a *= 257
@@ -115,7 +115,7 @@ func scene[T kernels.Sample](t testing.TB, name string, width, height, bands int
 			}
 		}
 	}
-	if kind == "alpha" {
+	if strings.HasPrefix(kind, "alpha") {
 		h.Extra[len(h.Extra)-1] = tiff.StraightAlpha
 	}
 	w, err := tiff.Create(name, h, opt)

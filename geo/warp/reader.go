@@ -36,7 +36,8 @@ func newCache(room int64) *cache {
 	return &cache{room: room, blocks: map[blockID]*list.Element{}, recent: list.New()}
 }
 
-// get returns a block. One goroutine decodes it; others that want it wait. The bytes must not be changed.
+// get returns a block. One goroutine decodes it; others that want it wait, so that the context of the first one does not end
+// it. The bytes must not be changed.
 func (c *cache) get(ctx context.Context, id blockID) ([]byte, error) {
 	c.mu.Lock()
 	e, ok := c.blocks[id]
@@ -47,11 +48,7 @@ func (c *cache) get(ctx context.Context, id blockID) ([]byte, error) {
 		c.blocks[id] = e
 		c.room -= int64(id.im.BlockBytes())
 		for c.room < 0 && c.recent.Len() > 1 {
-			last := c.recent.Back()
-			old := last.Value.(*block)
-			c.recent.Remove(last)
-			delete(c.blocks, old.id)
-			c.room += int64(old.id.im.BlockBytes())
+			c.remove(c.recent.Back())
 		}
 	}
 	c.mu.Unlock()
@@ -59,9 +56,28 @@ func (c *cache) get(ctx context.Context, id blockID) ([]byte, error) {
 	b.once.Do(func() {
 		words := make([]complex128, (id.im.BlockBytes()+15)/16) // aligned for every type
 		b.bytes = tiff.Bytes(words)[:id.im.BlockBytes()]
-		b.err = id.im.ReadBlock(ctx, b.bytes, id.index)
+		b.err = id.im.ReadBlock(context.WithoutCancel(ctx), b.bytes, id.index)
 	})
+	if b.err != nil {
+		c.drop(e)
+	}
 	return b.bytes, b.err
+}
+
+// drop forgets a block that could not be read, so that it is tried again.
+func (c *cache) drop(e *list.Element) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.blocks[e.Value.(*block).id] == e {
+		c.remove(e)
+	}
+}
+
+func (c *cache) remove(e *list.Element) {
+	b := e.Value.(*block)
+	c.recent.Remove(e)
+	delete(c.blocks, b.id)
+	c.room += int64(b.id.im.BlockBytes())
 }
 
 // reader reads windows of an image, all bands of a pixel side by side.

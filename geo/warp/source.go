@@ -121,7 +121,7 @@ func (s *source) setNoData(o *Options) error {
 		s.noData, err = perBand(o.SourceNoData, s.bands, "SourceNoData")
 		return err
 	}
-	if v, ok := s.im.NoDataValue(); ok && s.alpha < 0 {
+	if v, ok := s.im.NoDataValue(); ok {
 		s.noData, _ = perBand([]float64{v}, s.bands, "")
 	}
 	return nil

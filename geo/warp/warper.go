@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
+	"strings"
 	"unsafe"
 
 	"quern.dev/geo/internal/projection"
@@ -116,6 +118,7 @@ func (w *Warper) describe() error {
 	h := first.im.Header
 	h.Width, h.Height, h.Bits = w.grid.Width, w.grid.Height, 0
 	h.RPC = nil
+	h.Metadata = slices.DeleteFunc(slices.Clone(h.Metadata), func(i tiff.Item) bool { return strings.HasPrefix(i.Name, "STATISTICS_") })
 	alpha := w.opt.Alpha
 	masked := false
 	for _, s := range w.sources {
@@ -133,10 +136,13 @@ func (w *Warper) describe() error {
 		if values, err = perBand(noData, first.bands, "NoData"); err != nil {
 			return err
 		}
-		h.NoData = formatNoData(values[0])
-		if _, ok := h.NoDataValue(); !ok {
-			return failf(ErrArgument, "options: NoData %v is not a value of %v", values[0], h.Type)
+		least, most := limits(h.Type)
+		for _, v := range values {
+			if !h.Type.Float() && !(v >= least && v <= most && v == math.Floor(v)) {
+				return failf(ErrArgument, "options: NoData %v is not a value of %v", v, h.Type)
+			}
 		}
+		h.NoData = formatNoData(values[0])
 	}
 	o := kernels.Output{Alpha: -1, AlphaMax: alphaMax(h.Type), NoData: values != nil, Integer: !h.Type.Float()}
 	o.Least, o.Most = limits(h.Type)
@@ -175,13 +181,10 @@ func (w *Warper) describe() error {
 func (w *Warper) place() error {
 	h := &w.header
 	for _, s := range w.sources {
-		if s.same {
-			// The same system, in the words of the file.
-			h.Geo = tiff.Georeference{Keys: append(tiff.GeoKeys(nil), s.im.Geo.Keys...)}
-			if w.opt.SourceCRS == nil {
-				h.Geo.SetAffine(w.grid.Affine)
-				return nil
-			}
+		if s.same && w.opt.SourceCRS == nil { // the same system, in the words of the file
+			h.Geo = tiff.Georeference{Keys: slices.Clone(s.im.Geo.Keys)}
+			h.Geo.SetAffine(w.grid.Affine)
+			return nil
 		}
 	}
 	keys, err := geoKeys(w.grid.CRS)
