@@ -60,6 +60,10 @@ def main():
     elif sys.argv[1] == "time":
         start, cpu = time.time(), time.process_time()
         *arguments, source, result = sys.argv[2:]
+        if "-oo" in arguments:  # the program opens sources itself
+            i = arguments.index("-oo")
+            os.environ["GDAL_NUM_THREADS"] = "ALL_CPUS"
+            del arguments[i:i + 2]
         warp(lib, arguments, [source], result)
         print("%.3f %.3f" % (time.time() - start, time.process_time() - cpu))
     else:
