@@ -248,7 +248,7 @@ func (l *laneOf[T]) window(ctx context.Context, i int, r rectangle) (win rectang
 	if err := gpu.CopyIn(l.s, l.box, box); err != nil {
 		return win, err
 	}
-	if err := kernels.LaunchBounds(l.s, gpu.Plane(w, (h+15)/16), w, h, s.im.Width, s.im.Height, mx, my, l.xs, l.ys, l.box); err != nil {
+	if err := kernels.LaunchBounds(l.s, gpu.Plane(w, (h-1)/kernels.RowsPerThread+1), w, h, s.im.Width, s.im.Height, mx, my, l.xs, l.ys, l.box); err != nil {
 		return win, err
 	}
 	if err := gpu.Download(ctx, l.s, box, l.box); err != nil {

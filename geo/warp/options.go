@@ -8,6 +8,7 @@ import (
 	"quern.dev/geo/crs"
 	"quern.dev/geo/tiff"
 	"quern.dev/geo/warp/internal/kernels"
+	"quern.dev/gpu"
 )
 
 // Resampling is how the value of an output pixel is found.
@@ -125,10 +126,15 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-const (
-	defaultMemory = 512 << 20
-	defaultTile   = 512
-)
+const defaultMemory = 512 << 20
+
+// tileSize returns the default size of tiles: on the CPU they stay in its caches, a GPU needs many threads.
+func tileSize(b gpu.Backend) (width, height int) {
+	if b == gpu.CPU || b == gpu.Sim {
+		return 512, 512
+	}
+	return 2048, 1024
+}
 
 func (o *Options) check() error {
 	finite := func(v ...float64) bool {

@@ -1,6 +1,7 @@
 package warp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -40,12 +41,8 @@ func New(dev *gpu.Device, sources []*tiff.Image, o Options) (*Warper, error) {
 	if o.Memory == 0 {
 		o.Memory = defaultMemory
 	}
-	if o.TileWidth == 0 {
-		o.TileWidth = defaultTile
-	}
-	if o.TileHeight == 0 {
-		o.TileHeight = defaultTile
-	}
+	width, height := tileSize(dev.Backend())
+	o.TileWidth, o.TileHeight = cmp.Or(o.TileWidth, width), cmp.Or(o.TileHeight, height)
 	w := &Warper{dev: dev, opt: o}
 	if err := w.addSources(sources); err != nil {
 		return nil, err

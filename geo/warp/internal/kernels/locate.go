@@ -91,8 +91,8 @@ func locate(t kernel.Thread, x0, y0, width, height int, half float64, separable 
 	xs[i], ys[i] = p.Source.Apply(u, v)
 }
 
-// rowsPerThread is how many rows of a column a thread of bounds takes.
-const rowsPerThread = 16
+// RowsPerThread is how many rows of a column a thread of bounds takes.
+const RowsPerThread = 16
 
 // bounds finds the pixels of a source of sw x sh pixels that have positions in them: box[0] and box[1] become the
 // least column and row, box[2] and box[3] the greatest. Positions further outside than a margin do not count.
@@ -100,11 +100,11 @@ const rowsPerThread = 16
 //quern:kernel
 func bounds(t kernel.Thread, width, height, sw, sh, marginX, marginY int, xs, ys []float64, box []int32) {
 	x, part := t.Global2()
-	if x >= width || part*rowsPerThread >= height {
+	if x >= width || part*RowsPerThread >= height {
 		return
 	}
 	left, top, right, bottom := int32(math.MaxInt32), int32(math.MaxInt32), int32(-1), int32(-1)
-	for y := part * rowsPerThread; y < min((part+1)*rowsPerThread, height); y++ {
+	for y := part * RowsPerThread; y < min((part+1)*RowsPerThread, height); y++ {
 		px, py := xs[y*width+x], ys[y*width+x]
 		if !(px >= float64(-marginX) && py >= float64(-marginY) && px <= float64(sw+marginX) && py <= float64(sh+marginY)) {
 			continue
